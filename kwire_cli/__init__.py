@@ -1,0 +1,1 @@
+"""kwire: an inspector of the Apache Kafka wire protocol."""

@@ -1,0 +1,1 @@
+"""Declarations lowered into programs, one kernel that runs them, spans, trees."""

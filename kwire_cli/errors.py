@@ -1,0 +1,46 @@
+"""The errors that leave kwire's API; nothing else does, on any input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class KwireError(Exception):
+    """Any error that kwire reports."""
+
+
+class SpecError(KwireError):
+    """A message definition is wrong; `file`, `line` and `column` (from 1), and `path` inside the definition say where."""
+
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None, path: str | None = None
+    ) -> None:
+        self.reason, self.file, self.line, self.column, self.path = message, file, line, column, path
+        place = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(": ".join(part for part in (place, path, message) if part))
+
+
+class DecodeError(KwireError):
+    """Bytes end or lie: `offset` and `path` say where; `partial` is what was decoded before, if anything."""
+
+    def __init__(self, message: str, *, offset: int | None = None, path: str | None = None, partial: Any = None) -> None:
+        self.reason, self.offset, self.path, self.partial = message, offset, path, partial
+        place = " ".join(part for part in (path, f"at byte {offset}" if offset is not None else "") if part)
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class EncodeError(KwireError):
+    """A value does not fit its field: `path`, `value` and `reason` say why."""
+
+    def __init__(self, reason: str, *, path: str = "", value: Any = None) -> None:
+        self.reason, self.path, self.value = reason, path, value
+        super().__init__(f"{path}: {reason}" if path else reason)
+
+
+class InputError(KwireError):
+    """A text, a file or an argument is not what it claims to be; `line` and `column` count from 1 where the input is text."""
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None) -> None:
+        self.reason, self.file, self.line, self.column = message, file, line, column
+        place = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(f"{place}: {message}" if place else message)

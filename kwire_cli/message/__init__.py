@@ -1,0 +1,1 @@
+"""Messages: decoded, encoded, with their headers, in frames."""

@@ -1,0 +1,1 @@
+"""Secrets: which fields hold them, and how they are hidden."""

@@ -1,0 +1,1 @@
+"""Message definitions: versions, model, JSON text, loader, rule books, catalogue."""

@@ -1,0 +1,1 @@
+"""The construct declarations: every layout on the wire, each declared once."""
