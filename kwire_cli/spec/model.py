@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from kwire_cli.spec.versions import NONE, Versions
 
 FIXED_TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64")
@@ -67,6 +66,7 @@ class StructSpec:
     name: str
     versions: Versions
     fields: tuple[FieldSpec, ...]
+    deprecated_versions: Versions = NONE
 
 
 @dataclass(frozen=True, slots=True)

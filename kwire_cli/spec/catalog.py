@@ -1,0 +1,295 @@
+"""The catalogue: every message definition, found by name, by api key, by alias; header versions, error names and named values beside them."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.errors import InputError, SpecError
+from kwire_cli.spec.findings import Finding, Report
+from kwire_cli.spec.location import read_bundled, specs_folder
+from kwire_cli.spec.reading import read_definition
+from kwire_cli.spec.values import Enums, field_at
+from kwire_cli.spec.versions import NONE, Versions
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.spec.loader import Loaded
+    from kwire_cli.spec.model import MessageSpec
+
+HeaderVersions = tuple[tuple[Versions, int], ...]
+
+
+class Entry(NamedTuple):
+    """What is known of a definition before it is read. `module` is Kafka's, for records: their api keys are unique within one."""
+
+    name: str
+    type: str
+    api_key: int | None
+    valid_versions: Versions
+    flexible_versions: Versions
+    file: str
+    aliases: tuple[str, ...] = ()
+    module: str | None = None
+    successor: str | None = None
+    """The message that took over this one's api key; lookup by key finds that one."""
+    header_versions: HeaderVersions = ()
+
+
+class Api(NamedTuple):
+    """A pair of a request and its response, each named in full; None where a catalogue lacks one of them."""
+
+    key: int
+    name: str
+    request: str | None
+    response: str | None
+    aliases: tuple[str, ...] = ()
+
+
+class ErrorCode(NamedTuple):
+    """A row of Kafka's error codes; `retriable` is whether its clients try again."""
+
+    code: int
+    name: str
+    retriable: bool
+
+
+class Catalog:
+    """Message definitions by name and api key; made by `catalog()`. Definitions are read when first asked for."""
+
+    def __init__(self, entries: Sequence[Entry], added: Sequence[Loaded], changed: dict[str, Versions], folder: str) -> None:
+        self._folder = folder
+        self._added = {loaded.spec.name: loaded.spec for loaded in added}
+        self._read: dict[str, MessageSpec] = {}
+        self._changed = changed
+        self.findings: tuple[Finding, ...] = tuple(finding for loaded in added for finding in loaded.findings)
+        self.entries = _merge(entries, [loaded.spec for loaded in added])
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __getitem__(self, name: str) -> MessageSpec:
+        return self.message(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Entry]:
+        names = {alias.lower(): entry for entry in self.entries for alias in entry.aliases}
+        return names | {entry.name.lower(): entry for entry in self.entries}
+
+    def entry(self, name: str) -> Entry:
+        """The entry of a message by its full name or an alias, in any case; InputError with close matches where there is none."""
+        found = self._by_name.get(name.strip().lower())
+        if not found:
+            raise _unknown("message", name, [entry.name for entry in self.entries])
+        return found
+
+    def message(self, name: str) -> MessageSpec:
+        """The definition of a message by its full name or an alias, in any case; InputError with close matches where there is none."""
+        entry = self.entry(name)
+        spec = self._added.get(entry.name) or self._read.get(entry.name)
+        if not spec:
+            spec = self._read[entry.name] = _read_bundled_definition(self._folder, entry)
+        return spec
+
+    @cached_property
+    def apis(self) -> tuple[Api, ...]:
+        """Every api, by ascending key."""
+        pairs: dict[int, dict[str, Entry]] = {}
+        old: dict[int, list[str]] = {}
+        for entry in self.entries:
+            if entry.type not in {"request", "response"} or entry.api_key is None:
+                continue
+            if entry.successor and entry.successor.lower() in self._by_name:
+                old.setdefault(entry.api_key, []).append(_stem(entry.name))
+            else:
+                pairs.setdefault(entry.api_key, {})[entry.type] = entry
+        return tuple(_api(key, pair, old.get(key, [])) for key, pair in sorted(pairs.items()))
+
+    @cached_property
+    def _apis_by_key(self) -> dict[int, Api]:
+        return {api.key: api for api in self.apis}
+
+    @cached_property
+    def _apis_by_name(self) -> dict[str, Api]:
+        names = {alias.lower(): api for api in self.apis for alias in api.aliases}
+        return names | {api.name.lower(): api for api in self.apis}
+
+    def api_by_key(self, key: int) -> Api | None:
+        """The api of a key, if there is one."""
+        return self._apis_by_key.get(key)
+
+    def api(self, text: str | int) -> Api:
+        """The api of a key (3, "3") or a name in any case (metadata, ListOffset, MetadataRequest); InputError with close matches where there is none."""
+        name = str(text).strip()
+        if name.isascii() and name.removeprefix("-").isdigit() and len(name) < 10:
+            found = self._apis_by_key.get(int(name))
+        else:
+            found = self._apis_by_name.get(name.lower()) or self._apis_by_name.get(_stem(name, of=name.lower()).lower())
+        if not found:
+            raise _unknown("api", name, [api.name for api in self.apis])
+        return found
+
+    def request_header_version(self, api_key: int, version: int) -> int:
+        """The version of a request's header: 2 where its body is flexible, else 1, but for Kafka's exceptions and a definition's own headerVersions."""
+        return self._header_version(api_key, version, "request")
+
+    def response_header_version(self, api_key: int, version: int) -> int:
+        """The version of a response's header: 1 where its body is flexible, else 0, but for Kafka's exceptions and a definition's own headerVersions."""
+        return self._header_version(api_key, version, "response")
+
+    def _header_version(self, api_key: int, version: int, kind: str) -> int:
+        api = self.api(api_key)
+        name = api.request if kind == "request" else api.response
+        if not name:
+            raise InputError(f"no definition of the {kind} of {api.name} (api key {api_key}) is known")
+        entry = self.entry(name)
+        for versions, header in (*entry.header_versions, *_header_exceptions().get((api_key, kind), ())):
+            if version in versions:
+                return header
+        return (version in entry.flexible_versions) + (kind == "request")
+
+    def ambiguous(self, name: str, version: int) -> bool:
+        """Whether releases of Kafka write this version of a message differently, and none was chosen."""
+        return version in self._changed.get(self.entry(name).name, NONE)
+
+    @cached_property
+    def errors(self) -> tuple[ErrorCode, ...]:
+        """Kafka's error codes, ascending."""
+        return tuple(ErrorCode(row["code"], row["name"], row["retriable"]) for row in read_bundled("errors.json")["errors"])
+
+    @cached_property
+    def _error_names(self) -> dict[int, str]:
+        return {row.code: row.name for row in self.errors}
+
+    def error_name(self, code: int) -> str | None:
+        """The name of an error code, if it is known."""
+        return self._error_names.get(code)
+
+    @cached_property
+    def _enums(self) -> Enums:
+        return Enums(read_bundled("enums.json")["enums"])
+
+    def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
+        """The name of a field's value, if it has one; names joined by | for a bit set. The path has no indexes: Topics.TopicAuthorizedOperations."""
+        entry = self.entry(message)
+        if field_path[-9:].lower() == "errorcode" and isinstance(value, int):
+            field = field_at(self.message(entry.name), field_path)
+            return self.error_name(value) if field and field.type == "int16" else None
+        return self._enums.name(f"{entry.name}.{field_path}", value)
+
+
+def catalog(specs: Sequence[str | os.PathLike[str]] = (), kafka: str | None = None) -> Catalog:
+    """The catalogue of the bundled definitions (one object for all who ask for the same).
+
+    `specs` are files or folders of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
+    whose layouts count where releases differ under one version number. InputError for an unknown release or a missing file,
+    SpecError (file, line, column) for a definition that can't be loaded; lesser problems are in `.findings`.
+    """
+    if not specs:
+        return _bundled(kafka)
+    from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
+
+    return _make(kafka, load_paths(specs))
+
+
+@cache
+def _bundled(kafka: str | None) -> Catalog:
+    return _make(kafka, ())
+
+
+def _make(kafka: str | None, added: Sequence[Loaded]) -> Catalog:
+    index = read_bundled("index.json")
+    memo: dict[str, Versions] = {}
+    entries = [_entry(row, memo) for row in index["messages"]]
+    releases: dict[str, dict[str, str]] = index["releases"]
+    changed = {name: Versions.parse(text) for messages in releases.values() for name, text in messages.items()}
+    if kafka:
+        release = ".".join(kafka.split(".")[:2])
+        if release not in (*releases, index["release"]):
+            raise InputError(f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}")
+        changed = {}
+        entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
+    return Catalog(
+        entries, added, {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}, specs_folder()
+    )
+
+
+def _of_release(entry: Entry, release: str, changed: dict[str, str]) -> Entry:
+    if entry.name not in changed:
+        return entry
+    file = f"kafka-{release}/{entry.name}.json"
+    spec = _read_bundled_definition(specs_folder(), entry._replace(file=file))
+    return entry._replace(file=file, valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
+
+
+def _entry(row: dict[str, Any], memo: dict[str, Versions]) -> Entry:
+    def versions(text: str) -> Versions:
+        # The index has few different ranges: reading each once is most of a millisecond saved.
+        return memo.get(text) or memo.setdefault(text, Versions.parse(text))
+
+    headers = tuple((Versions.parse(span), int(number)) for span, number in row.get("headerVersions", {}).items())
+    return Entry(
+        row["name"], row["type"], row.get("apiKey"), versions(row["validVersions"]), versions(row["flexibleVersions"]), row["file"],
+        tuple(row.get("aliases", ())), row.get("module"), row.get("successor"), headers,
+    )  # fmt: skip
+
+
+def _merge(entries: Sequence[Entry], added: Sequence[MessageSpec]) -> tuple[Entry, ...]:
+    """The entries with those of added definitions: of the same name in place of the old, the rest at the end."""
+    merged = {entry.name: entry for entry in entries}
+    for spec in added:
+        old = merged.get(spec.name)
+        merged[spec.name] = Entry(
+            spec.name, spec.type, spec.api_key, spec.valid_versions, spec.flexible_versions, spec.file or "",
+            old.aliases if old else (), old.module if old else None, None, spec.header_versions,
+        )  # fmt: skip
+        if spec.type in {"request", "response"}:
+            # A definition brought by the user is the one that its key means.
+            for entry in list(merged.values()):
+                if entry.name != spec.name and (entry.type, entry.api_key) == (spec.type, spec.api_key):
+                    merged[entry.name] = entry._replace(successor=spec.name)
+    return tuple(merged.values())
+
+
+def _read_bundled_definition(folder: str, entry: Entry) -> MessageSpec:
+    report = Report(f"{folder}/{entry.file}")
+    definition = read_definition(read_bundled(entry.file), report)
+    if not definition or report.findings:
+        raise SpecError("a definition of kwire's installation is damaged", file=report.file)
+    return definition.spec
+
+
+@cache
+def _header_exceptions() -> dict[tuple[int, str], HeaderVersions]:
+    rows = read_bundled("header-versions.json")["exceptions"]
+    return {(row["apiKey"], row["type"]): ((Versions.parse(row["versions"]), row["headerVersion"]),) for row in rows}
+
+
+def _stem(name: str, of: str | None = None) -> str:
+    """A name without Request or Response; `of` is the name to look for them in, where case should not count."""
+    for suffix in ("request", "response"):
+        if (of or name).lower().endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def _api(key: int, pair: dict[str, Entry], old: list[str]) -> Api:
+    request, response = pair.get("request"), pair.get("response")
+    named = request or response
+    assert named  # noqa: S101 - a pair holds at least the entry it was made for
+    names = dict.fromkeys([_stem(alias) for alias in named.aliases] + old)
+    return Api(key, _stem(named.name), request and request.name, response and response.name, tuple(names))
+
+
+def _unknown(what: str, name: str, names: list[str]) -> InputError:
+    from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
+
+    by_lower = {known.lower(): known for known in names}
+    close = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return InputError(f"no {what} is called {name!a}{hint}")

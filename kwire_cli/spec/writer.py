@@ -1,0 +1,70 @@
+"""Write definitions and their index as JSON text: one field per line as Kafka's own files have it, stable from run to run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+TOP_KEYS = (
+    "apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions",
+    "headerVersions", "latestVersionUnstable", "commonStructs", "fields",
+)  # fmt: skip
+FIELD_KEYS = (
+    "name", "type", "versions", "nullableVersions", "flexibleVersions", "tag", "taggedVersions", "mapKey", "zeroCopy",
+    "ignorable", "default", "entityType", "encoding", "elementEncoding", "fields",
+)  # fmt: skip
+STRUCT_KEYS = ("name", "versions", "deprecatedVersions", "fields")
+
+
+def definition_text(definition: Mapping[str, Any]) -> str:
+    """A definition as the text of its file. Keys outside Kafka's grammar (and so its prose, `about`) are left out."""
+    lines = []
+    for key in TOP_KEYS:
+        if key not in definition:
+            continue
+        value = definition[key]
+        if key == "fields":
+            text = _fields(value, "  ")
+        elif key == "commonStructs":
+            text = _block((_object(struct, STRUCT_KEYS, "    ") for struct in value), "  ")
+        else:
+            text = _json(value)
+        lines.append(f'  "{key}": {text}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def rows_text(data: Mapping[str, Any]) -> str:
+    """A JSON object, each item of whose lists and objects is a line: data files that a diff can be read of."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, dict):
+            body = ",\n".join(f"    {_json(name)}: {_json(item)}" for name, item in value.items())
+            parts.append(f"  {_json(key)}: {{\n{body}\n  }}")
+        elif isinstance(value, list):
+            parts.append(f"  {_json(key)}: {_block((_json(item) for item in value), '  ')}")
+        else:
+            parts.append(f"  {_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _block(items: Iterable[str], indent: str) -> str:
+    body = ",\n".join(f"{indent}  {item}" for item in items)
+    return f"[\n{body}\n{indent}]" if body else "[]"
+
+
+def _fields(fields: Iterable[Mapping[str, Any]], indent: str) -> str:
+    return _block((_object(field, FIELD_KEYS, indent + "  ") for field in fields), indent)
+
+
+def _object(keys: Mapping[str, Any], order: tuple[str, ...], indent: str) -> str:
+    parts = [f'"{key}": {_fields(keys[key], indent) if key == "fields" else _json(keys[key])}' for key in order if key in keys]
+    # A block of fields ends the line, as in Kafka's files.
+    closing = " }" if not keys.get("fields") else "}"
+    return "{ " + ", ".join(parts) + closing
