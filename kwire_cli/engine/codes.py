@@ -1,0 +1,84 @@
+"""The codes of anomalies: the kernel's bits for them, and what each means. docs/anomalies.md is made from this table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# Bits that the kernel sets on a span, or on the gap where it had to stop.
+OVERLONG_VARINT = 1
+VARINT_EXCESS_BITS = 2
+NEGATIVE_LENGTH = 4
+NULL_NOT_ALLOWED = 8
+PRESENCE_NOT_0_OR_1 = 16
+TAG_ORDER = 32
+TAG_DUPLICATE = 64
+TAG_SIZE_MISMATCH = 128
+TAG_NOT_VALID = 256
+STRING_TOO_LONG = 512
+COUNT_MISMATCH = 1024
+TRUNCATED = 2048
+VARINT_TOO_LONG = 4096
+TRAILING_BYTES = 8192
+INVALID_LENGTH = 16384
+FATAL = 2048
+"""From this bit on decoding can't go on: the rest is a gap."""
+
+KERNEL_BITS = {
+    OVERLONG_VARINT: "OVERLONG_VARINT",
+    VARINT_EXCESS_BITS: "VARINT_EXCESS_BITS",
+    NEGATIVE_LENGTH: "NEGATIVE_LENGTH",
+    NULL_NOT_ALLOWED: "NULL_NOT_ALLOWED",
+    PRESENCE_NOT_0_OR_1: "PRESENCE_NOT_0_OR_1",
+    TAG_ORDER: "TAG_ORDER",
+    TAG_DUPLICATE: "TAG_DUPLICATE",
+    TAG_SIZE_MISMATCH: "TAG_SIZE_MISMATCH",
+    TAG_NOT_VALID: "TAG_NOT_VALID",
+    STRING_TOO_LONG: "STRING_TOO_LONG",
+    TRUNCATED: "TRUNCATED",
+    VARINT_TOO_LONG: "VARINT_TOO_LONG",
+    COUNT_MISMATCH: "COUNT_MISMATCH",
+    TRAILING_BYTES: "TRAILING_BYTES",
+    INVALID_LENGTH: "INVALID_LENGTH",
+}
+
+MEANING = {
+    "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
+    "VARINT_EXCESS_BITS": "the last byte of a varint has bits above the type's width; they are dropped, as Kafka does",
+    "NEGATIVE_LENGTH": "a negative length or count other than the one for null; read as null, as Kafka does",
+    "NULL_NOT_ALLOWED": "null in a field that is not nullable in this version; Kafka's reader fails here",
+    "PRESENCE_NOT_0_OR_1": "the presence byte of a nullable struct is neither of those that Kafka writes",
+    "TAG_ORDER": "a tag lower than the one before it; tags are written in ascending order",
+    "TAG_DUPLICATE": "a tag that occurred before in the same section; of a known one the last value counts, as in Kafka",
+    "TAG_SIZE_MISMATCH": "the declared size of a known tagged field is not where its value ends; the value's own end wins, as in Kafka",
+    "TAG_DEFAULT_VALUE": "a tagged field written at its default value, which Kafka leaves out",
+    "TAG_NOT_VALID": "a tag that other versions of the structure know, this one does not; kept as unknown (Kafka's reader fails here)",
+    "BOOL_NOT_0_OR_1": "a boolean byte other than 0 and 1; read as true, as Kafka does",
+    "STRING_TOO_LONG": "a string of more than 32767 bytes; Kafka's reader fails here",
+    "INVALID_UTF8": "bytes of a string that are no UTF-8; shown as U+FFFD",
+    "VALUE_OUT_OF_RANGE": "a number that was written wider than its field's type and does not fit it",
+    "TRUNCATED": "the bytes end before the field does; what is left is a gap",
+    "VARINT_TOO_LONG": "a varint that goes on beyond the bytes that its type can have; Kafka's reader fails here, the rest is a gap",
+    "INVALID_LENGTH": "a negative size of an unknown tagged field, or more elements without bytes than the input has bytes; the rest is a gap",
+    "COUNT_MISMATCH": "a count of elements larger than the number of bytes that are left; Kafka's reader fails here",
+    "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
+    "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
+    "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
+    "LAYOUT_AMBIGUOUS": "two releases of Kafka gave this version different layouts; --kafka chooses",
+    "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
+    "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
+    "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
+}
+
+
+class Anomaly(NamedTuple):
+    """Something in the bytes that a correct writer would not have written. `offset` counts from the start of the decoded bytes."""
+
+    code: str
+    path: str
+    offset: int
+    detail: str
+
+
+def codes(bits: int) -> list[str]:
+    """The codes of the bits that the kernel set."""
+    return [code for bit, code in KERNEL_BITS.items() if bits & bit]

@@ -1,0 +1,430 @@
+"""The kernel: one function that runs a program over bytes and writes spans. CPython and numba run the very same lines.
+
+It knows no layout; all of it is in the program. Everything it touches is an int or an indexable of ints, so that `numba.njit` compiles it unchanged:
+plain lists and bytes when interpreted, int arrays when compiled. It allocates nothing, and stops when the output is full, to be called again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import (
+    COUNT_MISMATCH,
+    FATAL,
+    INVALID_LENGTH,
+    NEGATIVE_LENGTH,
+    NULL_NOT_ALLOWED,
+    OVERLONG_VARINT,
+    PRESENCE_NOT_0_OR_1,
+    STRING_TOO_LONG,
+    TAG_DUPLICATE,
+    TAG_NOT_VALID,
+    TAG_ORDER,
+    TAG_SIZE_MISMATCH,
+    TRAILING_BYTES,
+    TRUNCATED,
+    VARINT_EXCESS_BITS,
+    VARINT_TOO_LONG,
+)
+from kwire_cli.engine.program import (
+    ARRAY32,
+    ARRAYV,
+    FIXED32,
+    FIXEDV,
+    FRAME,
+    GAP,
+    JOB,
+    LEN32,
+    LENV,
+    LOOP,
+    PRESENT8,
+    RUN,
+    RUN_ROW,
+    STACK,
+    STATE_BASE,
+    STATE_FLAGS,
+    STATE_JOBS,
+    STATE_ROOM,
+    STATE_SPANS,
+    STATE_WIDEST,
+    STR16,
+    STRIDE,
+    TAG_ROW,
+    TAGEND,
+    TAGNEXT,
+    TAGS,
+    TAGSIZE,
+    VARINT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import MutableSequence, Sequence
+
+DONE, FULL = 0, 1
+
+
+def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, and calls are what a kernel cannot afford
+    code: Sequence[int],
+    tables: Sequence[int],
+    data: Any,
+    jobs: MutableSequence[int],
+    out_node: MutableSequence[int],
+    out_value: MutableSequence[int],
+    out_end: MutableSequence[int],
+    flags: MutableSequence[int],
+    state: MutableSequence[int],
+) -> int:
+    """Walk the jobs over `data`. Span i is [end of span i - 1, value, end); `flags` gets pairs (span, bits) where there is something to report.
+
+    `state` is what `engine.spans` sets up (see STATE in `program`). Returns DONE, or FULL when the output has to be taken away first, to be called
+    again with the same state.
+    """
+    pc, pos, stop, sp = state[0], state[1], state[2], state[3]
+    job, left, empty, base = state[4], state[5], state[6], state[STATE_BASE]
+    room, widest, count = state[STATE_ROOM], state[STATE_WIDEST], state[STATE_JOBS]
+    n = f = 0
+    while True:
+        if n > room:
+            state[0], state[1], state[2], state[3] = pc, pos, stop, sp
+            state[4], state[5], state[6], state[STATE_BASE] = job, left, empty, base + n
+            state[STATE_SPANS], state[STATE_FLAGS] = n, f
+            return FULL
+        op = code[pc]
+        node = code[pc + 1]
+        after = pc + STRIDE
+        start = pos
+        bits = 0
+
+        if op == RUN:
+            row = code[pc + 2]
+            last = row + RUN_ROW * code[pc + 3]
+            if tables[last - 1] <= stop - start:
+                while row < last:
+                    out_node[n] = tables[row]
+                    out_value[n] = pos
+                    pos = start + tables[row + 1]
+                    out_end[n] = pos
+                    n += 1
+                    row += RUN_ROW
+                pc = after
+                continue
+            while tables[row + 1] <= stop - start:
+                out_node[n] = tables[row]
+                out_value[n] = pos
+                pos = start + tables[row + 1]
+                out_end[n] = pos
+                n += 1
+                row += RUN_ROW
+            start = pos
+            node = tables[row]
+            bits = TRUNCATED
+
+        elif left > 0:  # in the elements of a FIXED32 or FIXEDV
+            row = code[pc + 2]
+            fields = code[pc + 3]
+            size = tables[row + RUN_ROW * fields - 1]
+            todo = left
+            if todo * size > stop - pos:
+                todo = (stop - pos) // size
+            if todo * fields > room + widest - n:
+                todo = (room + widest - n) // fields
+            left -= todo
+            if fields == 1:
+                node = tables[row]
+                for _ in range(todo):
+                    out_node[n] = node
+                    out_value[n] = pos
+                    pos += size
+                    out_end[n] = pos
+                    n += 1
+            else:
+                for _ in range(todo):
+                    start = pos
+                    for k in range(row, row + RUN_ROW * fields, RUN_ROW):
+                        out_node[n] = tables[k]
+                        out_value[n] = pos
+                        pos = start + tables[k + 1]
+                        out_end[n] = pos
+                        n += 1
+            if left == 0:
+                pc = after
+                continue
+            if stop - pos >= size or n > room:
+                continue
+            start = pos
+            while tables[row + 1] <= stop - start:
+                out_node[n] = tables[row]
+                out_value[n] = pos
+                pos = start + tables[row + 1]
+                out_end[n] = pos
+                n += 1
+                row += RUN_ROW
+            start = pos
+            node = tables[row]
+            bits = TRUNCATED
+
+        elif op == LOOP:
+            state[sp] -= 1
+            if state[sp] > 0:
+                pc = code[pc + 2]
+            else:
+                sp -= FRAME
+                pc = after
+            continue
+
+        elif op >= PRESENT8:
+            # A length, a count, a presence marker, a tag or the size of one: first the number ...
+            v = 0
+            if op >= LENV:
+                if pos >= stop:
+                    bits = TRUNCATED
+                else:
+                    v = data[pos] & 255
+                    pos += 1
+                    if v >= 128:
+                        v &= 127
+                        shift = 7
+                        while True:
+                            if pos >= stop:
+                                bits |= TRUNCATED
+                                break
+                            byte = data[pos] & 255
+                            pos += 1
+                            v |= (byte & 127) << shift
+                            if byte < 128:
+                                if byte == 0:
+                                    bits |= OVERLONG_VARINT
+                                if shift == 28:
+                                    if byte & 0x70:
+                                        bits |= VARINT_EXCESS_BITS
+                                    v &= 0xFFFFFFFF
+                                    if v >= 0x80000000:
+                                        v -= 0x100000000
+                                break
+                            if shift == 28:
+                                bits |= VARINT_TOO_LONG
+                                break
+                            shift += 7
+                    if op <= FIXEDV:
+                        v -= 1
+            elif op >= LEN32:
+                if stop - pos < 4:
+                    bits = TRUNCATED
+                else:
+                    v = ((data[pos] & 255) << 24) | ((data[pos + 1] & 255) << 16) | ((data[pos + 2] & 255) << 8) | (data[pos + 3] & 255)
+                    if v >= 0x80000000:
+                        v -= 0x100000000
+                    pos += 4
+            elif op == STR16:
+                if stop - pos < 2:
+                    bits = TRUNCATED
+                else:
+                    v = ((data[pos] & 255) << 8) | (data[pos + 1] & 255)
+                    if v >= 0x8000:
+                        v -= 0x10000
+                    pos += 2
+            elif pos >= stop:
+                bits = TRUNCATED
+            else:
+                v = data[pos] & 255
+                pos += 1
+            at = pos
+
+            # ... then what it means.
+            if bits >= FATAL:
+                if op == TAGSIZE:
+                    start = state[sp + 2]
+
+            elif op == FIXEDV or op == FIXED32:
+                if v <= 0:
+                    if v < 0:
+                        if v < -1:
+                            bits |= NEGATIVE_LENGTH
+                        if code[pc + 4] == 0:
+                            bits |= NULL_NOT_ALLOWED
+                else:
+                    if v > stop - pos:
+                        bits |= COUNT_MISMATCH
+                    if code[pc + 3] > 0:
+                        left = v
+                        after = pc
+                    else:
+                        empty += v
+                        if empty > stop - jobs[job * JOB + 1]:
+                            bits |= INVALID_LENGTH
+
+            elif op == LENV or op == STR16 or op == LEN32:
+                if v >= 0:
+                    pos += v
+                    if v > code[pc + 3]:
+                        bits |= STRING_TOO_LONG
+                    if pos > stop:
+                        bits |= TRUNCATED
+                else:
+                    if v < -1:
+                        bits |= NEGATIVE_LENGTH
+                    if code[pc + 2] == 0:
+                        bits |= NULL_NOT_ALLOWED
+
+            elif op == TAGS:
+                if v > 0:
+                    sp += FRAME
+                    state[sp] = v
+                    state[sp + 1] = -1
+                else:
+                    after = code[pc + 4]
+                    if v < 0:
+                        bits |= NEGATIVE_LENGTH
+
+            elif op == ARRAYV or op == ARRAY32:
+                if v > 0:
+                    if v > stop - pos:
+                        bits |= COUNT_MISMATCH
+                    sp += FRAME
+                    state[sp] = v
+                else:
+                    after = code[pc + 2]
+                    if v < -1:
+                        bits |= NEGATIVE_LENGTH
+                    if v < 0 and code[pc + 3] == 0:
+                        bits |= NULL_NOT_ALLOWED
+
+            elif op == TAGNEXT:
+                if v < state[sp + 1]:
+                    bits |= TAG_ORDER
+                elif v == state[sp + 1]:
+                    bits |= TAG_DUPLICATE
+                state[sp + 1] = v
+                state[sp + 2] = start
+                state[sp + 3] = bits
+                pc = after
+                continue
+
+            elif op == TAGSIZE:
+                section = code[pc + 2]
+                bits |= state[sp + 3]
+                row = code[section + 2]
+                last = row + TAG_ROW * code[section + 3]
+                entry = -1
+                while row < last:
+                    if tables[row] == state[sp + 1]:
+                        entry = tables[row + 1]
+                        node = tables[row + 2]
+                        if entry < 0:
+                            bits |= TAG_NOT_VALID
+                        break
+                    row += TAG_ROW
+                if entry >= 0:
+                    state[sp + 2] = pos + v
+                    state[sp + 3] = base + n
+                    after = entry
+                elif v < 0 or v > stop - pos:
+                    bits |= INVALID_LENGTH if v < 0 else TRUNCATED
+                    start = state[sp + 2]
+                else:
+                    if bits:
+                        flags[f] = base + n
+                        flags[f + 1] = bits
+                        f += 2
+                        bits = 0
+                    out_node[n] = node
+                    out_value[n] = pos
+                    out_end[n] = pos
+                    n += 1
+                    node += 1
+                    pos += v
+                    after = pc - STRIDE
+                    state[sp] -= 1
+                    if state[sp] == 0:
+                        sp -= FRAME
+                        after = code[section + 4]
+
+            elif op == PRESENT8:
+                if v != 1 and v != 255:
+                    bits |= PRESENCE_NOT_0_OR_1
+                if v >= 128:
+                    after = code[pc + 2]
+
+            else:
+                if v != 0 and v != 1:
+                    bits |= PRESENCE_NOT_0_OR_1
+                if v == 0:
+                    after = code[pc + 2]
+
+            if bits < FATAL:
+                if bits:
+                    flags[f] = base + n
+                    flags[f + 1] = bits
+                    f += 2
+                out_node[n] = node
+                out_value[n] = at
+                out_end[n] = pos
+                n += 1
+                pc = after
+                continue
+
+        elif op == VARINT:
+            most = code[pc + 2]
+            while True:
+                if pos >= stop:
+                    bits |= TRUNCATED
+                    break
+                byte = data[pos] & 255
+                pos += 1
+                if byte < 128:
+                    if byte == 0 and pos - start > 1:
+                        bits |= OVERLONG_VARINT
+                    if pos - start == most and byte & code[pc + 3]:
+                        bits |= VARINT_EXCESS_BITS
+                    break
+                if pos - start == most:
+                    bits |= VARINT_TOO_LONG
+                    break
+            if bits < FATAL:
+                if bits:
+                    flags[f] = base + n
+                    flags[f + 1] = bits
+                    f += 2
+                out_node[n] = node
+                out_value[n] = start
+                out_end[n] = pos
+                n += 1
+                pc = after
+                continue
+
+        elif op == TAGEND:
+            if pos != state[sp + 2]:
+                flags[f] = state[sp + 3]
+                flags[f + 1] = TAG_SIZE_MISMATCH
+                f += 2
+            pc = code[pc + 2]
+            state[sp] -= 1
+            if state[sp] == 0:
+                sp -= FRAME
+                pc = code[pc - STRIDE + 4]
+            continue
+
+        elif pos < stop:
+            bits = TRAILING_BYTES
+
+        # The job ends here: after its last field, with bytes left over, or where it could not go on. What is left is a gap.
+        if bits:
+            out_node[n] = GAP
+            out_value[n] = start
+            out_end[n] = stop
+            flags[f] = base + n
+            flags[f + 1] = bits
+            f += 2
+            n += 1
+        row = job * JOB
+        jobs[row + 4] = start
+        jobs[row + 5] = bits
+        jobs[row + 6] = node
+        job += 1
+        if job == count:
+            state[STATE_BASE], state[STATE_SPANS], state[STATE_FLAGS] = base + n, n, f
+            return DONE
+        row += JOB
+        jobs[row + 3] = base + n
+        pc, pos, stop = jobs[row], jobs[row + 1], jobs[row + 2]
+        sp, left, empty = STACK - FRAME, 0, 0

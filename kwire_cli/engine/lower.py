@@ -1,0 +1,161 @@
+"""Lowering: a construct declaration becomes instructions for the kernel and nodes for what reads its spans.
+
+Neighbouring fields of fixed size become one RUN, arrays of fixed-size elements one FIXED operation: one bounds check each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwire_cli.engine import program as p
+from kwire_cli.engine.program import Array, Entry, Leaf, Node, Nullable, Program, Struct, Tags
+from kwire_cli.structs.messages import MessageStruct
+from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
+from kwire_cli.structs.sized import MAX_STRING, ArrayOf, NullableStruct, Sized
+
+FIXED_SIZE = (FixedInt, Bool, Float64, Uuid)
+NO_LIMIT = 0x7FFFFFFF
+
+
+def lower(decl: MessageStruct, program: Program | None = None) -> Entry:
+    """Append `decl` to a program (a new one by default) and return its entry."""
+    program = program or Program()
+    lowering = _Lowering(program)
+    pc = len(program.code)
+    root = lowering.struct(decl, "", "")
+    lowering.emit(p.END)
+    return Entry(program, pc, root)
+
+
+class _Lowering:
+    """One walk over one declaration; `run` are the fixed-size fields that wait to be emitted together."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.run: list[tuple[Leaf, int]] = []
+        self.depth = 0
+
+    def emit(self, op: int, node: int = 0, a: int = 0, b: int = 0, c: int = 0) -> int:
+        self.flush()
+        self.program.code += (op, node, a, b, c)
+        return len(self.program.code) - p.STRIDE
+
+    def flush(self) -> None:
+        if self.run:
+            run, self.run = self.run, []
+            first = self.run_rows(run)
+            self.emit(p.RUN, 0, first, len(run))
+            self.program.widest = max(self.program.widest, len(run))
+
+    def run_rows(self, run: list[tuple[Leaf, int]]) -> int:
+        first, end = len(self.program.tables), 0
+        for leaf, size in run:
+            end += size
+            self.program.tables += (leaf.id, end)
+        return first
+
+    def here(self) -> int:
+        self.flush()
+        return len(self.program.code)
+
+    def leaf(self, kind: str, name: str, path: str, decl: Any) -> Leaf:
+        leaf = Leaf(len(self.program.leaves), kind, name, path, decl)
+        self.program.leaves.append(leaf)
+        return leaf
+
+    def open(self) -> None:
+        self.depth += 1
+        self.program.depth = max(self.program.depth, self.depth)
+
+    def node(self, decl: Any, name: str, path: str) -> Node:
+        if isinstance(decl, FIXED_SIZE):
+            leaf = self.leaf(decl.kind, name, path, decl)
+            self.run.append((leaf, decl.length))
+            return leaf
+        if isinstance(decl, MessageStruct):
+            return self.struct(decl, name, path)
+        if isinstance(decl, ArrayOf):
+            return self.array(decl, name, path)
+        if isinstance(decl, NullableStruct):
+            return self.nullable(decl, name, path)
+        if isinstance(decl, Sized):
+            leaf = self.leaf(decl.kind, name, path, decl)
+            op = p.LENV if decl.compact else p.STR16 if decl.kind == "string" else p.LEN32
+            self.emit(op, leaf.id, decl.nullable, MAX_STRING if decl.kind == "string" else NO_LIMIT)
+            return leaf
+        if isinstance(decl, Varint):
+            leaf = self.leaf(decl.kind, name, path, decl)
+            self.emit(p.VARINT, leaf.id, decl.max_bytes, 0x7F & ~((1 << (decl.bits - 7 * (decl.max_bytes - 1))) - 1))
+            return leaf
+        raise TypeError(f"no lowering for {decl!r}")
+
+    def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
+        dot = f"{path}." if path else ""
+        fields = tuple(self.node(sc.subcon, sc.name, dot + sc.name) for sc in decl.subcons)
+        return Struct(name, path, fields, self.tags(decl.tags, path) if decl.tags else None)
+
+    def array(self, decl: ArrayOf, name: str, path: str) -> Array:
+        count = self.leaf("count", name, path, decl)
+        fixed = self.fixed_element(decl.element, name, f"{path}[]")
+        if fixed:
+            element, run = fixed
+            self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run), len(run), decl.nullable)
+            self.program.widest = max(self.program.widest, len(run))
+            return Array(name, path, count, element)
+        start = self.emit(p.ARRAYV if decl.compact else p.ARRAY32, count.id, 0, decl.nullable)
+        self.open()
+        body = self.here()
+        element = self.node(decl.element, name, f"{path}[]")
+        self.emit(p.LOOP, 0, body)
+        self.depth -= 1
+        self.program.code[start + 2] = self.here()
+        return Array(name, path, count, element)
+
+    def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
+        """The element and its fields if all of it has a fixed size; else nothing, and no trace of the try."""
+        if not _is_fixed(decl):
+            return None
+        self.flush()
+        element = self.node(decl, name, path)
+        run, self.run = self.run, []
+        return element, run
+
+    def nullable(self, decl: NullableStruct, name: str, path: str) -> Nullable:
+        presence = self.leaf("presence", name, path, decl)
+        start = self.emit(p.PRESENTV if decl.tagged else p.PRESENT8, presence.id)
+        struct = self.struct(decl.subcon, name, path)
+        self.program.code[start + 2] = self.here()
+        return Nullable(name, path, presence, struct)
+
+    def tags(self, decl: Any, path: str) -> Tags:
+        where = f"{path}._tags" if path else "_tags"
+        dot = f"{path}." if path else ""
+        count = self.leaf("tag-count", "_tags", where, decl)
+        unknown_header = self.leaf("tag-header", "_tags", f"{where}[]", decl)
+        unknown_data = self.leaf("unknown-tag", "_tags", f"{where}[]", decl)
+        assert unknown_data.id == unknown_header.id + 1  # noqa: S101 - the kernel relies on it
+        headers = {field.tag: self.leaf("tag-header", field.name, dot + field.name, decl) for field in decl.known}
+        self.flush()
+        tables = self.program.tables
+        first = len(tables)
+        for tag in sorted(headers.keys() | decl.invalid):
+            tables += (tag, -1, headers[tag].id if tag in headers else unknown_header.id)
+        section = self.emit(p.TAGS, count.id, first, (len(tables) - first) // p.TAG_ROW)
+        loop = self.emit(p.TAGNEXT)
+        self.emit(p.TAGSIZE, unknown_header.id, section)
+        self.open()
+        known: dict[int, tuple[Node, Any]] = {}
+        rows = {tables[row]: row for row in range(first, len(tables), p.TAG_ROW)}
+        for field in decl.known:
+            tables[rows[field.tag] + 1] = self.here()
+            known[headers[field.tag].id] = (self.node(field.subcon, field.name, dot + field.name), field.default)
+            self.emit(p.TAGEND, 0, loop)
+        self.depth -= 1
+        self.program.code[section + 4] = self.here()
+        return Tags("_tags", where, count, known, unknown_header, unknown_data)
+
+
+def _is_fixed(decl: Any) -> bool:
+    if isinstance(decl, MessageStruct):
+        return decl.tags is None and all(_is_fixed(sc.subcon) for sc in decl.subcons)
+    return isinstance(decl, FIXED_SIZE)

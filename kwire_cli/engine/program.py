@@ -1,0 +1,137 @@
+"""Programs: declarations lowered to integers for the kernel, and to nodes for everything that gives spans a meaning.
+
+`code` holds instructions of STRIDE ints (op, node, a, b, c), `tables` the rows that they point into. Node numbers are those that spans carry.
+Several declarations can stand in one program, each with its own entry, so that one kernel run walks messages of many kinds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+STRIDE = 5
+
+# op            node            a                     b                    c
+END = 0  #      -               -                     -                    -
+RUN = 1  #      -               first table row       fields               -
+LOOP = 2  #     -               the element's start   -                    -
+TAGEND = 3  #   -               its TAGNEXT           -                    -
+VARINT = 4  #   the number      most bytes            excess bits of last  -
+# From here on a number is read first: a byte,
+PRESENT8 = 5  # presence        where null goes       -                    -
+# an int16 or int32,
+STR16 = 6  #    string          nullable              longest length       -
+LEN32 = 7  #    bytes, records  nullable              longest length       -
+ARRAY32 = 8  #  count           where the loop ends   nullable             -
+FIXED32 = 9  #  count           first table row       fields per element   nullable
+# or an unsigned varint.
+LENV = 10  #    like LEN32
+ARRAYV = 11  #  like ARRAY32
+FIXEDV = 12  #  like FIXED32
+PRESENTV = 13  # like PRESENT8
+TAGS = 14  #    count           first table row       known tags           where the section ends
+TAGNEXT = 15  # -               -                     -                    -
+TAGSIZE = 16  # unknown header  its TAGS              -                    -
+
+RUN_ROW = 2
+"""node, end of the field relative to the start of the run."""
+TAG_ROW = 3
+"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header."""
+
+GAP = 0
+"""The node of bytes that could not be decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What one span is. `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag, gap.
+
+    `path` is the field's, without indexes: `topics[].name`. `decl` is the construct that reads the value; for a count that of the array.
+    """
+
+    id: int
+    kind: str
+    name: str
+    path: str
+    decl: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Fields in order, then the tag section of a flexible version."""
+
+    name: str
+    path: str
+    fields: tuple[Node, ...]
+    tags: Tags | None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A count and elements."""
+
+    name: str
+    path: str
+    count: Leaf
+    element: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable:
+    """A presence marker and a struct."""
+
+    name: str
+    path: str
+    presence: Leaf
+    struct: Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """A tag section; `known` maps a header's node number to the field behind it and its default in JSON form."""
+
+    name: str
+    path: str
+    count: Leaf
+    known: dict[int, tuple[Node, Any]]
+    unknown_header: Leaf
+    unknown_data: Leaf
+
+
+Node = Leaf | Struct | Array | Nullable | Tags
+
+
+@dataclass(slots=True)
+class Program:
+    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops and tag sections open at once."""
+
+    code: list[int] = field(default_factory=list)
+    tables: list[int] = field(default_factory=list)
+    leaves: list[Leaf] = field(default_factory=lambda: [Leaf(GAP, "gap", "", "", None)])
+    depth: int = 0
+    widest: int = 4
+    """The most spans that one step emits, apart from fixed arrays, which the kernel can leave half-way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a declaration begins in a program: the kernel's `pc`, and the root of its nodes."""
+
+    program: Program
+    pc: int
+    root: Struct
+
+
+JOB = 7
+"""Ints of a job: pc, start, stop; then filled in by the kernel: first span, bytes used, bits of the gap, node that could not be read."""
+FRAME = 4
+"""Ints that a loop (elements left) or tag section (tags left, tag, end of its payload, span of its header) holds on the stack while it is open."""
+
+# The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then the stack.
+STATE_BASE = 7  # spans written by earlier calls
+STATE_ROOM = 8  # spans in the output at which to stop
+STATE_WIDEST = 9  # the program's
+STATE_JOBS = 10  # number of jobs
+STATE_SPANS = 11  # spans written by this call
+STATE_FLAGS = 12  # ints of flag pairs written by this call
+STACK = 13

@@ -1,0 +1,74 @@
+"""Spans: what the kernel saw, as columns. Spans cover the input once and in order, so that each one starts where the one before it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine import kernel
+from kwire_cli.engine import program as p
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.program import Entry, Program
+
+CHUNK = 4096
+
+
+class Span(NamedTuple):
+    """One leaf: [start, value) is its prefix (a length, a count, a presence marker, a tag header), [value, end) its value."""
+
+    path: str
+    kind: str
+    start: int
+    value: int
+    end: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The spans of one message: columns of equal length, `flags` only where there is something to report.
+
+    `start` and `stop` are where the message lies in `data`, `used` is where its last field ended, `lost` the node that could not be read, if any.
+    """
+
+    program: Program
+    data: Any
+    start: int
+    stop: int
+    node: list[int]
+    value: list[int]
+    end: list[int]
+    flags: dict[int, int]
+    used: int
+    lost: int
+
+
+def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Spans:
+    """Run the kernel, interpreted, over one message in `data`: bytes, or a memoryview of bytes. Nothing is copied."""
+    stop = len(data) if stop is None else stop
+    program = entry.program
+    jobs = [entry.pc, start, stop, 0, 0, 0, 0]
+    state = first_state(program, jobs, CHUNK)
+    room = CHUNK + program.widest
+    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+    node: list[int] = []
+    value: list[int] = []
+    end: list[int] = []
+    flags: dict[int, int] = {}
+    status = kernel.FULL
+    while status == kernel.FULL:
+        status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
+        n = state[p.STATE_SPANS]
+        node += out_node[:n]
+        value += out_value[:n]
+        end += out_end[:n]
+        for i in range(0, state[p.STATE_FLAGS], 2):
+            flags[pairs[i]] = flags.get(pairs[i], 0) | pairs[i + 1]
+    return Spans(program, data, start, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+
+
+def first_state(program: Program, jobs: Any, chunk: int) -> list[int]:
+    """The kernel's state before the first job; output columns must have room for `chunk` plus the program's widest step."""
+    job = [jobs[0], jobs[1], jobs[2], p.STACK - p.FRAME, 0, 0, 0]
+    return [*job, 0, chunk, program.widest, len(jobs) // p.JOB, 0, 0] + [0] * (p.FRAME * program.depth)

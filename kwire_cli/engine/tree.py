@@ -1,0 +1,217 @@
+"""Trees: the spans of one message grouped by its declaration. The one place where the flat sequence of leaves becomes fields in structs in arrays.
+
+Every view of a message is a fold over this: `values` gives Kafka's JSON form, `leaves` the annotated bytes, `anomalies` what was wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine import program as p
+from kwire_cli.engine.program import Array, Leaf, Node, Nullable, Struct, Tags
+from kwire_cli.engine.spans import Span, Spans
+from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.structs.sized import ArrayOf, Sized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.program import Entry
+
+
+class Item:
+    """A node at work: the bytes [start, end) of the data are this field, struct, array or part of a tag section.
+
+    `parts` are what it consists of, in the order of the bytes; a leaf has none and its number `span` among the spans. An array's first part is its
+    count, a nullable struct's its presence, a tag section's its count; each tag is a header and a field. `tag` is set on an unknown tag's two parts.
+    `whole` is false where the bytes ended too early.
+    """
+
+    __slots__ = ("end", "index", "node", "parts", "span", "start", "tag", "whole")
+
+    def __init__(self, node: Node, start: int, index: int | None = None) -> None:
+        self.node, self.start, self.end, self.index = node, start, start, index
+        self.parts: list[Item] = []
+        self.span = -1
+        self.tag: int | None = None
+        self.whole = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A message: its root, the gap after what could be decoded if there is one, and the spans that both stand on."""
+
+    root: Item
+    gap: Item | None
+    spans: Spans
+
+
+class _EndOfSpansError(Exception):
+    """The next span is not what the declaration expects: decoding stopped here."""
+
+
+def build(entry: Entry, spans: Spans) -> Tree:
+    """The tree of the spans that `entry`'s program made; partial where they end early."""
+    builder = _Builder(spans)
+    root = Item(entry.root, spans.start)
+    try:
+        builder.struct(root, entry.root)
+    except _EndOfSpansError:
+        builder.close(root)
+    gap = None
+    if builder.at < len(spans.node):
+        gap = Item(spans.program.leaves[p.GAP], builder.pos)
+        gap.span, gap.end = builder.at, spans.end[-1]
+    return Tree(root, gap, spans)
+
+
+class _Builder:
+    """A position in the spans, and one method per kind of node that takes its spans from there."""
+
+    def __init__(self, spans: Spans) -> None:
+        self.data = spans.data
+        self.nodes, self.ends, self.leaves = spans.node, spans.end, spans.program.leaves
+        self.at, self.count, self.pos = 0, len(spans.node), spans.start
+
+    def leaf(self, item: Item, node: Leaf) -> None:
+        at = self.at
+        if at >= self.count or self.nodes[at] != node.id:
+            raise _EndOfSpansError
+        item.span = at
+        self.pos = item.end = self.ends[at]
+        item.whole = True
+        self.at = at + 1
+
+    def part(self, parent: Item, node: Node, index: int | None = None) -> Item:
+        item = Item(node, self.pos, index)
+        parent.parts.append(item)
+        kind = type(node)
+        if kind is Leaf:
+            self.leaf(item, node)  # type: ignore[arg-type]
+        elif kind is Struct:
+            self.struct(item, node)  # type: ignore[arg-type]
+        elif kind is Array:
+            self.array(item, node)  # type: ignore[arg-type]
+        elif kind is Tags:
+            self.tags(item, node)  # type: ignore[arg-type]
+        else:
+            self.nullable(item, node)  # type: ignore[arg-type]
+        return item
+
+    def done(self, item: Item) -> None:
+        item.end = self.pos
+        item.whole = True
+
+    def struct(self, item: Item, node: Struct) -> None:
+        for field in node.fields:
+            self.part(item, field)
+        if node.tags:
+            self.part(item, node.tags)
+        self.done(item)
+
+    def array(self, item: Item, node: Array) -> None:
+        count = read_count(self.part(item, node.count), self.data)
+        for i in range(max(count, 0)):
+            self.part(item, node.element, i)
+        self.done(item)
+
+    def nullable(self, item: Item, node: Nullable) -> None:
+        if not is_null(self.part(item, node.presence), self.data):
+            self.part(item, node.struct)
+        self.done(item)
+
+    def tags(self, item: Item, node: Tags) -> None:
+        for _ in range(read_count(self.part(item, node.count), self.data)):
+            if self.at >= self.count:
+                raise _EndOfSpansError
+            number = self.nodes[self.at]
+            known = node.known.get(number)
+            if known:
+                self.part(item, self.leaves[number])
+                self.part(item, known[0])
+            else:
+                header = self.part(item, node.unknown_header)
+                header.tag = UVARINT.read(_first_varint(self.data, header.start))
+                self.part(item, node.unknown_data).tag = header.tag
+        self.done(item)
+
+    def close(self, item: Item) -> None:
+        """Give what was begun and not ended the end of what was decoded."""
+        while not item.whole:
+            item.end = self.pos
+            if not item.parts:
+                break
+            item = item.parts[-1]
+
+
+def _first_varint(data: Any, at: int) -> Any:
+    end = at
+    while data[end] > 0x7F:
+        end += 1
+    return data[at : end + 1]
+
+
+def read_count(item: Item, data: Any) -> int:
+    """The number in a count or tag count; below 0 for a null array."""
+    decl = item.node.decl  # type: ignore[union-attr]
+    raw = data[item.start : item.end]
+    return int(decl.prefix.read(raw)) - decl.compact if isinstance(decl, ArrayOf) else int(UVARINT.read(raw))
+
+
+def is_null(item: Item, data: Any) -> bool:
+    """Whether this presence marker, string, bytes or records leaf says null."""
+    decl = item.node.decl  # type: ignore[union-attr]
+    raw = data[item.start : item.end]
+    if isinstance(decl, Sized):
+        return item.end - item.start <= 5 and int(decl.prefix.read(_prefix(decl, raw))) - decl.compact < 0
+    return bool(decl.is_null(decl.presence.read(raw)))
+
+
+def _prefix(decl: Sized, raw: Any) -> Any:
+    return _first_varint(raw, 0) if decl.compact else raw[: decl.prefix.length]
+
+
+def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
+    """The pairs of header and field in a tag section."""
+    parts = item.parts
+    for i in range(1, len(parts) - 1, 2):
+        yield parts[i], parts[i + 1]
+
+
+def places(item: Item, path: str = "") -> Iterator[tuple[str, Item]]:
+    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is `_tags`."""
+    yield path, item
+    for part in item.parts:
+        node = part.node
+        if part.index is not None:
+            inner = f"{path}[{part.index}]"
+        elif part.tag is not None:
+            inner = f"{path}[{part.tag}]"
+        elif type(item.node) is Array or type(item.node) is Nullable:
+            inner = path
+        elif type(item.node) is Tags:
+            # the section is a part of its struct, its fields are the struct's
+            owner = path.removesuffix("_tags")
+            inner = path if node is item.node.count else owner + node.name
+        else:
+            inner = f"{path}.{node.name}" if path else node.name
+        yield from places(part, inner)
+
+
+def leaves(tree: Tree) -> Iterator[Span]:
+    """The spans with their paths; the gap last, under the path of what could not be read."""
+    spans = tree.spans
+    lost = ""
+    start = spans.start
+    for path, item in places(tree.root):
+        if item.span >= 0 and item.whole:
+            at = item.span
+            assert isinstance(item.node, Leaf)  # noqa: S101 - for the type checker
+            yield Span(path, item.node.kind, start, spans.value[at], spans.end[at], spans.flags.get(at, 0))
+            start = spans.end[at]
+        elif not item.whole:
+            lost = path
+    if tree.gap:
+        at = tree.gap.span
+        yield Span(lost, "gap", start, spans.value[at], spans.end[at], spans.flags.get(at, 0))

@@ -1,0 +1,110 @@
+"""Values: the fold of a tree into Kafka's JSON form (JsonConverterGenerator, KIP-673 for records shown by their size)."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from kwire_cli.engine.program import Array, Leaf, Struct, Tags
+from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
+from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.sized import Sized
+from kwire_cli.structs.tags import UNKNOWN_KEY
+
+ABSENT = object()
+"""The value of what the bytes did not reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How values are shown: records as base64 text or by their size alone, and which spans hold secrets that are not shown at all."""
+
+    records: str = "base64"
+    hidden: frozenset[int] = frozenset()
+
+
+BASE64 = Form()
+
+
+def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
+    """Kafka's JSON form of an item (JsonConverterGenerator); ABSENT where nothing of it could be decoded."""
+    node = item.node
+    kind = type(node)
+    if kind is Leaf:
+        return leaf_value(item, tree, form)
+    if kind is Struct:
+        return _struct_value(item, tree, form)
+    if not item.parts[0].whole:
+        return ABSENT
+    return _array_value(item, tree, form) if kind is Array else _nullable_value(item, tree, form)
+
+
+def _array_value(item: Item, tree: Tree, form: Form) -> list[Any] | None:
+    if read_count(item.parts[0], tree.spans.data) < 0:
+        return None
+    return [v for part in item.parts[1:] if (v := value(part, tree, form)) is not ABSENT]
+
+
+def _nullable_value(item: Item, tree: Tree, form: Form) -> Any:
+    if is_null(item.parts[0], tree.spans.data):
+        return None
+    return value(item.parts[1], tree, form) if len(item.parts) > 1 else ABSENT
+
+
+def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
+    """The value of one leaf in JSON form; counts and presence markers as numbers, unknown tags' data as base64 text, nothing for tag headers and gaps."""
+    if not item.whole or item.node.kind in {"tag-header", "gap"}:  # type: ignore[union-attr] - only leaves come here
+        return ABSENT
+    leaf, spans = item.node, tree.spans
+    assert isinstance(leaf, Leaf)  # noqa: S101 - for the type checker
+    data = spans.data
+    if item.span in form.hidden:
+        return f"<redacted {item.end - spans.value[item.span]} bytes>"
+    if isinstance(leaf.decl, Sized):
+        start = spans.value[item.span]
+        if start == item.end and is_null(item, data):
+            return None
+        if leaf.kind == "records" and form.records == "size":
+            return item.end - start
+        return leaf.decl.read(data[start : item.end])
+    raw = data[item.start : item.end]
+    if leaf.kind == "unknown-tag":
+        return base64.b64encode(raw).decode("ascii")
+    if leaf.kind in {"count", "tag-count"}:
+        return read_count(item, data)
+    return leaf.decl.presence.read(raw) if leaf.kind == "presence" else leaf.decl.read(raw)
+
+
+def _struct_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
+    out: dict[str, Any] = {}
+    for part in item.parts:
+        if isinstance(part.node, Tags):
+            out |= _tags_value(part, part.node, tree, form)
+        elif (v := value(part, tree, form)) is not ABSENT:
+            out[_key(part, v, form)] = v
+    return out if out or item.whole else ABSENT
+
+
+def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    unknown = []
+    for header, part in tagged_parts(item):
+        if header.tag is not None:
+            if part.whole:
+                unknown.append({"tag": header.tag, "data": leaf_value(part, tree, form)})
+            continue
+        default = node.known[header.node.id][1]  # type: ignore[union-attr]
+        v = value(part, tree, form)
+        known.pop(part.node.name, None)  # of a tag that occurs twice the last value counts
+        if v is not ABSENT and v != default:
+            known[part.node.name] = v
+    names = [field.name for field, _ in node.known.values()]
+    out = {name: known[name] for name in names if name in known}
+    return out | ({UNKNOWN_KEY: unknown} if unknown else {})
+
+
+def _key(part: Item, v: Any, form: Form) -> str:
+    name = part.node.name
+    shown_by_size = form.records == "size" and isinstance(part.node, Leaf) and part.node.kind == "records" and isinstance(v, int)
+    return name + SIZE_SUFFIX if shown_by_size else name

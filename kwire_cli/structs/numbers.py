@@ -1,0 +1,210 @@
+"""Numbers, booleans and uuids as Kafka writes them, with the integer encodings of KAFKA-9927.
+
+Values are those of Kafka's JSON form: ints, bools, floats (NaN and infinities as text), uuids as url-safe base64 without padding.
+Source: org.apache.kafka.common.protocol.types.Type, ByteUtils (varints), Uuid.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from typing import Any
+
+import construct
+
+from kwire_cli.errors import EncodeError
+from kwire_cli.structs.places import field_path
+
+RANGES = {
+    "int8": (-(1 << 7), (1 << 7) - 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "uint16": (0, (1 << 16) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+}
+_FORMATS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "l", "uint32": "L", "int64": "q"}
+_FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
+    """`value` if it is an int from `low` to `high`; EncodeError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise EncodeError(f"{what} takes an integer, not {type(value).__name__}", path=field_path(path), value=value)
+    if not low <= value <= high:
+        raise EncodeError(f"{value} does not fit {what} ({low} to {high})", path=field_path(path), value=value)
+    return value
+
+
+def wider_than(kind: str, wire: tuple[int, int]) -> tuple[int, int] | None:
+    """The range of a field's type where the numbers of its wire form can lie outside it; None where they can't."""
+    low, high = RANGES.get(kind, wire)
+    return (low, high) if wire[0] < low or wire[1] > high else None
+
+
+class FixedInt(construct.FormatField):
+    """A big-endian integer; `kind` is the field's type, `wire` the type it is written as (KAFKA-9927's fixed16, 32, 64 may differ)."""
+
+    def __init__(self, kind: str, wire: str | None = None) -> None:
+        self.kind, self.wire = kind, wire or kind
+        super().__init__(">", _FORMATS[self.wire])
+        self.low = max(RANGES[kind][0], RANGES[self.wire][0])
+        self.high = min(RANGES[kind][1], RANGES[self.wire][1])
+        self.declared = wider_than(kind, RANGES[self.wire])
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        what = self.kind if self.kind == self.wire else f"{self.kind} written as {self.wire}"
+        return super()._build(checked_int(obj, self.low, self.high, what, path), stream, context, path)
+
+    def read(self, data: Any) -> int:
+        """The number in these bytes; promoted to the field's type, which may be wider or narrower than what was written."""
+        return int.from_bytes(data, "big", signed=self.wire[0] == "i")
+
+
+class Bool(construct.Construct):
+    """One byte; any byte but 0 reads as true, 0 or 1 is written."""
+
+    kind, length = "bool", 1
+
+    def _parse(self, stream: Any, context: Any, path: str) -> bool:
+        return bool(construct.stream_read(stream, 1, path) != b"\0")
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> bool:
+        if not isinstance(obj, bool):
+            raise EncodeError(f"bool takes true or false, not {obj!r}", path=field_path(path), value=obj)
+        construct.stream_write(stream, b"\1" if obj else b"\0", 1, path)
+        return obj
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        return 1
+
+    def read(self, data: Any) -> bool:
+        """The value of this byte."""
+        return bool(data[0])
+
+
+class Float64(construct.FormatField):
+    """IEEE 754, big-endian. NaN and infinities are the texts NaN, Infinity and -Infinity, as Kafka's JSON has them."""
+
+    kind = "float64"
+
+    def __init__(self) -> None:
+        super().__init__(">", "d")
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        return self.read(construct.stream_read(stream, 8, path))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        value = _FLOAT_TEXT.get(obj, obj) if isinstance(obj, str) else obj
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise EncodeError(f"float64 takes a number, NaN, Infinity or -Infinity, not {obj!r}", path=field_path(path), value=obj)
+        try:
+            super()._build(float(value), stream, context, path)
+        except OverflowError:
+            raise EncodeError(f"{value} does not fit float64", path=field_path(path), value=obj) from None
+        return obj
+
+    def read(self, data: Any) -> float | str:
+        """The number in these 8 bytes."""
+        (value,) = struct.unpack(">d", data)
+        if math.isfinite(value):
+            return float(value)
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+class Uuid(construct.Construct):
+    """16 bytes, shown as url-safe base64 without padding; zero bytes stand for no uuid."""
+
+    kind, length = "uuid", 16
+
+    def _parse(self, stream: Any, context: Any, path: str) -> str:
+        return self.read(construct.stream_read(stream, 16, path))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        try:
+            data = base64.b64decode(obj + "=" * (-len(obj) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError, TypeError):
+            data = b""
+        if len(data) != 16:
+            raise EncodeError(f"uuid takes 22 characters of url-safe base64 (16 bytes), not {obj!r}", path=field_path(path), value=obj)
+        construct.stream_write(stream, data, 16, path)
+        return obj
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        return 16
+
+    def read(self, data: Any) -> str:
+        """The text of these 16 bytes."""
+        return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
+
+
+class Varint(construct.Construct):
+    """A variable-length integer of `bits` 16, 32 or 64: zig-zag (packed) or the unsigned bits of the two's complement (upacked).
+
+    Readers take overlong forms and drop bits above the width, as ByteUtils does; a form of more than ceil(bits / 7) bytes is an error.
+    The upacked form of a negative number is that of its bits at the width: -1 is `ff ff 03` as upacked16.
+    """
+
+    def __init__(self, kind: str, bits: int, *, zigzag: bool) -> None:
+        super().__init__()
+        self.kind, self.bits, self.zigzag = kind, bits, zigzag
+        self.max_bytes = -(-bits // 7)
+        low, high = RANGES.get(kind, (0, (1 << 31) - 1))
+        self.low, self.high = max(low, -(1 << (bits - 1))), min(high, (1 << (bits - 1)) - 1)
+        self.declared = wider_than(kind, RANGES[f"int{bits}"])
+
+    def _parse(self, stream: Any, context: Any, path: str) -> int:
+        data = bytearray()
+        while True:
+            data += construct.stream_read(stream, 1, path)
+            if data[-1] < 0x80:
+                return self.read(data)
+            if len(data) == self.max_bytes:
+                raise construct.IntegerError(f"varint longer than {self.max_bytes} bytes", path=path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        what = f"{self.kind} written as {'' if self.zigzag else 'u'}packed{self.bits}" if self.kind in RANGES else "unsigned varint"
+        value = checked_int(obj, self.low, self.high, what, path)
+        bits = (value << 1) ^ (value >> (self.bits - 1)) if self.zigzag else value
+        data = unsigned_varint(bits & ((1 << self.bits) - 1))
+        construct.stream_write(stream, data, len(data), path)
+        return obj
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        raise construct.SizeofError("a varint has no fixed size", path=path)
+
+    def read(self, data: Any) -> int:
+        """The number in these bytes, the last of which ends it."""
+        value = 0
+        for shift, byte in enumerate(data):
+            value |= (byte & 0x7F) << (7 * shift)
+        value &= (1 << self.bits) - 1
+        if self.zigzag:
+            return (value >> 1) ^ -(value & 1)
+        return value - (1 << self.bits) if value >> (self.bits - 1) else value
+
+
+def unsigned_varint(value: int) -> bytes:
+    """A number from 0 up in groups of 7 bits, lowest first, the high bit set on all but the last (KIP-482)."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(0x80 | value & 0x7F)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+INTS = {kind: FixedInt(kind) for kind in RANGES}
+BOOL, FLOAT64, UUID = Bool(), Float64(), Uuid()
+UVARINT = Varint("uvarint", 32, zigzag=False)
+"""Lengths, counts, tags and sizes of flexible versions."""
+
+FIXED: dict[str, Any] = {**INTS, "bool": BOOL, "float64": FLOAT64, "uuid": UUID}
+
+
+def encoded_int(kind: str, encoding: str) -> FixedInt | Varint:
+    """An integer of type `kind` under an `encoding` of KAFKA-9927, such as packed32."""
+    name, bits = encoding[:-2], int(encoding[-2:])
+    return FixedInt(kind, f"int{bits}") if name == "fixed" else Varint(kind, bits, zigzag=name == "packed")

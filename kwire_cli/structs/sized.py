@@ -1,0 +1,147 @@
+"""What carries its own length or presence: strings, bytes, records, arrays, nullable structs.
+
+In inflexible versions a length or count is an int16 or int32, -1 for null; in flexible ones an unsigned varint of the length plus one, 0 for null
+(KIP-482). Any negative length reads as null, as in Kafka's generated code.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import construct
+
+from kwire_cli.errors import EncodeError
+from kwire_cli.structs.numbers import INTS, UVARINT
+from kwire_cli.structs.places import field_path
+
+MAX_STRING = 0x7FFF
+"""The longest string in bytes of UTF-8, in compact form too."""
+
+
+class Prefixed(construct.Construct):
+    """Anything behind a length or count: `prefix` is the construct of that number, `compact` says that it is stored plus one."""
+
+    kind: str
+
+    def __init__(self, *, compact: bool, nullable: bool) -> None:
+        super().__init__()
+        self.compact, self.nullable = compact, nullable
+        self.prefix: Any = UVARINT if compact else self.plain_prefix()
+
+    def plain_prefix(self) -> Any:
+        """The length or count in inflexible versions."""
+        return INTS["int32"]
+
+    def _parse_prefix(self, stream: Any, context: Any, path: str) -> int:
+        return int(self.prefix._parse(stream, context, path)) - self.compact
+
+    def _build_prefix(self, count: int, stream: Any, context: Any, path: str) -> None:
+        self.prefix._build(count + self.compact, stream, context, path)
+
+    def _build_null(self, stream: Any, context: Any, path: str) -> None:
+        # lossless encoding has to be able to write what a faulty peer wrote
+        if not self.nullable and not context.get("lenient"):
+            raise EncodeError(f"{self.kind} is not nullable in this version", path=field_path(path))
+        self._build_prefix(-1, stream, context, path)
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        raise construct.SizeofError("the size depends on the value", path=path)
+
+
+class Sized(Prefixed):
+    """A string, bytes or records behind its length in bytes; bytes and records are base64 text in JSON form."""
+
+    def __init__(self, kind: str, *, compact: bool, nullable: bool) -> None:
+        self.kind = kind
+        super().__init__(compact=compact, nullable=nullable)
+
+    def plain_prefix(self) -> Any:
+        """An int16 for strings, else an int32."""
+        return INTS["int16" if self.kind == "string" else "int32"]
+
+    def _parse(self, stream: Any, context: Any, path: str) -> str | None:
+        length = self._parse_prefix(stream, context, path)
+        return None if length < 0 else self.read(construct.stream_read(stream, length, path))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        if obj is None:
+            self._build_null(stream, context, path)
+            return obj
+        data = self.to_bytes(obj, field_path(path), lenient=bool(context.get("lenient")))
+        self._build_prefix(len(data), stream, context, path)
+        construct.stream_write(stream, data, len(data), path)
+        return obj
+
+    def read(self, data: Any) -> str:
+        """The JSON form of these bytes; invalid UTF-8 shows as U+FFFD."""
+        return str(data, "utf-8", "replace") if self.kind == "string" else base64.b64encode(data).decode("ascii")
+
+    def to_bytes(self, value: Any, path: str, *, lenient: bool) -> bytes:
+        """The bytes of a JSON-form value; EncodeError with `path` where it is none."""
+        if not isinstance(value, str):
+            form = "text" if self.kind == "string" else "base64 text"
+            raise EncodeError(f"{self.kind} takes {form}{' or null' * self.nullable}, not {type(value).__name__}", path=path, value=value)
+        if value.startswith("<redacted "):
+            raise EncodeError("the value was redacted; decode with --show-secrets to keep it", path=path, value=value)
+        try:
+            data = value.encode() if self.kind == "string" else base64.b64decode(value, validate=True)
+        except UnicodeEncodeError:
+            raise EncodeError("text with a lone surrogate has no UTF-8 form", path=path, value=value) from None
+        except (binascii.Error, ValueError) as error:
+            raise EncodeError(f"{self.kind} takes base64 text: {error}", path=path, value=value) from None
+        if self.kind == "string" and len(data) > MAX_STRING and not (lenient and self.compact):
+            raise EncodeError(f"the string has {len(data)} bytes of UTF-8; {MAX_STRING} is the most", path=path, value=value)
+        return data
+
+
+class ArrayOf(Prefixed):
+    """Elements behind their count; elements themselves are never null."""
+
+    kind = "array"
+
+    def __init__(self, element: Any, *, compact: bool, nullable: bool) -> None:
+        super().__init__(compact=compact, nullable=nullable)
+        self.element = element
+
+    def _parse(self, stream: Any, context: Any, path: str) -> list[Any] | None:
+        count = self._parse_prefix(stream, context, path)
+        return None if count < 0 else [self.element._parse(stream, context, f"{path} -> [{i}]") for i in range(count)]
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        if obj is None:
+            self._build_null(stream, context, path)
+            return obj
+        if not isinstance(obj, list | tuple):
+            raise EncodeError(f"an array takes a list{' or null' * self.nullable}, not {type(obj).__name__}", path=field_path(path), value=obj)
+        self._build_prefix(len(obj), stream, context, path)
+        for i, item in enumerate(obj):
+            self.element._build(item, stream, context, f"{path} -> [{i}]")
+        return obj
+
+
+class NullableStruct(construct.Subconstruct):
+    """A struct behind a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null (KIP-893)."""
+
+    kind = "struct"
+
+    def __init__(self, subcon: Any, *, tagged: bool) -> None:
+        super().__init__(subcon)
+        self.tagged = tagged
+        self.presence = UVARINT if tagged else INTS["int8"]
+
+    def is_null(self, mark: int) -> bool:
+        """Whether this presence marker says that there is no struct."""
+        return mark == 0 if self.tagged else mark < 0
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        mark = self.presence._parse(stream, context, path)
+        return None if self.is_null(mark) else self.subcon._parse(stream, context, path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        null = 0 if self.tagged else -1
+        self.presence._build(null if obj is None else 1, stream, context, path)
+        if obj is not None:
+            self.subcon._build(obj, stream, context, path)
+        return obj
