@@ -1,4 +1,4 @@
-"""The catalogue: every message definition, found by name, by api key, by alias; header versions, error names and named values beside them."""
+"""The catalogue: every message definition, by name, api key or alias; header versions, error names and named values beside them."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Catalog:
         return self._apis_by_key.get(key)
 
     def api(self, text: str | int) -> Api:
-        """The api of a key (3, "3") or a name in any case (metadata, ListOffset, MetadataRequest); InputError with close matches where there is none."""
+        """The api of a key (3, "3") or a name in any case (metadata, ListOffset); InputError with close matches where there is none."""
         name = str(text).strip()
         if name.isascii() and name.removeprefix("-").isdigit() and len(name) < 10:
             found = self._apis_by_key.get(int(name))
@@ -135,11 +135,11 @@ class Catalog:
         return found
 
     def request_header_version(self, api_key: int, version: int) -> int:
-        """The version of a request's header: 2 where its body is flexible, else 1, but for Kafka's exceptions and a definition's own headerVersions."""
+        """The version of a request's header: by the definition's headerVersions, by Kafka's exceptions, else 2 where flexible and 1."""
         return self._header_version(api_key, version, "request")
 
     def response_header_version(self, api_key: int, version: int) -> int:
-        """The version of a response's header: 1 where its body is flexible, else 0, but for Kafka's exceptions and a definition's own headerVersions."""
+        """The version of a response's header: by the definition's headerVersions, by Kafka's exceptions, else 1 where flexible and 0."""
         return self._header_version(api_key, version, "response")
 
     def _header_version(self, api_key: int, version: int, kind: str) -> int:
@@ -175,7 +175,7 @@ class Catalog:
         return Enums(read_bundled("enums.json")["enums"])
 
     def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-        """The name of a field's value, if it has one; names joined by | for a bit set. The path has no indexes: Topics.TopicAuthorizedOperations."""
+        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes: Topics.ErrorCode."""
         entry = self.entry(message)
         if field_path[-9:].lower() == "errorcode" and isinstance(value, int):
             field = field_at(self.message(entry.name), field_path)
@@ -214,9 +214,7 @@ def _make(kafka: str | None, added: Sequence[Loaded]) -> Catalog:
             raise InputError(f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}")
         changed = {}
         entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
-    return Catalog(
-        entries, added, {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}, specs_folder()
-    )
+    return Catalog(entries, added, {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}, specs_folder())
 
 
 def _of_release(entry: Entry, release: str, changed: dict[str, str]) -> Entry:

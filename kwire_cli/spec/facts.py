@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.spec.names import aliases_of, module_of, successor_of
 from kwire_cli.spec.writer import definition_text, rows_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
-RENAMED_APIS = {"ListOffsets": ["ListOffset"], "ElectLeaders": ["ElectPreferredLeaders"], "AlterPartition": ["AlterIsr"]}
-"""Names that earlier releases gave to an api: 2 and 43 (Kafka 2.8 and 2.4), 56 (3.2)."""
-REPLACED_APIS = {"ListClientMetricsResources": "ListConfigResources"}
-"""An api whose key another one took over with the same layout: it stays a message of its own, and is found by its successor's key."""
-RENAMED_MESSAGES = {"ZkMigrationStateRecord": ["ZkMigrationRecord"]}
-"""Messages known by the name of the file that Kafka keeps them in."""
 BIT_SET = " (bit set, 1 << code)"
 
 
@@ -54,23 +49,11 @@ def index_row(definition: Mapping[str, Any]) -> dict[str, Any]:
         "flexibleVersions": definition.get("flexibleVersions", "none"),
         "file": f"{name}.json",
         "module": module_of(definition),
-        "aliases": _aliases(name),
-        "successor": next((new + name.removeprefix(old) for old, new in REPLACED_APIS.items() if name.startswith(old)), None),
+        "aliases": aliases_of(name),
+        "successor": successor_of(name),
         "headerVersions": definition.get("headerVersions"),
     }
     return {key: value for key, value in row.items() if value is not None and value != []}
-
-
-def module_of(definition: Mapping[str, Any]) -> str | None:
-    """Kafka's module of a record (ids of records are unique within one only); None for what is no numbered record."""
-    name, kind = definition["name"], definition["type"]
-    if kind == "metadata":
-        return "storage" if name.startswith("Remote") else "metadata"
-    if kind not in {"coordinator-key", "coordinator-value"}:
-        return None
-    if name.startswith("TransactionLog"):
-        return "transaction-coordinator"
-    return "share-coordinator" if name.startswith(("ShareSnapshot", "ShareUpdate")) else "group-coordinator"
 
 
 def changed_layouts(differences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -89,7 +72,7 @@ def error_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def enum_lists(path: Path) -> dict[str, dict[str, Any]]:
-    """Lists of named values with the fields that hold them; a bit set holds 1 << code for each; `elsewhere` is what no field of a message is."""
+    """Lists of named values with the fields that hold them (bit sets: 1 << code each); `elsewhere` is what is no field of a message."""
     enums: dict[str, dict[str, Any]] = {}
     for row in _table(path):
         enum = enums.setdefault(row["enum"], {"values": {}, **_uses(row["usedBy"])})
@@ -98,7 +81,7 @@ def enum_lists(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def header_exceptions(definitions: Iterable[Mapping[str, Any]], path: Path) -> list[dict[str, Any]]:
-    """Where the header version is not the one that the flexible versions give (ApiMessageTypeGenerator); one row per kind and header version."""
+    """Where the header version is not the one that the flexible versions give (ApiMessageTypeGenerator)."""
     flexible = {(d["apiKey"], d["type"]): d["flexibleVersions"] for d in definitions if d["type"] in {"request", "response"}}
     found: dict[tuple[int, str, int], list[int]] = {}
     for row in _table(path):
@@ -113,14 +96,6 @@ def header_exceptions(definitions: Iterable[Mapping[str, Any]], path: Path) -> l
         {"apiKey": key, "type": kind, "versions": "0+" if kind == "response" else str(max(versions)), "headerVersion": actual}
         for (key, kind, actual), versions in sorted(found.items())
     ]
-
-
-def _aliases(name: str) -> list[str]:
-    for suffix in ("Request", "Response"):
-        stem = name.removesuffix(suffix)
-        if stem != name and stem in RENAMED_APIS:
-            return [alias + suffix for alias in RENAMED_APIS[stem]]
-    return RENAMED_MESSAGES.get(name, [])
 
 
 def _uses(used_by: str) -> dict[str, list[str]]:

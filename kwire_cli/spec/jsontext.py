@@ -57,7 +57,7 @@ class JsonText:
 
 
 def parse(text: str, *, file: str | None = None, comments: bool = False, trailing: bool = False) -> JsonText:
-    """Parse JSON text; `comments` and `trailing` tokens are noted where allowed. SpecError with line and column, and nothing else, on any text."""
+    """Parse JSON text; `comments` and `trailing` tokens are noted where allowed. Raises SpecError with line and column, nothing else."""
     scanner = _Scanner(text, file, comments=comments)
     scanner.value((), 0)
     scanner.blank()

@@ -36,7 +36,7 @@ class Item(NamedTuple):
     """Whether it stood under `optionalFields`, the key of KIP-482's earlier draft."""
 
     def walk(self) -> Iterator[Item]:
-        """This field and every one below it."""
+        """Yield this field and every one below it."""
         yield self
         for item in self.items:
             yield from item.walk()

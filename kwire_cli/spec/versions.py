@@ -48,7 +48,7 @@ class Versions(NamedTuple):
 
     def __and__(self, other: Versions) -> Versions:
         both = Versions(max(self.low, other.low), min(self.high, other.high))
-        return both if both else NONE
+        return both or NONE
 
     def covers(self, other: Versions) -> bool:
         """Whether every version of `other` is in this range."""

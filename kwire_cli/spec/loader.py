@@ -1,0 +1,48 @@
+"""Load message definitions that people bring: from text or files, leniently, with what is odd about them as findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.files import json_files, read_text
+from kwire_cli.spec.rules.book import examine
+from kwire_cli.spec.rules.table import FATAL
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from kwire_cli.spec.findings import Finding
+    from kwire_cli.spec.model import MessageSpec
+
+
+class Loaded(NamedTuple):
+    """A definition with what was noticed while loading it; none of it stands in the way of using it."""
+
+    spec: MessageSpec
+    findings: tuple[Finding, ...] = ()
+
+
+def load_text(text: str, file: str | None = None) -> Loaded:
+    """Load a definition from JSON text: any of Kafka's own, KIP-482's and its draft's, with KAFKA-9927's keys.
+
+    SpecError with file, line, column and path, and nothing else, where the text has no usable meaning.
+    """
+    definition, findings = examine(text, file, "kafka-4.4")
+    for finding in findings:
+        if finding.rule in FATAL:
+            raise SpecError(finding.message, file=file, line=finding.line, column=finding.column, path=finding.path)
+    if not definition:
+        raise SpecError("there is no definition here", file=file)
+    return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
+
+
+def load_file(path: str | os.PathLike[str]) -> Loaded:
+    """Load the definition in a file, as `load_text` does; InputError where the file can't be read."""
+    return load_text(read_text(path), str(path))
+
+
+def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[Loaded]:
+    """Load files, and the *.json files of folders (in the order of their names)."""
+    return [load_file(path) for path in json_files(paths)]
