@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.source.forms.escapes import unescape
 from kwire_cli.source.forms.literals import Language, read_literals, string_body
-from kwire_cli.source.forms.model import Reading
+from kwire_cli.source.forms.model import MismatchError, Reading
 
 if TYPE_CHECKING:
     from kwire_cli.source.forms.tokens import Token, Tokens
@@ -18,6 +18,8 @@ def read(text: str) -> Reading:
 
 
 def _string(token: Token, _tokens: Tokens) -> bytes:
+    if token.text[0].isalpha():
+        raise MismatchError(token.start, "expected a string of plain chars, without a prefix")
     body, start = string_body(token)
     return unescape(body, start, hex_digits=None)
 

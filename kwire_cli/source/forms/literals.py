@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kwire_cli.source.forms.escapes import unescape
 from kwire_cli.source.forms.model import Chunk, MismatchError, first_visible, is_frame
 from kwire_cli.source.forms.tokens import Token, Tokens
 
@@ -125,7 +126,7 @@ def _name(name: str | None, before: Token, token: Token, following: Token) -> st
 
 def _is_list(before: Token, token: Token, following: Token, language: Language) -> bool:
     """Whether a bracket opens a list of bytes: it is no index, and what follows could be an element or a cast."""
-    if token.text == "[" and before.kind == "word" and before.text != "return":
+    if token.text == "[" and before.kind == "word" and before.text != "return" and before.text not in language.calls:
         return False
     return following.kind == "number" or (language.casts and (following.text == "(" or following.text.startswith("'")))
 
@@ -161,8 +162,8 @@ def _element(tokens: Tokens, language: Language) -> int:
             raise MismatchError(token.start, "expected a cast, as in (byte) 0xff")
         token = tokens.take()
     if language.casts and token.kind == "string" and token.text.startswith("'"):
-        data = language.string(token, tokens)
-        if data is not None and len(data) == 1:
+        data = unescape(*string_body(token), hex_digits=None)
+        if len(data) == 1:
             return data[0]
     if token.text == ".":
         raise MismatchError(token.start, "the list was cut when it was printed: print all of it")

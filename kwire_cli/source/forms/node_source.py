@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.source.forms.escapes import unescape
 from kwire_cli.source.forms.literals import Language, encoded, parenthesis, read_literals, string_body
-from kwire_cli.source.forms.model import MismatchError, Reading
+from kwire_cli.source.forms.model import MismatchError, Reading, first_visible
 
 if TYPE_CHECKING:
     from kwire_cli.source.forms.tokens import Token, Tokens
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def read(text: str) -> Reading:
     """Bytes of each Buffer or Uint8Array, printed or in source; MismatchError for one that was cut when it was printed."""
+    if "Buffer" not in text and "Uint8Array" not in text:
+        raise MismatchError(first_visible(text), f"expected {LANGUAGE.expected}")
     return Reading(read_literals(text, LANGUAGE), "Node Buffers or Uint8Arrays")
 
 

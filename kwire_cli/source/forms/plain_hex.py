@@ -35,7 +35,7 @@ def _lines(text: str) -> list[Chunk]:
     if folded is not None:
         return [folded]
     chunks: list[Chunk] = []
-    prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F])")
+    prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
     position, label = 0, None
     for number, line in enumerate(text.split("\n"), 1):
         if is_comment(line):
@@ -60,7 +60,7 @@ def _lines(text: str) -> list[Chunk]:
 def _without_quotes(text: str) -> str:
     """The text with the quotes around all of it made spaces, so that no position moves."""
     bare = text.strip()
-    if len(bare) < 2 or bare[0] not in "\"'`" or bare[-1] != bare[0]:
+    if len(bare) < 2 or bare[0] not in "\"'`" or bare[-1] != bare[0] or "\\" in bare:
         return text
     start = text.index(bare[0])
     return f"{text[:start]} {bare[1:-1]} "
@@ -79,6 +79,8 @@ def _slow(code: str, position: int) -> bytes:
                 break
             raise MismatchError(position + end, _EXPECTED)
         digits = found[2]
+        if found[1] == "\\x" and len(digits) != 2:
+            raise MismatchError(position + found.start(2) + min(len(digits), 2), "expected two hex digits after \\x")
         if len(digits) == 1 and found[1]:
             digits = f"0{digits}"
         if len(digits) % 2:

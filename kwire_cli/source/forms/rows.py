@@ -45,22 +45,19 @@ def scan(text: str, pattern: re.Pattern[str], what: str, *, foreign: re.Pattern[
     proof enough of the form. MismatchError at the first line that is neither, and when there is no row.
     """
     rows: list[Row] = []
-    position, label, squeezed, fresh = 0, None, -1, True
+    position, label, squeezed, early, fresh = 0, None, -1, -1, True
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         if not bare:
             label = None
         elif bare == "*":
             squeezed = position + line.index("*")
+            early = squeezed if not rows else early
         elif is_comment(line):
             label = comment_text(line)
         elif found := pattern.match(line):
             start, end = found.start(1), found.end()
-            rows.append(
-                Row(
-                    number, position + start, start, found[1], position + end, line[end:], squeezed >= 0, fresh or (squeezed >= 0 and not rows), label
-                )
-            )
+            rows.append(Row(number, position + start, start, found[1], position + end, line[end:], squeezed >= 0, fresh, label))
             label, squeezed, fresh = None, -1, False
         elif foreign is not None and foreign.match(line):
             label, fresh = bare, True
@@ -69,8 +66,8 @@ def scan(text: str, pattern: re.Pattern[str], what: str, *, foreign: re.Pattern[
         position += len(line) + 1
     if not rows:
         raise MismatchError(first_visible(text), f"expected {what}")
-    if squeezed >= 0 or rows[0].squeezed:
-        raise MismatchError(max(squeezed, 0), "a `*` stands for rows between two others", sure=sure)
+    if early >= 0 or squeezed >= 0:
+        raise MismatchError(early if early >= 0 else squeezed, "a `*` stands for rows between two others", sure=True)
     return rows
 
 
@@ -113,8 +110,6 @@ def _join(rows: Sequence[Row], parts: Sequence[bytes], radix: int, unit: int) ->
     for index, (row, data) in enumerate(zip(rows, parts, strict=True)):
         follows = index + 1 < len(rows) and not _restarts(row, rows[index + 1], offsets[index], offsets[index + 1])
         if not follows:
-            if row.squeezed and row.empty and index == 0:
-                raise MismatchError(row.start, "a `*` stands for rows between two others")
             gathered += data
             if gathered:
                 chunks.append(Chunk(bytes(gathered), first.line, first.label))
@@ -129,7 +124,7 @@ def _join(rows: Sequence[Row], parts: Sequence[bytes], radix: int, unit: int) ->
             if left < 0:
                 raise MismatchError(after.start, f"`*` stands for more than {EXPANSION_LIMIT} bytes here; cut the input")
             gathered += data * (count // len(data))
-        elif not after.squeezed and 0 <= len(data) - count < unit and not any(data[count:]):
+        elif not after.squeezed and 0 <= len(data) - count < (unit if after.empty else 1) and not any(data[count:]):
             gathered += data[:count]
         else:
             raise MismatchError(after.start, f"offset {after.digits} does not follow {len(data)} bytes at offset {row.digits}")

@@ -49,11 +49,11 @@ def unit_of(row: Row) -> Unit:
 def read_units(row: Row, unit: Unit, gutter: str, most: int | None = None) -> bytes:
     """The bytes of a row up to its gutter, which begins with the character `gutter`; MismatchError at the first digit that does not fit.
 
-    Without a gutter, units stand at most `most` spaces apart (None: any number).
+    Units stand at most `most` spaces apart (None: any number).
     """
-    area, bar, _ = row.text.partition(gutter)
-    if unit.width == 2 and not bar and most is not None and (gap := re.search(rf"[ \t]{{{most + 1},}}+(?=\S)", area.rstrip())) and gap.start():
-        raise MismatchError(row.body + gap.end(), "expected a byte; more than two spaces do not stand between bytes")
+    area = row.text.partition(gutter)[0]
+    if most is not None and (gap := re.search(rf"\S[ \t]{{{most + 1},}}+(?=\S)", area)):
+        raise MismatchError(row.body + gap.end(), f"expected at most {most} spaces between bytes")
     out = bytearray()
     digits = "[0-9a-fA-F]" if unit.radix == 16 else "[0-7]"
     token = re.compile(rf"{digits}{{{unit.width}}}(?!\S)")

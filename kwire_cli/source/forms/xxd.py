@@ -40,15 +40,15 @@ def _refuse_bits(row: Row) -> None:
     groups = area.split(" ")
     if not gutter or any(len(group) != 8 or group.strip("0123456789abcdefABCDEF") for group in groups):
         return
-    gutter = gutter.strip("\n") if gutter.strip() else gutter
-    if len(gutter.lstrip()) <= len(groups) and not area.strip("01 "):
+    gutter = gutter.lstrip()
+    if len(gutter) <= len(groups) and not area.strip("01 "):
         raise MismatchError(row.body, "these are bits, as of `xxd -b`, not bytes: dump it again without -b", sure=True)
     straight = bytes.fromhex(area)
     swapped = b"".join(bytes.fromhex(group)[::-1] for group in groups)
-    if not gutter.startswith(_shown(straight)) and gutter.lstrip().startswith(_shown(swapped)):
+    if not gutter.startswith(_shown(straight)) and gutter.startswith(_shown(swapped)):
         raise MismatchError(row.body, "these are little-endian words, as of `xxd -e`: dump it again without -e", sure=True)
 
 
 def _shown(data: bytes) -> str:
     """Bytes as an ASCII gutter shows them, without the spaces at its ends."""
-    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data).rstrip()
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data).strip()
