@@ -1,0 +1,95 @@
+"""Any text and any bytes give an Input or an InputError, soon."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.text import FORMS, Input, read_input
+
+# Pieces that forms begin with, continue with, or break at.
+PIECES = [
+    *"0123456789abcfx \n\t:*#/|><\\\"'`[]{}(),;=+-_.\r\0é",
+    *("00000000", "0000010", "000000", "0x0000:", "00000000: ", "00000000  ", "  ", "00 00 ", "0000 ", "\n*\n", "ffffffffffffffff"),
+    *(
+        "b'",
+        "\\x0",
+        "\\777",
+        "'''",
+        "/*",
+        "*/",
+        "<Buffer ",
+        "bytes.fromhex(",
+        "Buffer.from(",
+        "b64decode('",
+        'parseHex("',
+        "(byte)",
+        "= ",
+        "AA==",
+        "\ufeff",
+    ),
+    *("IP 10.1.1.1 > 10.2.2.2\n", "0x0000:  4500 0028 0000 0000 4006", "Follow: ", '"data":', "\x1b", "٣", "\u2028"),
+]
+texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)).map(str.encode)
+
+
+def check(data, form):
+    try:
+        found = read_input(data, form, file="f")
+    except InputError as error:
+        place = (error.line, error.column)
+        named = error.file
+    else:
+        place, named = (1, 1), "f"
+        assert isinstance(found, Input)
+        assert found.form in FORMS[1:]
+        assert found.chunks
+        assert all(chunk.data for chunk in found.chunks)
+        assert found.detail
+    assert named == "f"
+    assert place == (None, None) or min(place) >= 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.one_of(texts, st.binary(max_size=60)))
+def test_any_input_is_read_or_refused(form, data):
+    check(data, form)
+
+
+# Each would take minutes if anything were quadratic.
+LONG = {
+    "digits": b"0" * 300_001,
+    "nines": b"[" + b"9" * 300_000,
+    "spaces": b" " * 300_000 + b"x",
+    "quotes": b'"' * 300_001,
+    "backquotes": b"`" * 300_001,
+    "escapes": b'"' + b"\\x00" * 150_000,
+    "zeros in an escape": b'"\\x' + b"0" * 300_000 + b'"',
+    "comments": b"/*" * 300_000,
+    "strings": b"b'1' " * 60_000,
+    "lists": b"[1]," * 60_000,
+    "brackets": b"[" * 100_000,
+    "rows": b"".join(b"%08x: 0000\n" % (index * 2) for index in range(40_000)),
+    "one offset": b"00000000: 00\n" * 40_000,
+    "a row": b"00000000: " + b"00 " * 200_000,
+    "a hexdump row": b"0000000 " + b"0000 " * 100_000,
+    "gaps": b"00000000  " + b"00   " * 100_000,
+    "stars": b"*\n" * 200_000,
+    "lines": b"\n" * 300_000,
+    "base64 lines": b"AA==\n" * 30_000,
+    "plus": b"+" * 400_000,
+    "buffers": b"<Buffer " * 60_000,
+    "calls": b"bytes.fromhex('00') " * 20_000,
+    "words": b"a " * 100_000,
+    "summaries": b"a\n" * 200_000,
+}
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", LONG)
+def test_long_input_takes_linear_time(name):
+    start = time.perf_counter()
+    check(LONG[name], "auto")
+    assert time.perf_counter() - start < 8

@@ -1,0 +1,103 @@
+"""What the real tools wrote (samples/text/README.md says how), read back."""
+
+from pathlib import Path
+
+import pytest
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.text import read_input
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "text"
+FRAME, SQUEEZED, GUTTER = ((SAMPLES / f"{name}.bin").read_bytes() for name in ("frame", "squeezed", "gutter"))
+PACKETS = ("tcpdump-x", "tcpdump-ascii", "tcpdump-xx", "tcpdump-x-ipv6", "tshark-x")
+REFUSED = {
+    "xxd-b": (1, 11, "bits"),
+    "xxd-e": (1, 11, "little-endian"),
+    "od-c": (1, 10, "not read"),
+    "node-buffer-cut": (1, 159, "47 more bytes are missing"),
+}
+FORMS = {
+    "base64": "base64",
+    "hexdump-C": "hexdump",
+    "hexdump-C-gutter": "hexdump",
+    "hexdump-C-squeezed": "hexdump",
+    "hexdump": "hexdump",
+    "hexdump-b": "hexdump",
+    "hexdump-squeezed": "hexdump",
+    "hexdump-x": "hexdump",
+    "node-buffer": "node",
+    "node-json": "json",
+    "node-uint8array": "node",
+    "od": "od",
+    "od-A-d-t-x4": "od",
+    "od-A-n-t-x1": "hex",
+    "od-A-x-t-x1z": "od",
+    "od-A-x-t-x1z-gutter": "od",
+    "od-b": "od",
+    "od-squeezed": "od",
+    "od-t-x1": "od",
+    "od-x": "od",
+    "python-bytes": "python",
+    "xxd": "xxd",
+    "xxd-a": "xxd",
+    "xxd-c8-g1": "xxd",
+    "xxd-g0": "xxd",
+    "xxd-g4-u": "xxd",
+    "xxd-gutter": "xxd",
+    "xxd-i": "c",
+    "xxd-i-stdin": "hex",
+    "xxd-p": "hex",
+}
+
+
+def sample(name):
+    return (SAMPLES / f"{name}.txt").read_bytes()
+
+
+def expected(name):
+    if "squeezed" in name or name == "xxd-a":
+        return SQUEEZED
+    return GUTTER if "gutter" in name else FRAME
+
+
+def test_every_sample_is_tested():
+    assert {path.stem for path in SAMPLES.glob("*.txt")} == {*FORMS, *PACKETS, *REFUSED, "tshark-follow"}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_auto_reads_what_the_tool_dumped(name, newline):
+    found = read_input(sample(name).replace(b"\n", newline))
+    assert (found.form, [chunk.data for chunk in found.chunks]) == (FORMS[name], [expected(name)])
+    assert read_input(sample(name), found.form).chunks == found.chunks
+
+
+@pytest.mark.parametrize("name", ["xxd", "xxd-gutter", "hexdump-C", "hexdump-C-squeezed", "hexdump", "od", "od-A-x-t-x1z", "od-squeezed"])
+def test_dumps_one_after_another_are_chunks(name):
+    assert [chunk.data for chunk in read_input(sample(name) * 2).chunks] == [expected(name)] * 2
+
+
+@pytest.mark.parametrize("name", PACKETS)
+def test_packets_give_their_payload_or_all_of_them(name):
+    found = read_input(sample(name))
+    assert [chunk.data for chunk in found.chunks] == [FRAME, FRAME]
+    assert "2 packets, of which 2 carry TCP payload" in found.detail
+    assert (found.chunks[0].label or "IP").startswith("IP")
+    whole = read_input(sample(name), f"{found.form}-packets")
+    assert all(chunk.data.endswith(FRAME) and len(chunk.data) > len(FRAME) for chunk in whole.chunks)
+
+
+def test_a_followed_stream_is_one_chunk_until_the_side_changes():
+    text = sample("tshark-follow").decode()
+    assert [chunk.data for chunk in read_input(text.encode()).chunks] == [FRAME * 2]
+    rows = text.splitlines()[6:9]
+    both = "\n".join([*rows, *(f"    {row}" for row in rows), *(row.replace("000000", "000001") for row in rows)])
+    assert [(chunk.data, chunk.line) for chunk in read_input(both.encode()).chunks] == [(FRAME, 1), (FRAME, 4), (FRAME, 7)]
+
+
+@pytest.mark.parametrize(("name", "place"), REFUSED.items())
+def test_what_lost_its_bytes_is_refused(name, place):
+    with pytest.raises(InputError) as caught:
+        read_input(sample(name))
+    assert (caught.value.line, caught.value.column) == place[:2]
+    assert place[2] in str(caught.value)
