@@ -1,1 +1,83 @@
-"""kwire: an inspector of the Apache Kafka wire protocol."""
+"""kwire: an inspector of the Apache Kafka wire protocol.
+
+The names below are its public API; each loads what it needs when first used, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, SpecError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.cost.ledger import Row
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.spec.catalog import Catalog
+
+__version__ = "0.1.0"
+__all__ = ["DecodeError", "EncodeError", "InputError", "KwireError", "SpecError", "catalog", "decode", "encode", "ledger", "read_frames"]
+
+
+def catalog(specs: Sequence[str | os.PathLike[str]] | None = None, *, kafka: str | None = None) -> Catalog:
+    """Every message definition: look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`).
+
+    `specs` are files or folders with definitions that are added or take the place of those of their name; `kafka` is the release ("3.9") whose layout
+    counts where releases differ under one version number.
+    """
+    from kwire_cli.spec.catalog import catalog as make  # noqa: PLC0415
+
+    return make(tuple(specs or ()), kafka)
+
+
+def decode(
+    data: Any, *, message: str, version: int, strict: bool = False, specs: Sequence[str | os.PathLike[str]] | None = None, kafka: str | None = None
+) -> Decoded:
+    """The body of a message, without header. `data` is bytes-like and is not copied.
+
+    Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
+    anomaly; InputError for an unknown message.
+    """
+    from kwire_cli.message.decoded import checked  # noqa: PLC0415
+    from kwire_cli.message.decoded import decode as run
+
+    return checked(run(catalog(specs, kafka=kafka), data, message, version), strict=strict)
+
+
+def encode(value: Any, *, message: str, version: int, specs: Sequence[str | os.PathLike[str]] | None = None, kafka: str | None = None) -> bytes:
+    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives. EncodeError where a value does not fit."""
+    from kwire_cli.message.encode import encode as run  # noqa: PLC0415
+
+    return run(catalog(specs, kafka=kafka), value, message, version)
+
+
+def ledger(decoded: Decoded) -> list[Row]:
+    """What each field costs: rows with path, prefix_bytes, value_bytes and count, which add up to the size of the input."""
+    from kwire_cli.cost.ledger import ledger as run  # noqa: PLC0415
+
+    return run(decoded)
+
+
+def read_frames(
+    source: Any,
+    *,
+    input: str = "auto",  # noqa: A002 - the name of the command's option
+    api: str | int | None = None,
+    version: int | None = None,
+    kind: str | None = None,
+    specs: Sequence[str | os.PathLike[str]] | None = None,
+    kafka: str | None = None,
+) -> Iterator[Frame]:
+    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw.
+
+    `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say so itself.
+    """
+    from kwire_cli.message.frames import Hints  # noqa: PLC0415
+    from kwire_cli.source.frames import frames_in, read_source  # noqa: PLC0415
+
+    known = catalog(specs, kafka=kafka)
+    hints = Hints(known.api(api) if api is not None else None, version, kind)
+    return frames_in(known, read_source(source, input), hints)

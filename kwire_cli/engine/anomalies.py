@@ -48,13 +48,13 @@ def _tag_anomalies(item: Item, node: Tags, tree: Tree, path: str) -> list[Anomal
     seen: set[Any] = set()
     owner = path.removesuffix("_tags")
     for header, part in tagged_parts(item):
-        key = header.node.id if header.tag is None else ("tag", header.tag)  # type: ignore[union-attr]
+        key = header.leaf.id if header.tag is None else ("tag", header.tag)
         where = owner + part.node.name if header.tag is None else f"{path}[{header.tag}]"
         flagged = tree.spans.flags.get(header.span, 0)
         if key in seen and "TAG_DUPLICATE" not in codes(flagged):
             found.append(Anomaly("TAG_DUPLICATE", where, header.start, MEANING["TAG_DUPLICATE"]))
         seen.add(key)
-        if header.tag is None and part.whole and value(part, tree) == node.known[header.node.id][1]:  # type: ignore[union-attr]
+        if header.tag is None and part.whole and value(part, tree) == node.known[header.leaf.id][1]:
             found.append(Anomaly("TAG_DEFAULT_VALUE", where, header.start, MEANING["TAG_DEFAULT_VALUE"]))
     return found
 

@@ -5,16 +5,30 @@ Neighbouring fields of fixed size become one RUN, arrays of fixed-size elements 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Entry, Leaf, Node, Nullable, Program, Struct, Tags
-from kwire_cli.structs.messages import MessageStruct
+from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 from kwire_cli.structs.sized import MAX_STRING, ArrayOf, NullableStruct, Sized
 
+if TYPE_CHECKING:
+    from kwire_cli.spec.model import MessageSpec
+
 FIXED_SIZE = (FixedInt, Bool, Float64, Uuid)
 NO_LIMIT = 0x7FFFFFFF
+
+
+_ENTRIES: dict[tuple[int, int], tuple[MessageSpec, Entry]] = {}
+
+
+def entry_for(spec: MessageSpec, version: int) -> Entry:
+    """The lowered layout of a message at a version; made once for each definition object."""
+    key = (id(spec), version)
+    if key not in _ENTRIES:
+        _ENTRIES[key] = spec, lower(declare(spec, version))  # the definition is kept, so that its id stays its own
+    return _ENTRIES[key][1]
 
 
 def lower(decl: MessageStruct, program: Program | None = None) -> Entry:

@@ -6,7 +6,7 @@ Every view of a message is a fold over this: `values` gives Kafka's JSON form, `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Leaf, Node, Nullable, Struct, Tags
@@ -36,6 +36,11 @@ class Item:
         self.span = -1
         self.tag: int | None = None
         self.whole = False
+
+    @property
+    def leaf(self) -> Leaf:
+        """The node of an item that is a leaf."""
+        return cast("Leaf", self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +159,14 @@ def _first_varint(data: Any, at: int) -> Any:
 
 def read_count(item: Item, data: Any) -> int:
     """The number in a count or tag count; below 0 for a null array."""
-    decl = item.node.decl  # type: ignore[union-attr]
+    decl = item.leaf.decl
     raw = data[item.start : item.end]
     return int(decl.prefix.read(raw)) - decl.compact if isinstance(decl, ArrayOf) else int(UVARINT.read(raw))
 
 
 def is_null(item: Item, data: Any) -> bool:
     """Whether this presence marker, string, bytes or records leaf says null."""
-    decl = item.node.decl  # type: ignore[union-attr]
+    decl = item.leaf.decl
     raw = data[item.start : item.end]
     if isinstance(decl, Sized):
         return item.end - item.start <= 5 and int(decl.prefix.read(_prefix(decl, raw))) - decl.compact < 0
@@ -207,8 +212,7 @@ def leaves(tree: Tree) -> Iterator[Span]:
     for path, item in places(tree.root):
         if item.span >= 0 and item.whole:
             at = item.span
-            assert isinstance(item.node, Leaf)  # noqa: S101 - for the type checker
-            yield Span(path, item.node.kind, start, spans.value[at], spans.end[at], spans.flags.get(at, 0))
+            yield Span(path, item.leaf.kind, start, spans.value[at], spans.end[at], spans.flags.get(at, 0))
             start = spans.end[at]
         elif not item.whole:
             lost = path

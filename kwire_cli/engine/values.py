@@ -53,11 +53,10 @@ def _nullable_value(item: Item, tree: Tree, form: Form) -> Any:
 
 
 def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
-    """The value of one leaf in JSON form; counts and presence markers as numbers, unknown tags' data as base64 text, nothing for tag headers and gaps."""
-    if not item.whole or item.node.kind in {"tag-header", "gap"}:  # type: ignore[union-attr] - only leaves come here
+    """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT for tag headers and gaps."""
+    if not item.whole or item.leaf.kind in {"tag-header", "gap"}:
         return ABSENT
-    leaf, spans = item.node, tree.spans
-    assert isinstance(leaf, Leaf)  # noqa: S101 - for the type checker
+    leaf, spans = item.leaf, tree.spans
     data = spans.data
     if item.span in form.hidden:
         return f"<redacted {item.end - spans.value[item.span]} bytes>"
@@ -94,7 +93,7 @@ def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any
             if part.whole:
                 unknown.append({"tag": header.tag, "data": leaf_value(part, tree, form)})
             continue
-        default = node.known[header.node.id][1]  # type: ignore[union-attr]
+        default = node.known[header.leaf.id][1]
         v = value(part, tree, form)
         known.pop(part.node.name, None)  # of a tag that occurs twice the last value counts
         if v is not ABSENT and v != default:

@@ -1,0 +1,162 @@
+"""A decoded message: what `kwire_cli.decode` returns. All of it is a fold over the spans of one run of the kernel, made when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.spans import Span, Spans, walk
+from kwire_cli.engine.tree import Tree, build, leaves
+from kwire_cli.engine.values import ABSENT, Form, value
+from kwire_cli.errors import DecodeError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+RECORD_FORMS = ("size", "base64")
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The bytes [start, stop) of `data` as a message; offsets count from the start of `data`.
+
+    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is true.
+    """
+
+    spec: MessageSpec
+    version: int
+    layout_version: int
+    entry: Entry
+    raw: Spans
+    notes: tuple[Anomaly, ...] = ()
+    guess: bool = False
+
+    @property
+    def message(self) -> str:
+        """The message's full name, such as MetadataResponse."""
+        return self.spec.name
+
+    @property
+    def data(self) -> Any:
+        """What was decoded, as it was given: bytes, or a memoryview of it."""
+        return self.raw.data
+
+    @property
+    def start(self) -> int:
+        """Where the message begins in the data."""
+        return self.raw.start
+
+    @property
+    def stop(self) -> int:
+        """Where the bytes that were given end."""
+        return self.raw.stop
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that the message's fields take; what is left over is a gap."""
+        return self.raw.used - self.raw.start
+
+    @property
+    def complete(self) -> bool:
+        """Whether every field was decoded."""
+        return self.tree.root.whole
+
+    @property
+    def exact(self) -> bool:
+        """Whether its own version's layout took all bytes, no more and no less."""
+        return not self.guess and self.raw.lost < 0 and self.raw.used == self.raw.stop
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The spans grouped by the declaration."""
+        return build(self.entry, self.raw)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The leaves in order; they cover the bytes once. What could not be decoded is one of kind gap."""
+        return list(leaves(self.tree))
+
+    @cached_property
+    def anomalies(self) -> list[Anomaly]:
+        """What a correct writer would not have written; an offset counts from the start of the data."""
+        return [*self.notes, *anomalies(self.tree)]
+
+    @cached_property
+    def value(self) -> dict[str, Any]:
+        """The message in Kafka's JSON form, records as base64 text."""
+        return self.to_json()
+
+    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:
+        """The message in Kafka's JSON form. `records` is "base64", or "size" for {name}SizeInBytes as in a broker's request log.
+
+        `lossless` adds what that form can't carry under "_lossless", so that encode gives the very same bytes. `hidden` are the numbers of
+        the spans to redact.
+        """
+        if records not in RECORD_FORMS:
+            raise InputError(f"records={records!r}: records are shown as {' or '.join(RECORD_FORMS)}")
+        if lossless and (records != "base64" or hidden):
+            raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
+        form = value(self.tree.root, self.tree, Form(records, hidden))
+        shown: dict[str, Any] = {} if form is ABSENT else form
+        if lossless:
+            from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
+
+            if found := patches(self):
+                shown[KEY] = found
+        return shown
+
+
+def as_bytes(data: Any) -> Any:
+    """`data` as bytes or a flat memoryview of bytes, not copied; InputError where it is no such thing."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return memoryview(data).cast("B")
+    except TypeError as error:
+        raise InputError(f"decoding takes bytes, bytearray or a contiguous memoryview: {error}") from None
+
+
+def decode(catalog: Catalog, data: Any, message: str, version: int, *, start: int = 0, stop: int | None = None) -> Decoded:
+    """Decode the bytes [start, stop) as a message's body. Lenient: what Kafka's readers accept is accepted and reported as an anomaly.
+
+    InputError for a message that no definition has, or data that is no bytes.
+    """
+    spec = catalog.message(message)
+    notes: list[Anomaly] = []
+    if catalog.ambiguous(message, version):
+        notes.append(Anomaly("LAYOUT_AMBIGUOUS", "", start, f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}"))
+    return decode_spec(spec, data, version, start=start, stop=stop, notes=notes)
+
+
+def decode_spec(spec: MessageSpec, data: Any, version: int, *, start: int = 0, stop: int | None = None, notes: Sequence[Anomaly] = ()) -> Decoded:
+    """As `decode`, with the definition itself; `notes` are anomalies that are known beforehand."""
+    valid = spec.valid_versions
+    if not valid:
+        raise InputError(f"{spec.name} is reserved: no version of it is valid")
+    layout = min(max(version, valid.low), valid.high)
+    data = as_bytes(data)
+    if layout != version:
+        detail = f"{spec.name} has versions {valid}; {version} was decoded by the layout of {layout}"
+        notes = [*notes, Anomaly("UNKNOWN_VERSION", "", start, detail)]
+    entry = entry_for(spec, layout)
+    spans = walk(entry, data, start, len(data) if stop is None else stop)
+    return Decoded(spec, version, layout, entry, spans, tuple(notes), layout != version)
+
+
+def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
+    """The same, or DecodeError where nothing could be decoded, and with `strict` for any anomaly; its `partial` is the result."""
+    if not decoded.complete and len(decoded.raw.node) <= 1:
+        reason = f"nothing of {decoded.message} {decoded.layout_version} in these {decoded.stop - decoded.start} bytes"
+        raise DecodeError(reason, offset=decoded.start, partial=decoded)
+    if strict and decoded.anomalies:
+        first = decoded.anomalies[0]
+        raise DecodeError(f"{first.code}: {first.detail}", offset=first.offset, path=first.path or None, partial=decoded)
+    return decoded

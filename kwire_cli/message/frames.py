@@ -1,0 +1,216 @@
+"""Frames: size prefix, header and body of one request or response, decoded; and which of the two some bytes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.errors import InputError
+from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
+from kwire_cli.message.headers import decode_header, header_version
+from kwire_cli.structs.frames import SIZE_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.catalog import Api, Catalog
+
+API_VERSIONS = 18
+UNSUPPORTED_VERSION = 35
+SIZE_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What is known of the bytes beforehand: the api, its version, request or response, and which form of request header."""
+
+    api: Api | None = None
+    version: int | None = None
+    kind: str | None = None
+    header: str = "kafka"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
+
+    `prefix` is the size that stands before it, if one does. With `guess` the api and version of a response were found from the bytes alone;
+    `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself.
+    """
+
+    number: int
+    kind: str
+    data: Any
+    start: int
+    stop: int
+    api_key: int | None = None
+    api: str | None = None
+    api_version: int | None = None
+    prefix: Decoded | None = None
+    header: Decoded | None = None
+    body: Decoded | None = None
+    guess: bool = False
+    candidates: tuple[str, ...] = ()
+    notes: tuple[Anomaly, ...] = ()
+    label: str | None = None
+
+    @property
+    def size(self) -> int:
+        """All bytes of the frame, the size prefix included if there is one."""
+        return self.stop - self.start
+
+    @property
+    def sure(self) -> bool:
+        """Whether header and body were read whole, to the last byte, by the very version they say."""
+        return self.header is not None and self.body is not None and self.body.exact and not self.guess
+
+    @property
+    def parts(self) -> Iterator[tuple[str, Decoded]]:
+        """Size prefix, header and body, as far as there are such."""
+        yield from ((name, part) for name, part in (("size", self.prefix), ("header", self.header), ("body", self.body)) if part)
+
+    @cached_property
+    def anomalies(self) -> list[Anomaly]:
+        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start of the data."""
+        found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
+        if self.header:
+            found += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
+        return found + (self.body.anomalies if self.body else [])
+
+    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
+        """The frame as in JSON lines: kind, size, api, header, body, anomalies. `hidden` has the spans to redact by part (header, body)."""
+        hidden = hidden or {}
+        out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size}
+        out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
+        header = self.header.to_json(lossless=lossless) if self.header else {}
+        shown = {"headerVersion": self.header.version} if self.header else {}
+        out["header"] = shown | {key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}}
+        out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=hidden.get("body", frozenset())) if self.body else None
+        if self.guess:
+            out |= {"guess": True, "candidates": list(self.candidates)}
+        out["anomalies"] = [a._asdict() for a in self.anomalies]
+        return out
+
+
+def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int, int, bool]]:
+    """The frames in some bytes as (start, stop, whether its whole size prefix is right).
+
+    Size prefixes lead from one frame to the next. Where they do not lead to the very end, the last one is what is left; bytes that do not even begin
+    with a size that fits come back as one piece.
+    """
+    data = as_bytes(data)
+    stop = len(data) if stop is None else stop
+    frames = []
+    at = start
+    while stop - at >= 8:
+        size = int.from_bytes(data[at : at + SIZE_BYTES], "big", signed=True)
+        if not 4 <= size <= stop - at - SIZE_BYTES:
+            break
+        frames.append((at, at + SIZE_BYTES + size, True))
+        at += SIZE_BYTES + size
+    return [*frames, (at, stop, False)] if at < stop else frames
+
+
+def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, framed: bool | None = None) -> list[Frame]:
+    """The frames in some bytes, numbered from `first`. `framed` says whether size prefixes stand before them; None leaves it to the bytes."""
+    data = as_bytes(data)
+    pieces = split(data) if framed is not False else [(0, len(data), False)]
+    if framed is None and not pieces[-1][2]:
+        # No row of whole frames: one message without a prefix if it reads as one, otherwise frames of which the last was cut.
+        bare = read(catalog, data, hints, number=first, start=0, stop=len(data), prefixed=False)
+        if bare.sure or bare.guess:
+            return [bare]
+        if len(pieces) == 1:
+            return [max(bare, read(catalog, data, hints, number=first, start=0, stop=len(data), prefixed=True), key=_likelihood)]
+    return [read(catalog, data, hints, number=first + i, start=a, stop=b, prefixed=True) for i, (a, b, _) in enumerate(pieces)]
+
+
+def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
+    """One frame: as a request if its header says so and its body fits, otherwise as the response that fits best."""
+    frame = Frame(number, "unknown", as_bytes(data), start, stop)
+    at = start
+    if prefixed:
+        at = min(start + SIZE_BYTES, stop)
+        prefix = decode_spec(SIZE_PREFIX, data, 0, start=start, stop=at)
+        frame = replace(frame, prefix=prefix)
+        if prefix.value.get("size") != stop - at:
+            detail = f"the size prefix says {prefix.value.get('size')}, {stop - at} bytes follow"
+            frame = replace(frame, notes=(Anomaly("FRAME_SIZE_MISMATCH", "", start, detail),))
+    request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
+    if hints.kind == "request" or request.sure:
+        return request
+    response = _response(catalog, frame, at, hints)
+    return response if response.kind == "response" or request.kind == "unknown" else request
+
+
+def _likelihood(frame: Frame) -> tuple[bool, bool, int]:
+    known = frame.body is not None and not frame.body.guess
+    return frame.sure or frame.guess, known, sum(part.size for name, part in frame.parts if name != "size")
+
+
+def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
+    key, version = known.get("requestApiKey"), known.get("requestApiVersion")
+    if key is None or version is None:
+        return frame
+    api = catalog.api_by_key(key)
+    if hints.kind == "request" and ((hints.api and hints.api.key != key) or hints.version not in {None, version}):
+        said = f"api {hints.api.name if hints.api else key} version {version if hints.version is None else hints.version}"
+        raise InputError(f"the request's header says api key {key} version {version}, not {said}; leave --api and --version away for requests")
+    if not api or not api.request:
+        return _unknown_request(catalog, frame, at, hints, key, version) if hints.kind == "request" else frame
+    layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
+    header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
+    frame = replace(frame, kind="request", api_key=key, api=api.name, api_version=version, header=header)
+    if not header.complete:
+        return frame
+    return replace(frame, body=_body(catalog, api.request, frame, header.raw.used, version, request=True))
+
+
+def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key: int, version: int) -> Frame:
+    """Every api since KIP-482 is flexible; older headers have no tag section, and what stands in its place is then no empty one."""
+    header = decode_header(catalog, "request", 2, frame.data, start=at, stop=frame.stop, flavour=hints.header)
+    if not header.complete or header.anomalies:
+        header = decode_header(catalog, "request", 1, frame.data, start=at, stop=frame.stop)
+    note = Anomaly("UNKNOWN_API", "", at, f"api key {key}: {MEANING['UNKNOWN_API']}")
+    return replace(frame, kind="request", api_key=key, api_version=version, header=header, notes=(*frame.notes, note))
+
+
+def _body(catalog: Catalog, message: str, frame: Frame, start: int, version: int, *, request: bool = False) -> Decoded:
+    body = decode(catalog, frame.data, message, version, start=start, stop=frame.stop)
+    if request and frame.api_key == API_VERSIONS and version == 0 and bytes(frame.data[start : frame.stop]) == b"\0\0\0\0":
+        body = decode(catalog, frame.data, message, version, start=frame.stop, stop=frame.stop)
+        note = Anomaly("EXTRA_HEADER_BYTES", "", start, MEANING["EXTRA_HEADER_BYTES"])
+        return replace(body, notes=(*body.notes, note))
+    return body
+
+
+def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    if hints.api and hints.version is not None:
+        return respond(catalog, frame, at, hints.api, hints.version)
+    from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
+
+    found = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    if not found:
+        return frame
+    best = respond(catalog, frame, at, found[0].api, found[0].version)
+    return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in found))
+
+
+def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:
+    """The frame as the response of an api and version; an ApiVersions response falls back to version 0, as Kafka's client does."""
+    if not api.response:
+        raise InputError(f"no definition of the response of {api.name} is known")
+    header = decode_header(catalog, "response", header_version(catalog, "response", api.key, version), frame.data, start=at, stop=frame.stop)
+    frame = replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header)
+    if not header.complete:
+        return frame
+    body = _body(catalog, api.response, frame, header.raw.used, version)
+    if api.key == API_VERSIONS and version > 0 and not body.exact:
+        old = _body(catalog, api.response, frame, header.raw.used, 0)
+        if old.exact and old.value.get("errorCode") == UNSUPPORTED_VERSION:
+            note = Anomaly("VERSION_FALLBACK", "", old.start, MEANING["VERSION_FALLBACK"])
+            return replace(frame, body=replace(old, notes=(*old.notes, note)))
+    return replace(frame, body=body)

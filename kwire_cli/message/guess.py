@@ -1,0 +1,137 @@
+"""Guessing: which response some bytes are when nothing else tells. All versions of all apis are tried; those that fit to the last byte are ranked.
+
+A response carries no api key. Each candidate explains the same bytes, so the one that needs the fewest bits to do so is the most likely: a leaf costs
+minus the logarithm of how likely such a value is there (0 for an error code or throttle time, short printable text, small counts, ids and epochs).
+How often the first guess is right is measured by bench/guess.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import Item, Tree, build, is_null, places, read_count
+from kwire_cli.engine.values import leaf_value
+from kwire_cli.errors import KwireError
+from kwire_cli.message.headers import decode_header, header_version
+from kwire_cli.structs.sized import Sized
+
+if TYPE_CHECKING:
+    from kwire_cli.spec.catalog import Api, Catalog
+
+COMMON = (1, 0, 3, 18, 12, 9, 8, 10, 11, 14, 2, 22, 68, 26, 24, 36, 17)
+"""Api keys by how often they occur in ordinary traffic; of candidates that are equal otherwise the more common one comes first."""
+
+ANOMALY = 25.0
+"""Bits for something that a correct writer would not have written."""
+INT_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uvarint": 32}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A response that fits, and the bits that it needs to explain the bytes."""
+
+    api: Api
+    version: int
+    bits: float
+
+    def __str__(self) -> str:
+        return f"{self.api.name} {self.version}"
+
+
+def response_candidates(catalog: Catalog, data: Any, start: int, stop: int, *, api: Api | None = None, version: int | None = None) -> list[Candidate]:
+    """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the search."""
+    found = []
+    headers: dict[int, int | None] = {}
+    for tried in [api] if api else catalog.apis:
+        if not tried.response:
+            continue
+        versions = catalog.entry(tried.response).valid_versions
+        for v in [version] if version is not None else versions.each():
+            if v not in versions:
+                continue
+            layout = header_version(catalog, "response", tried.key, v)
+            if layout not in headers:
+                headers[layout] = _header_end(catalog, layout, data, start, stop)
+            body_start = headers[layout]
+            if body_start is not None:
+                found += _fit(catalog, tried, v, data, body_start, stop)
+    return sorted(found, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
+
+
+def _commonness(key: int) -> int:
+    return COMMON.index(key) if key in COMMON else len(COMMON)
+
+
+def _header_end(catalog: Catalog, layout: int, data: Any, start: int, stop: int) -> int | None:
+    header = decode_header(catalog, "response", layout, data, start=start, stop=stop)
+    return header.raw.used if header.complete else None
+
+
+def _fit(catalog: Catalog, api: Api, version: int, data: Any, start: int, stop: int) -> list[Candidate]:
+    try:
+        spec = catalog.message(api.response or "")
+        entry = entry_for(spec, version)
+    except KwireError:
+        return []
+    spans = walk(entry, data, start, stop)
+    if spans.lost >= 0 or spans.used != stop:
+        return []
+    return [Candidate(api, version, bits_of(catalog, build(entry, spans)))]
+
+
+def bits_of(catalog: Catalog, tree: Tree) -> float:
+    """How many bits this reading of the bytes costs; fewer are likelier."""
+    bits = ANOMALY * len(tree.spans.flags)
+    return bits + sum(_leaf_bits(catalog, item, tree) for _, item in places(tree.root) if item.span >= 0)
+
+
+def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
+    leaf, data = item.leaf, tree.spans.data
+    if isinstance(leaf.decl, Sized):
+        length = item.end - tree.spans.value[item.span]
+        if length == 0 and is_null(item, data):
+            return 2.5
+        raw = data[item.end - length : item.end]
+        return 1.5 * log2(length + 2) + (_text_bits(raw) if leaf.kind == "string" else 8.0 * length)
+    if leaf.kind == "count":
+        count = read_count(item, data)
+        return 3.5 if count < 0 else 1.5 + 2 * log2(count + 1)
+    if leaf.kind in INT_BITS:
+        return _int_bits(catalog, leaf.name, leaf.kind, leaf_value(item, tree))
+    if leaf.kind == "unknown-tag":
+        return 8.0 * (item.end - item.start)
+    if leaf.kind == "tag-header":
+        return 1.0 if item.tag is None else 20.0
+    first = data[item.start]
+    if leaf.kind == "tag-count":
+        return 0.05 if first == 0 else 5.0
+    if leaf.kind == "bool":
+        return 1.0 if first < 2 else ANOMALY
+    fixed = {"uuid": 128.0 if any(data[item.start : item.end]) else 2.0, "float64": 64.0}
+    return fixed.get(leaf.kind, 1.0)
+
+
+def _int_bits(catalog: Catalog, name: str, kind: str, number: int) -> float:
+    width = INT_BITS[kind]
+    if kind == "int16" and name[-9:].lower() == "errorcode":
+        return 0.5 if number == 0 else 9.5 if catalog.error_name(number) else width + 4.0
+    if name == "throttleTimeMs":
+        return 0.2 if number == 0 else 16.0 if 0 < number < 1 << 16 else width + 6.0
+    if number in {0, -1}:
+        return 2.0
+    # two bits tell which scale the number has, then come its digits
+    return min(2.0 + 2 * log2(abs(number) + 1), width + 2.0)
+
+
+def _text_bits(raw: Any) -> float:
+    try:
+        text = str(raw, "utf-8")
+    except UnicodeDecodeError:
+        return ANOMALY + 8.0 * len(raw)
+    if raw and not text.isprintable():
+        return 10.0 + 8.0 * len(raw)
+    return 5.5 * len(raw)

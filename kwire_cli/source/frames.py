@@ -1,0 +1,38 @@
+"""Frames from files, standard input and arguments: a source's bytes in whatever form they come, split and decoded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.frames import Frame, Hints, read_all
+from kwire_cli.source.text import Input, read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.catalog import Catalog
+
+
+def read_source(source: Any, form: str = "auto", *, file: str | None = None) -> Input:
+    """What a source holds: a path, an open file, or bytes. InputError where it can't be read or is not what `form` says."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return read_input(bytes(source), form, file=file)
+    if hasattr(source, "read"):
+        content = source.read()
+        return read_input(content.encode() if isinstance(content, str) else content, form, file=file or getattr(source, "name", None))
+    try:
+        return read_input(Path(source).read_bytes(), form, file=file or str(source))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file or str(source)) from None
+
+
+def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:
+    """The frames of a source, numbered from 1 over all of its chunks."""
+    number = 1
+    for chunk in source.chunks:
+        for frame in read_all(catalog, chunk.data, hints, first=number, framed=framed):
+            yield replace(frame, label=chunk.label)
+            number += 1
