@@ -15,6 +15,12 @@ _NUMBER_DIGITS = 20
 """No number of a definition is longer."""
 
 
+def stated(keys: Mapping[str, Any], key: str) -> bool:
+    """Whether a key says anything: for Kafka an empty text and null are the same as an absent key."""
+    value = keys.get(key)
+    return value is not None and value != ""
+
+
 def text(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> str | None:
     """The text under a key; None where it is absent or JSON's null."""
     value = keys.get(key)

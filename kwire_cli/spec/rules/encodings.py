@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kwire_cli.spec.encodings import ENCODABLE_TYPES, ENCODING_NAMES
+from kwire_cli.spec.scalars import stated
 from kwire_cli.spec.versions import Versions
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def encoding_rules(definition: Definition) -> None:
             ("encoding", item.spec.encoding, item.spec.type in ENCODABLE_TYPES),
             ("elementEncoding", item.spec.element_encoding, item.spec.is_array and item.spec.element_type in ENCODABLE_TYPES),
         ):
-            if item.keys.get(key) is not None:
+            if stated(item.keys, key):
                 _encoding(key, rows, item, definition, fits=fits)
 
 

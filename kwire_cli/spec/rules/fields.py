@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.spec.defaults import has_leading_zero, parse_default
 from kwire_cli.spec.model import FIXED_TYPES, PRIMITIVE_TYPES
+from kwire_cli.spec.scalars import stated
 from kwire_cli.spec.versions import NONE
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _presence(item: Item, report: Report) -> None:
         report.add("FIELD_NAME_MISSING", "the field has no name", item.spot)
     elif not (field.name.isascii() and field.name.isalnum() and field.name[0].isalpha()):
         report.add("FIELD_NAME_INVALID", f"{field.name!a} is not letters and digits, a letter first", item.spot.key("name"))
-    if not any(item.keys.get(key) not in {None, ""} for key in ("versions", "taggedVersions", "tag")):
+    if not any(stated(item.keys, key) for key in ("versions", "taggedVersions", "tag")):
         report.add("FIELD_VERSIONS_MISSING", "the field has no versions", item.spot)
     for key, versions in (("versions", field.versions), ("nullableVersions", field.nullable_versions), ("taggedVersions", field.tagged_versions)):
         if not versions and versions != NONE and key in item.keys:

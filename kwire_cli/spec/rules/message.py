@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.spec.findings import Spot
 from kwire_cli.spec.reading import TYPES
+from kwire_cli.spec.scalars import stated
 from kwire_cli.spec.versions import MAX, NONE, Versions
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def message_rules(definition: Definition) -> None:
     _name_and_type(definition)
     _versions(definition)
     _request_keys(definition)
-    if definition.keys.get("headerVersions") is not None:
+    if stated(definition.keys, "headerVersions"):
         _header_versions(definition)
 
 
@@ -47,11 +48,11 @@ def _name_and_type(definition: Definition) -> None:
 
 def _versions(definition: Definition) -> None:
     spec, report = definition.spec, definition.report
-    if definition.keys.get("validVersions") in {None, ""}:
+    if not stated(definition.keys, "validVersions"):
         report.add("VALID_VERSIONS_MISSING", "the message has no validVersions", _TOP)
     elif spec.valid_versions and spec.valid_versions.high == MAX:
         report.add("VALID_VERSIONS_OPEN", "validVersions has no upper end", _TOP.key("validVersions"))
-    if definition.keys.get("flexibleVersions") in {None, ""}:
+    if not stated(definition.keys, "flexibleVersions"):
         if spec.valid_versions:
             report.add("FLEXIBLE_VERSIONS_MISSING", "the message has no flexibleVersions", _TOP)
     elif spec.flexible_versions and spec.flexible_versions.high != MAX:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.spec.scalars import stated
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -32,7 +34,7 @@ def _common_structs(definition: Definition) -> None:
         name = struct.spec.name
         if not name[:1].isupper():
             report.add("STRUCT_NAME", "a common struct's name starts with a capital letter", struct.spot)
-        if not struct.keys.get("versions"):
+        if not stated(struct.keys, "versions"):
             report.add("STRUCT_VERSIONS_MISSING", "a common struct has versions", struct.spot)
         if name in seen:
             report.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", struct.spot.key("name"))
@@ -48,7 +50,7 @@ def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
         name = item.spec.struct_name
         if not name:
             continue
-        if item.items and not item.keys.get("versions"):
+        if item.items and not stated(item.keys, "versions"):
             report.add("STRUCT_VERSIONS_MISSING", "a field with sub-fields has versions, even beside taggedVersions", item.spot)
         if name in common:
             if item.items:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.spec.scalars import stated
 from kwire_cli.spec.versions import MAX
 
 if TYPE_CHECKING:
@@ -31,18 +32,18 @@ def tag_rules(definition: Definition) -> None:
 
 def _keys(item: Item, report: Report) -> None:
     field, spot = item.spec, item.spot
-    stated = item.keys.get("taggedVersions") is not None
+    has_versions = stated(item.keys, "taggedVersions")
     if field.tag is None:
-        if stated:
+        if has_versions:
             report.add("TAGGED_VERSIONS_WITHOUT_TAG", "taggedVersions needs a tag", spot.key("taggedVersions"))
         if item.optional:
             report.add("DRAFT_TAG_MISSING", "a field in optionalFields has a tag", spot)
         return
     if not 0 <= field.tag <= _MAX_TAG:
         report.add("TAG_RANGE", f"{field.tag} is not from 0 to {_MAX_TAG}", spot.key("tag"))
-    if not stated:
+    if not has_versions:
         report.add("TAG_WITHOUT_TAGGED_VERSIONS", "a tag needs taggedVersions", spot.key("tag"))
-    elif not item.keys.get("versions"):
+    elif not stated(item.keys, "versions"):
         report.add("KIP482_VERSIONS_MISSING", "KIP-482 requires versions where taggedVersions appears", spot.key("taggedVersions"))
     if not item.optional:
         report.add("DRAFT_TAG_OUTSIDE", "the draft has tagged fields in optionalFields", spot.key("tag"))

@@ -1,0 +1,186 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from bad_definitions import message
+
+from kwire_cli.errors import InputError, SpecError
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.location import read_bundled
+from kwire_cli.spec.values import field_at
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return catalog()
+
+
+def test_every_definition_is_there_and_is_what_its_entry_says(bundled):
+    assert len(bundled) == len(bundled.entries) == 291
+    for entry in bundled:
+        spec = bundled.message(entry.name)
+        assert (spec.name, spec.type, spec.api_key) == (entry.name, entry.type, entry.api_key)
+        assert (spec.valid_versions, spec.flexible_versions) == (entry.valid_versions, entry.flexible_versions)
+    assert sum(1 for entry in bundled for _ in entry.valid_versions.each()) == 878
+
+
+def test_one_catalogue_serves_all(bundled):
+    assert catalog() is bundled
+    assert bundled["metadataresponse"] is bundled.message("MetadataResponse")
+
+
+@pytest.mark.parametrize("text", [3, "3", "metadata", "Metadata", " METADATA ", "MetadataRequest", "metadataresponse"])
+def test_an_api_by_any_of_its_names(bundled, text):
+    api = bundled.api(text)
+    assert (api.key, api.name, api.request, api.response) == (3, "Metadata", "MetadataRequest", "MetadataResponse")
+
+
+@pytest.mark.parametrize(
+    ("old", "key", "name"),
+    [
+        ("ListOffset", 2, "ListOffsets"),
+        ("ElectPreferredLeaders", 43, "ElectLeaders"),
+        ("alterisr", 56, "AlterPartition"),
+        ("ListClientMetricsResources", 74, "ListConfigResources"),
+    ],
+)
+def test_old_names_are_aliases(bundled, old, key, name):
+    api = bundled.api(old)
+    assert (api.key, api.name) == (key, name)
+    assert bundled.api_by_key(key) is api
+    assert old.lower() in {alias.lower() for alias in api.aliases}
+
+
+def test_old_names_of_messages(bundled):
+    assert bundled.message("ListOffsetRequest").name == "ListOffsetsRequest"
+    assert bundled.message("AlterIsrResponse").name == "AlterPartitionResponse"
+    assert bundled.message("ZkMigrationRecord").name == "ZkMigrationStateRecord"
+    assert bundled.message("ListClientMetricsResourcesRequest").name == "ListClientMetricsResourcesRequest"
+
+
+def test_every_api_has_both_halves_and_one_key(bundled):
+    assert len(bundled.apis) == 95
+    assert all(api.request and api.response for api in bundled.apis)
+    assert [api.key for api in bundled.apis] == sorted({api.key for api in bundled.apis})
+
+
+@pytest.mark.parametrize("text", ["metdata", 999, "", "-1", "9" * 5000, "\ud800"])
+def test_what_is_unknown_is_refused(bundled, text):
+    with pytest.raises(InputError):
+        bundled.api(text)
+    assert bundled.api_by_key(999) is None
+
+
+def test_close_matches_are_offered(bundled):
+    with pytest.raises(InputError, match="did you mean Metadata"):
+        bundled.api("Metdata")
+    with pytest.raises(InputError, match="FetchRequest"):
+        bundled.message("FetchReqest")
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "request_header", "response_header"),
+    [(3, 8, 1, 0), (3, 9, 2, 1), (7, 0, 0, 0), (7, 1, 1, 0), (7, 3, 2, 1), (18, 0, 1, 0), (18, 3, 2, 0), (18, 99, 2, 0), (17, 1, 1, 0)],
+)
+def test_header_versions(bundled, key, version, request_header, response_header):
+    assert bundled.request_header_version(key, version) == request_header
+    assert bundled.response_header_version(key, version) == response_header
+
+
+def test_layouts_that_changed_under_one_number(bundled):
+    old = catalog(kafka="3.9.2")
+    assert bundled.ambiguous("ShareGroupMetadataValue", 0)
+    assert not bundled.ambiguous("ReadShareGroupStateSummaryResponse", 1)
+    assert not old.ambiguous("ShareGroupMetadataValue", 0)
+    assert not catalog(kafka="4.4").ambiguous("ShareGroupMetadataValue", 0)
+    assert field_at(bundled.message("ShareGroupMetadataValue"), "metadataHash")
+    assert not field_at(old.message("ShareGroupMetadataValue"), "MetadataHash")
+    assert str(old.entry("ReadShareGroupStateSummaryResponse").valid_versions) == "0"
+    with pytest.raises(InputError, match=r"3\.9, 4\.4"):
+        catalog(kafka="2.0")
+
+
+def test_errors(bundled):
+    assert bundled.error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert bundled.error_name(-1) == "UNKNOWN_SERVER_ERROR"
+    assert bundled.error_name(30000) is None
+    assert len(bundled.errors) == 138
+    assert {row.name for row in bundled.errors if row.retriable} >= {"LEADER_NOT_AVAILABLE"}
+
+
+@pytest.mark.parametrize(
+    ("message_name", "path", "value", "name"),
+    [
+        ("MetadataResponse", "Topics.Partitions.ErrorCode", 5, "LEADER_NOT_AVAILABLE"),
+        ("MetadataResponse", "topics.partitions.errorCode", 0, "NONE"),
+        ("MetadataResponse", "Topics.ErrorCode", 12345, None),
+        ("MetadataResponse", "Topics.TopicAuthorizedOperations", 0x18, "READ|WRITE"),
+        ("MetadataResponse", "Topics.TopicAuthorizedOperations", 0x1000008, "READ|0x1000000"),
+        ("MetadataResponse", "Topics.TopicAuthorizedOperations", -(2**31), "AUTHORIZED_OPERATIONS_OMITTED"),
+        ("MetadataResponse", "Topics.TopicAuthorizedOperations", 0, None),
+        ("FetchRequest", "IsolationLevel", 1, "READ_COMMITTED"),
+        ("EndTxnRequest", "Committed", True, "COMMIT"),
+        ("ListGroupsResponse", "Groups.GroupState", "Stable", None),
+        ("MetadataResponse", "Brokers.NodeId", 1, None),
+        ("MetadataResponse", "No.Such.ErrorCode", 1, None),
+    ],
+)
+def test_named_values(bundled, message_name, path, value, name):
+    assert bundled.named_value(message_name, path, value) == name
+
+
+def test_the_fields_of_named_values_exist(bundled):
+    for row in read_bundled("enums.json")["enums"].values():
+        for path in (*row.get("fields", ()), *row.get("bitSetFields", ())):
+            name, _, rest = path.partition(".")
+            assert field_at(bundled.message(name), rest), path
+
+
+def test_definitions_of_ones_own_are_added(bundled, tmp_path):
+    foo = message(name="FooRequest", type="request", apiKey=9000, headerVersions={"0": "1", "1+": "3"}, colour="red")
+    (tmp_path / "FooRequest.json").write_text(foo)
+    mine = catalog([tmp_path])
+    assert len(mine) == len(bundled) + 1
+    assert mine.api("foo").key == 9000
+    assert mine.api(9000).response is None
+    assert [mine.request_header_version(9000, version) for version in (0, 1)] == [1, 3]
+    assert [finding.rule for finding in mine.findings] == ["UNKNOWN_KEY"]
+    with pytest.raises(InputError, match="response of Foo"):
+        mine.response_header_version(9000, 0)
+
+
+def test_definitions_of_ones_own_replace(tmp_path):
+    path = tmp_path / "anything.json"
+    path.write_text(message(name="MetadataRequest", type="request", apiKey=9001))
+    mine = catalog([str(path)])
+    assert (mine.api("metadata").key, mine.api(9001).response) == (9001, None)
+    assert mine.api(3).request is None
+    assert mine.message("MetadataRequest").fields == ()
+    path.write_text(message(name="OtherRequest", type="request", apiKey=3))
+    assert catalog([path]).api(3).request == "OtherRequest"
+
+
+def test_bad_definitions_of_ones_own(tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text("{")
+    with pytest.raises(SpecError) as error:
+        catalog([path])
+    assert (error.value.file, error.value.line) == (str(path), 1)
+    with pytest.raises(InputError):
+        catalog([tmp_path / "none"])
+
+
+def test_a_lookup_reads_two_files_and_imports_little():
+    script = """
+import builtins, json, sys
+opened, real = [], builtins.open
+builtins.open = lambda file, *rest, **keys: opened.append(str(file)) or real(file, *rest, **keys)
+from kwire_cli.spec.catalog import catalog
+catalog().message("MetadataResponse")
+print(json.dumps([[name.rpartition("/")[2] for name in opened], sorted(name for name in sys.modules if name.startswith("kwire_cli"))]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    opened, modules = json.loads(done.stdout)
+    assert opened == ["index.json", "MetadataResponse.json"]
+    assert not {name for name in modules if "jsontext" in name or "rules" in name or "pathlib" in name}

@@ -1,0 +1,60 @@
+import pytest
+
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.defaults import ZERO_UUID, default_value
+from kwire_cli.spec.model import FieldSpec
+from kwire_cli.spec.versions import Versions
+
+
+def of(kind, default=None):
+    return default_value(FieldSpec("F", kind, Versions.parse("0+"), default=default))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("bool", False),
+        ("int8", 0),
+        ("uint32", 0),
+        ("float64", 0.0),
+        ("uuid", ZERO_UUID),
+        ("string", ""),
+        ("bytes", ""),
+        ("records", None),
+        ("[]int32", []),
+        ("Foo", {}),
+    ],
+)
+def test_implicit_defaults(kind, value):
+    assert of(kind) == value
+    assert of(kind, "") == value
+    assert type(of(kind)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("bool", "True", True), ("int32", "0x7fffffff", 2147483647), ("int64", "-1", -1), ("int16", "+5", 5),
+        ("uint32", "4294967295", 4294967295),
+        ("int32", "010", 10), ("float64", "1.5f", 1.5), ("float64", "-Infinity", "-Infinity"), ("float64", "1e999", "Infinity"), ("float64", "NaN", "NaN"),
+        ("string", "null", None), ("string", "hello world", "hello world"), ("bytes", "null", None), ("[]Foo", "null", None), ("Foo", "null", None),
+        ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAAAQ"),
+    ],
+)  # fmt: skip
+def test_stated_defaults(kind, text, value):
+    assert of(kind, text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("bool", "1"), ("int8", "0xff"), ("int8", "128"), ("uint16", "-1"), ("int32", "1_0"), ("int32", "0x"), ("int32", "--1"), ("int32", "null"),
+        ("int32", "²"),
+        ("int64", "9" * 5000), ("int32", "0x-1"), ("float64", "1_0"), ("float64", "inf"), ("float64", "e"), ("uuid", "AAAA"), ("uuid", "!"),
+        ("uuid", "é"),
+        ("bytes", "abc"), ("[]int32", "0"), ("Foo", "x"), ("records", "x"), ("bool", "null"), ("uuid", "null"),
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_default(kind, text):
+    with pytest.raises(SpecError):
+        of(kind, text)
