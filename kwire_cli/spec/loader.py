@@ -30,11 +30,10 @@ def load_text(text: str, file: str | None = None) -> Loaded:
     SpecError with file, line, column and path, and nothing else, where the text has no usable meaning.
     """
     definition, findings = examine(text, file, "kafka-4.4")
-    for finding in findings:
-        if finding.rule in FATAL:
-            raise SpecError(finding.message, file=file, line=finding.line, column=finding.column, path=finding.path)
-    if not definition:
-        raise SpecError("there is no definition here", file=file)
+    fatal = next((finding for finding in findings if finding.rule in FATAL), None)
+    if fatal:
+        raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)
+    assert definition  # noqa: S101 - only a fatal finding leaves none
     return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
 
 

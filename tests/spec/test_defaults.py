@@ -36,7 +36,8 @@ def test_implicit_defaults(kind, value):
     [
         ("bool", "True", True), ("int32", "0x7fffffff", 2147483647), ("int64", "-1", -1), ("int16", "+5", 5),
         ("uint32", "4294967295", 4294967295),
-        ("int32", "010", 10), ("float64", "1.5f", 1.5), ("float64", "-Infinity", "-Infinity"), ("float64", "1e999", "Infinity"), ("float64", "NaN", "NaN"),
+        ("int32", "010", 10), ("float64", "1.5f", 1.5), ("float64", "-Infinity", "-Infinity"),
+        ("float64", "1e999", "Infinity"), ("float64", "NaN", "NaN"),
         ("string", "null", None), ("string", "hello world", "hello world"), ("bytes", "null", None), ("[]Foo", "null", None), ("Foo", "null", None),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAAAQ"),
     ],

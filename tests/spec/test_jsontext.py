@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.jsontext import MAX_DEPTH, Place, parse

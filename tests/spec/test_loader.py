@@ -2,8 +2,7 @@ import json
 
 import pytest
 from bad_definitions import field, message, tagged, with_field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kwire_cli.errors import InputError, KwireError, SpecError
 from kwire_cli.spec.defaults import default_value
