@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import construct
 
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.structs.frames import SIZE_PREFIX
 from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def encode(catalog: Catalog, value: Any, message: str, version: int) -> bytes:
 
 def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
     """As `encode`, with the definition itself."""
-    if version not in spec.valid_versions:
-        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
     if isinstance(value, dict) and LOSSLESS_KEY in value:
         from kwire_cli.message.lossless import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
 
@@ -36,8 +35,60 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
     return build(spec, value, version)
 
 
+def encode_document(catalog: Catalog, document: Any) -> bytes:
+    """The bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
+
+    A frame gets its size prefix unless it says `"prefixed": false`. EncodeError where something is missing or does not fit.
+    """
+    if not isinstance(document, dict):
+        raise EncodeError(f"a document is an object, not {type(document).__name__}", value=document)
+    if LOSSLESS_KEY in document:
+        from kwire_cli.message.lossless import whole_frame  # noqa: PLC0415
+
+        return whole_frame(document[LOSSLESS_KEY])
+    if "message" in document:
+        return encode(catalog, _needed(document, "body"), _needed(document, "message"), _integer(document, "version"))
+    kind, version = _needed(document, "kind"), _integer(document, "apiVersion")
+    if kind not in {"request", "response"}:
+        raise EncodeError(f"kind is request or response, not {kind!r}", path="kind", value=kind)
+    api = catalog.api(document["api"] if document.get("api") is not None else _integer(document, "apiKey"))
+    body = encode(catalog, _needed(document, "body"), getattr(api, kind) or "", document.get("bodyVersion", version))
+    data = _header(catalog, document, kind, api.key, version) + body
+    return data if document.get("prefixed") is False else build(SIZE_PREFIX, {"size": len(data)}, 0) + data
+
+
+def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int, version: int) -> bytes:
+    from kwire_cli.message.headers import header_spec, header_version  # noqa: PLC0415 - headers decode too, which a body does not need
+
+    fields = _needed(document, "header")
+    if not isinstance(fields, dict):
+        raise EncodeError("the header is an object", path="header", value=fields)
+    layout = fields.get("headerVersion", header_version(catalog, kind, api_key, version))
+    names = {"requestApiKey": api_key, "requestApiVersion": version} if kind == "request" else {}
+    value = names | {key: v for key, v in fields.items() if key not in {"headerVersion", "flavour"}}
+    try:
+        return encode_spec(header_spec(catalog, kind, fields.get("flavour", "kafka")), value, layout)
+    except EncodeError as error:
+        raise EncodeError(error.reason, path=f"header.{error.path}".rstrip("."), value=error.value) from None
+
+
+def _needed(document: dict[str, Any], key: str) -> Any:
+    if document.get(key) is None:
+        raise EncodeError('it is missing; a document has "message", "version", "body", or "kind", "api", "apiVersion", "header", "body"', path=key)
+    return document[key]
+
+
+def _integer(document: dict[str, Any], key: str) -> int:
+    value = _needed(document, key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise EncodeError("it is an integer", path=key, value=value)
+    return value
+
+
 def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False) -> bytes:
     """The bytes of a value without anything lossless; `lenient` lets pass what only faulty peers write (null where it is not allowed)."""
+    if version not in spec.valid_versions:
+        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
     try:
         return bytes(declare(spec, version).build(value, lenient=lenient))
     except construct.ConstructError as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
 from kwire_cli.message.headers import decode_header, header_version
 from kwire_cli.structs.frames import SIZE_PREFIX
@@ -40,9 +40,10 @@ class Frame:
     `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself.
     """
 
+    catalog: Catalog = field(repr=False)
     number: int
     kind: str
-    data: Any
+    data: Any = field(repr=False)
     start: int
     stop: int
     api_key: int | None = None
@@ -55,6 +56,7 @@ class Frame:
     candidates: tuple[str, ...] = ()
     notes: tuple[Anomaly, ...] = ()
     label: str | None = None
+    flavour: str = "kafka"
 
     @property
     def size(self) -> int:
@@ -85,13 +87,30 @@ class Frame:
         out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size}
         out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
         header = self.header.to_json(lossless=lossless) if self.header else {}
-        shown = {"headerVersion": self.header.version} if self.header else {}
+        shown: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
+        if shown and self.flavour != "kafka" and self.kind == "request":
+            shown["flavour"] = self.flavour
         out["header"] = shown | {key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}}
         out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=hidden.get("body", frozenset())) if self.body else None
+        if self.body and self.api_version not in {self.body.version, None}:
+            out["bodyVersion"] = self.body.version
+        if not self.prefix:
+            out["prefixed"] = False
         if self.guess:
             out |= {"guess": True, "candidates": list(self.candidates)}
         out["anomalies"] = [a._asdict() for a in self.anomalies]
-        return out
+        return out | self._patched(out) if lossless else out
+
+    def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
+        from kwire_cli.message.encode import LOSSLESS_KEY, encode_document  # noqa: PLC0415 - decoding alone need not load what encodes
+        from kwire_cli.message.lossless import frame_patch  # noqa: PLC0415
+
+        data = bytes(self.data[self.start : self.stop])
+        try:
+            same = encode_document(self.catalog, document) == data
+        except KwireError:
+            same = False
+        return {} if same else {LOSSLESS_KEY: frame_patch(data)}
 
 
 def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int, int, bool]]:
@@ -117,19 +136,29 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
     """The frames in some bytes, numbered from `first`. `framed` says whether size prefixes stand before them; None leaves it to the bytes."""
     data = as_bytes(data)
     pieces = split(data) if framed is not False else [(0, len(data), False)]
-    if framed is None and not pieces[-1][2]:
-        # No row of whole frames: one message without a prefix if it reads as one, otherwise frames of which the last was cut.
-        bare = read(catalog, data, hints, number=first, start=0, stop=len(data), prefixed=False)
-        if bare.sure or bare.guess:
-            return [bare]
-        if len(pieces) == 1:
-            return [max(bare, read(catalog, data, hints, number=first, start=0, stop=len(data), prefixed=True), key=_likelihood)]
-    return [read(catalog, data, hints, number=first + i, start=a, stop=b, prefixed=True) for i, (a, b, _) in enumerate(pieces)]
+    if not pieces:
+        return []
+
+    def read_pieces(parts: list[tuple[int, int, bool]], *, prefixed: bool) -> list[Frame]:
+        spots = enumerate(parts, first)
+        return [read(catalog, data, hints, number=i, start=a, stop=b, prefixed=prefixed) for i, (a, b, _) in spots]
+
+    if framed is not None or pieces[-1][2]:
+        return read_pieces(pieces, prefixed=framed is not False)
+    # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
+    bare = read_pieces([(0, len(data), False)], prefixed=False)
+    return bare if bare[0].sure or bare[0].guess else min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
+
+
+def _oddness(frames: list[Frame]) -> tuple[int, int, int]:
+    unread = sum(frame.kind == "unknown" or frame.body is None for frame in frames)
+    guessed = sum(frame.guess or (frame.body is not None and frame.body.guess) for frame in frames)
+    return unread, guessed, sum(len(frame.anomalies) for frame in frames)
 
 
 def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
     """One frame: as a request if its header says so and its body fits, otherwise as the response that fits best."""
-    frame = Frame(number, "unknown", as_bytes(data), start, stop)
+    frame = Frame(catalog, number, "unknown", as_bytes(data), start, stop, flavour=hints.header)
     at = start
     if prefixed:
         at = min(start + SIZE_BYTES, stop)
@@ -143,11 +172,6 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
         return request
     response = _response(catalog, frame, at, hints)
     return response if response.kind == "response" or request.kind == "unknown" else request
-
-
-def _likelihood(frame: Frame) -> tuple[bool, bool, int]:
-    known = frame.body is not None and not frame.body.guess
-    return frame.sure or frame.guess, known, sum(part.size for name, part in frame.parts if name != "size")
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:

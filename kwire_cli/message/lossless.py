@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Leaf, Tags
 from kwire_cli.engine.spans import walk
-from kwire_cli.engine.tree import Item, Tree, places
-from kwire_cli.engine.tree import build as build_tree
+from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.errors import EncodeError
 from kwire_cli.message import encode as plain
 
@@ -33,7 +32,7 @@ def patches(decoded: Decoded) -> list[Patch]:
     """What must be put in place of the canonical bytes; empty where these are the same."""
     data = bytes(decoded.data[decoded.start : decoded.stop])
     whole = [_patch("", WHOLE, data)]
-    if not decoded.complete:
+    if not decoded.complete or decoded.guess:
         return whole
     try:
         canonical = plain.build(decoded.spec, decoded.value, decoded.layout_version, lenient=True)
@@ -75,9 +74,19 @@ def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
     return bytes(out + canonical[done:] + rest)
 
 
+def whole_frame(found: Any) -> bytes:
+    """The bytes of a frame that was kept whole."""
+    return b"".join(data for _, _, data in _checked(found))
+
+
+def frame_patch(data: Any) -> list[Patch]:
+    """A frame kept whole: what stands for one that its parts alone do not give back."""
+    return [_patch("", "frame", data)]
+
+
 def _checked(found: Any) -> list[tuple[str, str, bytes]]:
     try:
-        return [(patch["path"], patch["kind"], base64.b64decode(patch["data"], validate=True)) for patch in found]
+        return [(str(patch["path"]), str(patch["kind"]), base64.b64decode(patch["data"], validate=True)) for patch in found]
     except (TypeError, KeyError, binascii.Error, ValueError):
         raise EncodeError('the lossless form is a list of {"path", "kind", "data": base64 text}', path=KEY, value=found) from None
 

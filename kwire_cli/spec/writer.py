@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
 TOP_KEYS = (
     "apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions",
     "headerVersions", "latestVersionUnstable", "commonStructs", "fields",
@@ -68,3 +70,33 @@ def _object(keys: Mapping[str, Any], order: tuple[str, ...], indent: str) -> str
     # A block of fields ends the line, as in Kafka's files.
     closing = " }" if not keys.get("fields") else "}"
     return "{ " + ", ".join(parts) + closing
+
+
+def definition_of(spec: MessageSpec) -> dict[str, Any]:
+    """A definition in Kafka's grammar, as `definition_text` takes it; keys at their defaults are left out."""
+    out: dict[str, Any] = {"apiKey": spec.api_key, "type": spec.type, "listeners": list(spec.listeners), "name": spec.name}
+    out |= {"validVersions": str(spec.valid_versions), "flexibleVersions": str(spec.flexible_versions)}
+    out["deprecatedVersions"] = str(spec.deprecated_versions) if spec.deprecated_versions else None
+    out["headerVersions"] = {str(versions): str(number) for versions, number in spec.header_versions}
+    out["latestVersionUnstable"] = spec.latest_version_unstable
+    out["commonStructs"] = [
+        {"name": struct.name, "versions": str(struct.versions), "fields": _fields_of(struct.fields)} for struct in spec.common_structs
+    ]
+    return {key: value for key, value in out.items() if value not in (None, [], {}, False)} | {"fields": _fields_of(spec.fields)}
+
+
+def _fields_of(fields: tuple[FieldSpec, ...]) -> list[dict[str, Any]]:
+    return [_field_of(field) for field in fields]
+
+
+def _field_of(field: FieldSpec) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": field.name, "type": field.type, "versions": str(field.versions)}
+    out["nullableVersions"] = str(field.nullable_versions) if field.nullable_versions else None
+    out["flexibleVersions"] = None if field.flexible_versions is None else str(field.flexible_versions)
+    out |= {"tag": field.tag, "taggedVersions": str(field.tagged_versions) if field.tagged_versions else None}
+    out |= {"mapKey": field.map_key or None, "zeroCopy": field.zero_copy or None, "ignorable": field.ignorable or None}
+    out |= {"default": field.default, "entityType": field.entity_type}
+    out["encoding"] = {str(row.versions): row.name for row in field.encoding} or None
+    out["elementEncoding"] = {str(row.versions): row.name for row in field.element_encoding} or None
+    out["fields"] = _fields_of(field.fields) or None
+    return {key: value for key, value in out.items() if value is not None}

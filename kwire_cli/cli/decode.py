@@ -1,0 +1,139 @@
+"""`kwire decode`: bytes in, meaning out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
+from kwire_cli.errors import DecodeError, InputError
+from kwire_cli.message.decoded import Decoded, checked, decode
+from kwire_cli.message.frames import Frame, Hints
+from kwire_cli.source.frames import frames_in
+from kwire_cli.source.text import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.source.text import Input
+    from kwire_cli.spec.catalog import Catalog
+
+FORMATS = ("tree", "hex", "json", "jsonl")
+ROWS = 4
+
+
+@click.command(name="decode")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a body alone, as this message; needs --version.")
+@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
+@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
+@click.option("--request", "kind", flag_value="request", help="The frames are requests.")
+@click.option("--response", "kind", flag_value="response", help="The frames are responses.")
+@click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
+@click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
+@click.option("--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Request headers as shipped, or KIP-482's own flexible one.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="tree on a terminal, jsonl elsewhere.")
+@click.option("--records", type=click.Choice(["base64", "size"]), help="Records as base64 text, or their size alone.  [default: base64]")
+@click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
+@click.option("--full", is_flag=True, help="Show all bytes of long fields in the hex view.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
+@click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
+    """Decode requests, responses and other messages of Kafka.
+
+    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. Requests tell what they are; of a response
+    say --api and --version, or the best guess is shown. With --message and --version the bytes are a body without header.
+    """
+    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
+    if options["lossless"] and options["records"] == "size":
+        raise click.UsageError("--lossless keeps every byte: leave --records size away")
+    decodable = anomalies = False
+    for found in inputs(environment, source, form):
+        for result in _results(catalog, found, options):
+            decodable = _show(environment, catalog, result, fmt, options) or decodable
+            anomalies = anomalies or bool(_anomalies(result))
+            environment.flush()
+    if not decodable:
+        raise InputError("nothing could be decoded; --api and --version, or --message and --version, say what it is, --input how it is written")
+    return Exit.FOUND if strict and anomalies else Exit.DONE
+
+
+def _results(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
+    if options["message"]:
+        version = options["version"]
+        if version is None:
+            raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
+        yield from (decode(catalog, chunk.data, options["message"], version) for chunk in found.chunks)
+        return
+    api = catalog.api(options["api"]) if options["api"] else None
+    hints = Hints(api, options["version"], options["kind"], options["header"])
+    yield from frames_in(catalog, found, hints, framed=options["framed"])
+
+
+def _anomalies(result: Decoded | Frame) -> list[Anomaly]:
+    return result.anomalies
+
+
+def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, fmt: str, options: dict[str, Any]) -> bool:
+    """Print a result; whether anything could be decoded."""
+    if isinstance(result, Frame):
+        _show_frame(environment, catalog, result, fmt, options)
+        return result.kind != "unknown"
+    _show_message(environment, catalog, result, fmt, options)
+    try:
+        checked(result)
+    except DecodeError as error:
+        environment.note(f"kwire: {error}")
+        return False
+    return True
+
+
+def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: str, options: dict[str, Any]) -> None:
+    from kwire_cli.redact.secrets import hidden_in_frame
+
+    hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame)
+    if fmt in {"json", "jsonl"}:
+        from kwire_cli.view.json import dumps
+
+        _refuse_hidden(hidden, options)
+        document = frame.to_json(records=options["records"] or "base64", lossless=options["lossless"], hidden=hidden)
+        environment.write(dumps(document, indent=fmt == "json"))
+    elif fmt == "tree":
+        from kwire_cli.view.tree import frame_lines
+
+        environment.write_lines(frame_lines(catalog, frame, hidden))
+    else:
+        from kwire_cli.view.hex import frame_lines as hex_lines
+
+        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS))
+
+
+def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
+    from kwire_cli.redact.secrets import hidden_spans
+
+    hidden: frozenset[int] = frozenset() if options["show_secrets"] else hidden_spans(catalog, decoded)
+    if fmt in {"json", "jsonl"}:
+        from kwire_cli.view.json import dumps, message_document
+
+        _refuse_hidden(hidden, options)
+        document = message_document(decoded, records=options["records"] or "base64", lossless=options["lossless"], hidden=hidden)
+        environment.write(dumps(document, indent=fmt == "json"))
+    elif fmt == "tree":
+        from kwire_cli.view.tree import message_lines
+
+        environment.write_lines(message_lines(catalog, decoded, hidden))
+    else:
+        from kwire_cli.view.hex import message_lines as hex_lines
+
+        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS))
+
+
+def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
+    if hidden and options["lossless"]:
+        raise InputError("the message holds secrets, and --lossless keeps every byte: add --show-secrets")

@@ -1,0 +1,104 @@
+"""`kwire encode`: what decode prints, back to bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.inputs import contents
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
+from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.encode import encode_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.catalog import Catalog
+
+
+@click.command(name="encode")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The JSON is the body of this message; needs --version.")
+@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
+@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The JSON is the body of a request or response: a whole frame.")
+@click.option("--request", "kind", flag_value="request", help="With --api: a request.")
+@click.option("--response", "kind", flag_value="response", help="With --api: a response.")
+@click.option("--correlation-id", type=int, default=0, show_default=True, help="With --api: the header's.")
+@click.option("--client-id", default="kwire", show_default=True, help="With --api: the request header's; empty for null.")
+@click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, prefixed: bool | None, **options: Any) -> int:  # noqa: FBT001
+    """Encode JSON to the bytes that Kafka would write.
+
+    INPUT is files, - for standard input, or the JSON itself: what decode prints (json or jsonl, one or many), or a body alone with --message and
+    --version, or with --api, --version and --request or --response for a whole frame.
+    """
+    done = 0
+    for data, name in contents(environment, source):
+        for number, value in enumerate(_documents(data, name), 1):
+            document = _document(value, options)
+            if prefixed is not None and "message" not in document:
+                document = document | {"prefixed": prefixed}
+            try:
+                _write(environment, encode_document(catalog, document), fmt)
+            except EncodeError as error:
+                place = f"{name or 'input'}, document {number}"
+                raise InputError(f"{place}: {error}") from None
+            done += 1
+    if not done:
+        raise InputError("no JSON to encode")
+    return Exit.DONE
+
+
+def _documents(data: bytes, name: str | None) -> Iterator[Any]:
+    """The JSON values of a text, one after the other."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
+    decoder = json.JSONDecoder()
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
+        except RecursionError:
+            raise InputError("the JSON nests too deeply", file=name) from None
+        yield value
+        at = _skip(text, at)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _document(value: Any, options: dict[str, Any]) -> Any:
+    """A body alone as the document that decode would print for it."""
+    if options["message"]:
+        if options["version"] is None:
+            raise click.UsageError("--message needs --version")
+        return {"message": options["message"], "version": options["version"], "body": value}
+    if not options["api"]:
+        return value
+    if options["version"] is None or not options["kind"]:
+        raise click.UsageError("--api needs --version, and --request or --response")
+    header: dict[str, Any] = {"correlationId": options["correlation_id"]}
+    if options["kind"] == "request":
+        header["clientId"] = options["client_id"] or None
+    return {"kind": options["kind"], "api": options["api"], "apiVersion": options["version"], "header": header, "body": value}
+
+
+def _write(environment: Environment, data: bytes, fmt: str) -> None:
+    if fmt == "raw":
+        environment.stdout.write(data)
+    else:
+        environment.write(data.hex() if fmt == "hex" else base64.b64encode(data).decode("ascii"))

@@ -1,0 +1,80 @@
+"""What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in, so that tests need no terminal."""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kwire_cli.view.lines import Line
+
+
+class Exit(enum.IntEnum):
+    """Exit codes."""
+
+    DONE = 0
+    FOUND = 1
+    """What was asked about was found: differences, lint errors, anomalies under --strict."""
+    FAILED = 2
+    """Wrong usage, unreadable input, nothing decodable."""
+    INTERRUPTED = 130
+
+
+@dataclass
+class Environment:
+    """Binary streams, and the process's environment variables."""
+
+    stdin: IO[bytes] = field(default_factory=lambda: sys.stdin.buffer)
+    stdout: IO[bytes] = field(default_factory=lambda: sys.stdout.buffer)
+    stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    colour: str = "auto"
+    verbose: bool = False
+
+    @property
+    def to_terminal(self) -> bool:
+        """Whether results are read by eyes."""
+        return self.stdout.isatty()
+
+    @property
+    def in_colour(self) -> bool:
+        """Whether results are in colour: as asked for, else by FORCE_COLOR and NO_COLOR, else on a terminal that can."""
+        if self.colour != "auto":
+            return self.colour == "always"
+        if self.variables.get("FORCE_COLOR"):
+            return True
+        return not self.variables.get("NO_COLOR") and self.variables.get("TERM") != "dumb" and self.to_terminal
+
+    def write(self, text: str) -> None:
+        """A line of results."""
+        self.stdout.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def write_lines(self, lines: Iterable[Line]) -> None:
+        """Styled lines, in colour where that is wanted."""
+        paint = _painter() if self.in_colour else None
+        for line in lines:
+            self.write("".join(paint(text, style) if paint else text for text, style in line).rstrip(" " if not paint else ""))
+
+    def note(self, text: str) -> None:
+        """A remark on standard error."""
+        self.stderr.write(text.encode("utf-8", "backslashreplace") + b"\n")
+        self.stderr.flush()
+
+    def flush(self) -> None:
+        """Send out what was written."""
+        self.stdout.flush()
+
+
+def _painter() -> Any:
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    from kwire_cli.view.lines import STYLES
+
+    styles = {name: Style.parse(text) for name, text in STYLES.items()}
+    return lambda text, style: styles[style].render(text, color_system=ColorSystem.STANDARD) if style else text

@@ -1,0 +1,48 @@
+"""`kwire errors`: Kafka's error codes by number or name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog, ErrorCode
+
+
+@click.command(name="errors", context_settings={"ignore_unknown_options": True})
+@click.argument("code", nargs=-1)
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True)
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], fmt: str) -> None:
+    """Name Kafka's error codes.
+
+    CODE is a number (35, -1) or a part of a name (unsupported); all are listed without one.
+    """
+    rows = _found(catalog, code)
+    if fmt == "table":
+        width = max(len(row.name) for row in rows)
+        environment.write_lines(
+            [(f"{row.code:>4}", "number"), (f"  {row.name:<{width}}", "name"), ("  retriable" if row.retriable else "", "meaning")] for row in rows
+        )
+        return
+    from kwire_cli.view.json import dumps
+
+    for row in rows:
+        environment.write(dumps(row._asdict(), indent=fmt == "json"))
+
+
+def _found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
+    rows = [row for row in catalog.errors if not wanted or any(_matches(row, text) for text in wanted)]
+    if not rows:
+        raise InputError(f"no error code is {' or '.join(wanted)}")
+    return rows
+
+
+def _matches(row: ErrorCode, text: str) -> bool:
+    return text == str(row.code) or (not text.lstrip("-").isdigit() and text.lower().replace("-", "_") in row.name.lower())

@@ -1,0 +1,95 @@
+"""The `kwire` command: its subcommands, each a module of its own that is imported when it runs; errors, exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from kwire_cli import __version__
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.errors import KwireError
+
+COMMANDS = {
+    "decode": "Decode requests, responses and other messages.",
+    "encode": "Encode JSON back to bytes.",
+    "errors": "Name Kafka's error codes.",
+    "lint": "Check message definitions against a rule book.",
+    "spec": "Show message definitions: list, show, headers.",
+}
+"""Each command's module in this package has its name; the text is here so that --help imports none of them."""
+
+
+class Commands(click.Group):
+    """Subcommands that are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, or of the only one that begins with it."""
+        names = [cmd_name] if cmd_name in COMMANDS else [name for name in COMMANDS if name.startswith(cmd_name)]
+        if len(names) != 1:
+            return None
+        module = importlib.import_module(f"kwire_cli.cli.{names[0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in --help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="kwire")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Inspect the Apache Kafka wire protocol: every message, every version, every byte."""
+    ctx.ensure_object(Environment)
+
+
+def run(arguments: list[str] | None = None, environment: Environment | None = None) -> int:
+    """Run a command line and return its exit code; errors go to the environment's standard error."""
+    environment = environment or Environment()
+    try:
+        result: Any = cli.main(arguments, prog_name="kwire", standalone_mode=False, obj=environment)
+        environment.flush()
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        environment.note("interrupted")
+        return Exit.INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        environment.note(error.format_message())
+        return Exit.FAILED
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        usage = f"{context.get_usage()}\n" if context else ""
+        environment.note(f"{usage}kwire: {error.format_message()}")
+        return Exit.FAILED
+    except KwireError as error:
+        environment.note(f"kwire: {error}")
+        return Exit.FAILED
+    except KeyboardInterrupt:
+        environment.note("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _closed_pipe()
+    return int(result) if isinstance(result, int) else Exit.DONE
+
+
+def _closed_pipe() -> int:
+    """Whoever read the results has enough; nothing more can be said, and Python must not try to when it exits."""
+    with contextlib.suppress(OSError):
+        sys.stdout.close()
+    return Exit.DONE
+
+
+def main() -> None:
+    """The entry point of the installed command."""
+    sys.exit(run())

@@ -1,0 +1,75 @@
+"""Options that several commands share, and the completion of what stands in them."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog
+
+
+def with_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--specs and --kafka; the command gets a `catalog`."""
+
+    @click.option("--specs", multiple=True, metavar="DIR", help="Definitions to add, or to use instead of those of their name: a folder or a file.")
+    @click.option("--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9.")
+    @wraps(command)
+    def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, **kwargs: Any) -> Any:
+        from kwire_cli.spec.catalog import catalog
+
+        return command(*args, catalog=catalog(specs, kafka), **kwargs)
+
+    return wrapped
+
+
+def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--color and -v; the command gets the `environment`."""
+
+    @click.option("--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.")
+    @click.option("-v", "--verbose", is_flag=True, help="Say on standard error what was recognised.")
+    @click.pass_obj
+    @wraps(command)
+    def wrapped(environment: Environment, /, *args: Any, colour: str, verbose: bool, **kwargs: Any) -> Any:
+        environment.colour, environment.verbose = colour, verbose
+        return command(*args, environment=environment, **kwargs)
+
+    return wrapped
+
+
+def complete_message(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Message names that go on from what was typed."""
+    return [entry.name for entry in _catalog(ctx) if entry.name.lower().startswith(incomplete.lower())]
+
+
+def complete_api(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Api names that go on from what was typed."""
+    return [api.name for api in _catalog(ctx).apis if api.name.lower().startswith(incomplete.lower())]
+
+
+def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The versions of the message or api that was typed."""
+    from kwire_cli.errors import KwireError
+
+    catalog = _catalog(ctx)
+    try:
+        if name := ctx.params.get("message"):
+            versions = catalog.entry(name).valid_versions
+        elif name := ctx.params.get("api"):
+            versions = catalog.entry(catalog.api(name).request or "").valid_versions
+        else:
+            return []
+    except KwireError:
+        return []
+    return [str(version) for version in versions.each() if str(version).startswith(incomplete)]
+
+
+def _catalog(ctx: click.Context) -> Catalog:
+    from kwire_cli.spec.catalog import catalog
+
+    return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"))

@@ -1,0 +1,129 @@
+"""`kwire spec`: message definitions, listed and shown; headers in both numberings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.options import complete_message, complete_version, with_catalog, with_output
+from kwire_cli.errors import InputError, KwireError
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog, Entry
+    from kwire_cli.spec.model import MessageSpec
+
+TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
+
+
+@click.group(name="spec")
+def command() -> None:
+    """Show the definitions of Kafka's messages."""
+
+
+@command.command(name="list")
+@click.argument("text", required=False)
+@click.option("--type", "kind", type=click.Choice(TYPES), help="Only messages of this type.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True)
+@with_catalog
+@with_output
+def list_(environment: Environment, catalog: Catalog, text: str | None, kind: str | None, fmt: str) -> None:
+    """List messages with their versions; those with TEXT in their name, or of the api key TEXT."""
+    entries = [entry for entry in catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))]
+    if not entries:
+        raise InputError(f"no {kind or 'message'} has {text!r} in its name")
+    entries.sort(key=lambda entry: (TYPES.index(entry.type), -1 if entry.api_key is None else entry.api_key, entry.name))
+    if fmt != "table":
+        from kwire_cli.view.json import dumps
+
+        for entry in entries:
+            environment.write(dumps(_document(entry), indent=fmt == "json"))
+        return
+    width = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        key = "" if entry.api_key is None else str(entry.api_key)
+        line = [(f"{key:>5}", "number"), (f"  {entry.name:<{width}}", "name"), (f"  {entry.type:<18}", "dim")]
+        flexible = f"flexible {entry.flexible_versions}" if entry.flexible_versions else ""
+        environment.write_lines([[*line, (f"{entry.valid_versions!s:<7}", "number"), (flexible, "dim")]])
+
+
+def _matches(entry: Entry, text: str) -> bool:
+    names = (entry.name, *entry.aliases)
+    return str(entry.api_key) == text if text.isdigit() else any(text.lower() in name.lower() for name in names)
+
+
+def _document(entry: Entry) -> dict[str, object]:
+    versions = {"validVersions": str(entry.valid_versions), "flexibleVersions": str(entry.flexible_versions)}
+    return {"name": entry.name, "type": entry.type, "apiKey": entry.api_key, **versions, "aliases": list(entry.aliases), "module": entry.module}
+
+
+@command.command(name="show")
+@click.argument("message", shell_complete=complete_message)
+@click.argument("version", type=int, required=False, shell_complete=complete_version)
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True)
+@with_catalog
+@with_output
+def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
+    """Show a message at a VERSION, or over all versions: its fields with types, tags, defaults and nullability.
+
+    MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
+    """
+    from kwire_cli.view.definition import bnf_lines, table_lines
+
+    for number, spec in enumerate(_specs(catalog, message)):
+        if version is not None and version not in spec.valid_versions:
+            raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+        if number and fmt != "json":
+            environment.write("")
+        if fmt == "table":
+            environment.write_lines(table_lines(spec, version))
+        elif fmt == "json":
+            environment.write(_json(catalog, spec, version))
+        else:
+            for v in [version] if version is not None else spec.valid_versions.each():
+                environment.write_lines(bnf_lines(spec, v))
+
+
+def _specs(catalog: Catalog, name: str) -> list[MessageSpec]:
+    try:
+        return [catalog.message(name)]
+    except InputError as unknown:
+        try:
+            api = catalog.api(name)
+        except KwireError:
+            raise unknown from None
+    return [catalog.message(half) for half in (api.request, api.response) if half]
+
+
+def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
+    from kwire_cli.message.headers import header_version
+    from kwire_cli.spec.writer import definition_of, definition_text
+    from kwire_cli.view.definition import version_document
+    from kwire_cli.view.json import dumps
+
+    if version is None:
+        return definition_text(definition_of(spec)).rstrip("\n")
+    header = header_version(catalog, spec.type, spec.api_key, version) if spec.type in {"request", "response"} and spec.api_key is not None else None
+    return dumps(version_document(spec, version, header), indent=True)
+
+
+@command.command(name="headers")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@with_output
+def headers(environment: Environment, fmt: str) -> None:
+    """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
+    from kwire_cli.message.headers import HEADERS
+    from kwire_cli.view.json import dumps
+
+    if fmt == "jsonl":
+        for header in HEADERS:
+            environment.write(dumps(header._asdict(), indent=False))
+        return
+    environment.write_lines([[(f"{'header of':<10}{'Kafka':>6}{'KIP-482':>9}  layout", "dim")]])
+    for header in HEADERS:
+        kafka, kip = ("-" if number is None else str(number) for number in (header.kafka, header.kip482))
+        environment.write_lines([[(f"{header.of:<10}", "name"), (f"{kafka:>6}{kip:>9}", "number"), (f"  {header.layout}", "")]])
+    environment.write("")
+    environment.write("Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0.")
+    environment.write("Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all versions (KIP-511).")

@@ -1,0 +1,160 @@
+"""Definitions for eyes and programs: a message at one version or over all of them, as a table, in Kafka's BNF, or as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.spec.encodings import element_encoding_at, encoding_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.view.lines import Line
+
+HEADINGS = ("field", "type", "versions", "tag", "nullable", "default", "notes")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A field at its depth in the message."""
+
+    depth: int
+    field: FieldSpec
+
+
+def field_rows(spec: MessageSpec, version: int | None = None) -> Iterator[FieldRow]:
+    """The fields of a version, or of all versions, in the order of the definition, sub-fields below their parent."""
+    yield from _rows(spec, spec.fields, version, 0)
+
+
+def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None, depth: int) -> Iterator[FieldRow]:
+    for field in fields:
+        if version is None or version in field.versions:
+            yield FieldRow(depth, field)
+            yield from _rows(spec, spec.struct_fields(field) if field.struct_name else (), version, depth + 1)
+
+
+def table_lines(spec: MessageSpec, version: int | None) -> Iterator[Line]:
+    """A title, then one line a field. Without a version the ranges stand in the columns, with one only what holds there."""
+    yield _title(spec, version)
+    rows = [_cells(spec, row, version) for row in field_rows(spec, version)]
+    if not rows:
+        yield [("  no fields", "dim")]
+        return
+    used = [i for i in range(len(HEADINGS)) if i < 2 or any(row[i] for row in rows)]
+    widths = [max(len(HEADINGS[i]), *(len(row[i]) for row in rows)) for i in used]
+    styles = ("name", "text", "number", "number", "number", "bytes", "dim")
+    yield [("  ".join(f"{HEADINGS[i]:<{width}}" for i, width in zip(used, widths, strict=True)).rstrip(), "dim")]
+    for row in rows:
+        yield [(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)]
+
+
+def _title(spec: MessageSpec, version: int | None) -> Line:
+    which = f"versions {spec.valid_versions}" if version is None else f"version {version}"
+    key = f", api key {spec.api_key}" if spec.api_key is not None else ""
+    flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
+    if version is not None:
+        flexible = "flexible" if version in spec.flexible_versions else "not flexible"
+    old = f", deprecated {spec.deprecated_versions}" if spec.deprecated_versions and (version is None or version in spec.deprecated_versions) else ""
+    return [(spec.name, "title"), (f" {which}, {spec.type}{key}, {flexible}{old}", "dim")]
+
+
+def _cells(spec: MessageSpec, row: FieldRow, version: int | None) -> tuple[str, ...]:
+    field = row.field
+    if version is None:
+        tag = f"{field.tag} ({field.tagged_versions})" if field.tag is not None else ""
+        return (
+            "  " * row.depth + field.json_name, field.type, str(field.versions), tag,
+            str(field.nullable_versions) if field.nullable_versions else "", _default(field), _notes(field, None),
+        )  # fmt: skip
+    tag = str(field.tag) if tagged(spec, field, version) else ""
+    nullable = "yes" if version in field.nullable_versions else ""
+    return "  " * row.depth + field.json_name, field.type, "", tag, nullable, _default(field), _notes(field, version)
+
+
+def tagged(spec: MessageSpec, field: FieldSpec, version: int) -> bool:
+    """Whether a field stands in the tag section at a version."""
+    return field.tag is not None and version in field.tagged_versions and version in spec.flexible_versions
+
+
+def _default(field: FieldSpec) -> str:
+    return "" if field.default is None else field.default or '""'
+
+
+def _notes(field: FieldSpec, version: int | None) -> str:
+    notes = ["ignorable"] if field.ignorable else []
+    if field.map_key:
+        notes.append("map key")
+    if field.entity_type:
+        notes.append(field.entity_type)
+    if field.flexible_versions is not None:
+        notes.append(f"flexible {field.flexible_versions}")
+    if version is None:
+        notes += [f"{row.name} in {row.versions}" for row in (*field.encoding, *field.element_encoding)]
+    elif encoding := encoding_at(field, version) or element_encoding_at(field, version):
+        notes.append(encoding)
+    return ", ".join(notes)
+
+
+def version_document(spec: MessageSpec, version: int, header: int | None) -> dict[str, Any]:
+    """A message at one version: types as they stand on the wire, tags, defaults, nullability."""
+    out: dict[str, Any] = {"name": spec.name, "type": spec.type, "apiKey": spec.api_key, "version": version}
+    out |= {"flexible": version in spec.flexible_versions, "headerVersion": header}
+    return out | {"fields": _field_documents(spec, spec.fields, version)}
+
+
+def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> list[dict[str, Any]]:
+    out = []
+    for field in fields:
+        if version not in field.versions:
+            continue
+        tag = field.tag if tagged(spec, field, version) else None
+        document: dict[str, Any] = {"name": field.json_name, "type": field.type, "tag": tag, "nullable": version in field.nullable_versions}
+        document |= {"default": field.default, "ignorable": field.ignorable, "mapKey": field.map_key}
+        document["encoding"] = encoding_at(field, version) or element_encoding_at(field, version)
+        if field.struct_name:
+            document["fields"] = _field_documents(spec, spec.struct_fields(field), version)
+        out.append(document)
+    return out
+
+
+def bnf_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
+    """The grammar of a version as Kafka's protocol guide writes it; a nullable field has a ?, a tagged one its number."""
+    yield from _bnf(spec, f"{spec.name} (Version: {version})", spec.fields, version, 0)
+
+
+def _bnf(spec: MessageSpec, name: str, fields: tuple[FieldSpec, ...], version: int, depth: int) -> Iterator[Line]:
+    present = [field for field in fields if version in field.versions]
+    plain = [_symbol(field, version) for field in present if not tagged(spec, field, version)]
+    if version in spec.flexible_versions:
+        tags = " ".join(
+            f"{field.tag}:{_symbol(field, version)}" for field in sorted(present, key=lambda f: f.tag or 0) if tagged(spec, field, version)
+        )
+        plain.append(f"TAG_BUFFER({tags})" if tags else "TAG_BUFFER")
+    pad = "  " * depth
+    yield [(pad + name, "name"), (" => ", "dim"), (" ".join(plain) or "(nothing)", "")]
+    for field in present:
+        if field.struct_name:
+            yield from _bnf(spec, field.json_name, spec.struct_fields(field), version, depth + 1)
+        else:
+            yield [(f"{pad}  {field.json_name}", "name"), (" => ", "dim"), (wire_type(spec, field, version), "text")]
+
+
+def _symbol(field: FieldSpec, version: int) -> str:
+    name = f"[{field.json_name}]" if field.is_array else field.json_name
+    return f"{name}?" if version in field.nullable_versions else name
+
+
+def wire_type(spec: MessageSpec, field: FieldSpec, version: int) -> str:
+    """The type of a field, or of an array's elements, in the words of the protocol guide: COMPACT_NULLABLE_STRING."""
+    encoding = encoding_at(field, version) or element_encoding_at(field, version)
+    if encoding:
+        return encoding.upper()
+    kind = field.element_type.upper()
+    if kind not in {"STRING", "BYTES", "RECORDS"}:
+        return kind
+    flexible = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
+    nullable = version in field.nullable_versions and not field.is_array
+    return f"{'COMPACT_' if flexible else ''}{'NULLABLE_' if nullable and kind != 'RECORDS' else ''}{kind}"

@@ -1,0 +1,102 @@
+"""The annotated hex view: offset, bytes, ASCII, and what they are. Bytes and meaning of a field have the same colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.engine.tree import Item, places
+from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.view.lines import Line, printable
+from kwire_cli.view.tree import anomaly_lines, byte_segments, value_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.spec.catalog import Catalog
+
+WIDTH = 16
+COLOURS = 6
+
+
+def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, rows: int | None) -> Iterator[Line]:
+    """A frame byte by byte; bytes that belong to no part of it are shown as a gap."""
+    name = f"{frame.api} " if frame.api else ""
+    version = f" version {frame.api_version}" if frame.api_version is not None else ""
+    yield [(f"frame {frame.number}: {name}{frame.kind}{version}, {frame.size} bytes{' (guessed)' if frame.guess else ''}", "title")]
+    at = frame.start
+    for part_name, part in frame.parts:
+        if part.start > at:
+            yield from _gap(frame.data, at, part.start, rows)
+        prefix = "header." if part_name == "header" else ""
+        yield from _part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows)
+        at = part.stop
+    if at < frame.stop:
+        yield from _gap(frame.data, at, frame.stop, rows)
+    yield from anomaly_lines(frame.anomalies)
+
+
+def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None) -> Iterator[Line]:
+    """A body byte by byte."""
+    yield [(f"{decoded.message} version {decoded.version}, {decoded.stop - decoded.start} bytes", "title")]
+    yield from _part_lines(catalog, decoded, hidden, "", rows)
+    yield from anomaly_lines(decoded.anomalies)
+
+
+def _gap(data: bytes, start: int, end: int, rows: int | None) -> Iterator[Line]:
+    yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=None)
+
+
+def _part_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], prefix: str, rows: int | None) -> Iterator[Line]:
+    tree = decoded.tree
+    form = Form(hidden=hidden)
+    colour = 0
+    for path, item in places(tree.root):
+        if item.span < 0 or not item.whole:
+            continue
+        style = f"leaf{colour % COLOURS}"
+        colour += 1
+        note: Line = [(prefix + path, style), *_note(catalog, item, decoded, form)]
+        secret = decoded.raw.value[item.span] if item.span in hidden else None
+        yield from _rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
+    if tree.gap:
+        gap = tree.gap
+        secret = gap.start if gap.span in hidden else None
+        yield from _rows(decoded.data, gap.start, gap.end, [("gap: not decoded", "warning")], "warning", rows, masked_from=secret)
+
+
+def _note(catalog: Catalog, item: Item, decoded: Decoded, form: Form) -> Line:
+    leaf, tree = item.leaf, decoded.tree
+    if leaf.kind in {"count", "presence", "tag-count"}:
+        names = {"count": "elements", "presence": "presence", "tag-count": "tagged fields"}
+        value = leaf_value(item, tree)
+        shown = "null" if leaf.kind == "count" and value < 0 else str(value)
+        return [(f" {names[leaf.kind]} = ", "dim"), (shown, "number")]
+    if leaf.kind == "tag-header":
+        return [(f" {_tag_header(item, decoded)}", "dim")]
+    if leaf.kind == "unknown-tag" and item.span not in form.hidden:
+        return [(" = ", "dim"), *byte_segments(bytes(decoded.data[item.start : item.end]))]
+    return [(" = ", "dim"), *value_segments(item, tree, catalog, decoded.message, form)]
+
+
+def _tag_header(item: Item, decoded: Decoded) -> str:
+    raw = bytes(decoded.data[item.start : item.end])
+    cut = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
+    return f"tag {UVARINT.read(raw[:cut])}, size {UVARINT.read(raw[cut:])}"
+
+
+def _rows(data: bytes, start: int, end: int, note: Line, style: str, rows: int | None, *, masked_from: int | None) -> Iterator[Line]:
+    """The bytes [start, end) in rows, the note on the first; bytes from `masked_from` on are not shown."""
+    for number, at in enumerate(range(start, max(end, start + 1), WIDTH)):
+        if rows is not None and number == rows and end - at > WIDTH:
+            yield [(" " * 10, "dim"), (f"… {end - at} more bytes", "dim")]
+            return
+        raw = bytes(data[at : min(at + WIDTH, end)])
+        seen = raw if masked_from is None else raw[: max(masked_from - at, 0)]
+        masked = len(raw) - len(seen)
+        cells = " ".join([*(f"{byte:02x}" for byte in seen), *["**"] * masked])
+        text = printable(seen) + "*" * masked
+        line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<{WIDTH * 3 - 1}}", style), (f"  {text:<{WIDTH}}", style)]
+        yield [*line, ("  ", "dim"), *note] if number == 0 else line

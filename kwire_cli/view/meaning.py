@@ -1,0 +1,31 @@
+"""What a number means: names of error codes, apis and enums, timestamps as dates. Shown beside the number, never instead of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.program import Leaf
+    from kwire_cli.spec.catalog import Catalog
+
+TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
+EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
+"""2000 and 2100: what lies outside is no date."""
+
+
+def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | None:
+    """The name of a field's value, if it has one."""
+    if isinstance(value, float) or value is None:
+        return None
+    if message == "RequestHeader" and leaf.name == "requestApiKey":
+        api = catalog.api_by_key(value)
+        return api.name if api else None
+    known = catalog.named_value(message, leaf.path.replace("[]", ""), value) if message != "FrameSize" else None
+    return known or _date(leaf, value)
+
+
+def _date(leaf: Leaf, value: Any) -> str | None:
+    if leaf.kind != "int64" or not leaf.name.lower().endswith(TIME_NAMES) or not EARLIEST_MS <= value < LATEST_MS:
+        return None
+    return datetime.fromtimestamp(value / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

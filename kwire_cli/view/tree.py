@@ -1,0 +1,169 @@
+"""The tree view: fields by name, nested as they are, tagged fields with their tags, meanings beside numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
+from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
+from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.view.lines import Line, printable, quoted
+from kwire_cli.view.meaning import meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.spec.catalog import Catalog
+
+SHOWN_BYTES, SHOWN_TEXT = 16, 120
+"""How much of bytes and of text is shown; the hex view shows all."""
+
+
+def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]]) -> Iterator[Line]:
+    """A frame: a title, then header and body, then what was odd."""
+    yield _title(frame)
+    last = "body" if frame.body else "header"
+    for name, part in frame.parts:
+        if name == "size":
+            continue
+        layout = f" version {part.version}" if name == "header" else ""
+        yield [("└─ " if name == last else "├─ ", "dim"), (name, "name"), (layout, "dim")]
+        stem = "   " if name == last else "│  "
+        yield from _indented(stem, _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()))))
+    yield from anomaly_lines(frame.anomalies)
+
+
+def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int]) -> Iterator[Line]:
+    """A body: a title, its fields, then what was odd."""
+    guess = f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
+    yield [(decoded.message, "title"), (f" version {decoded.version}, {_bytes(decoded.stop - decoded.start)}{guess}", "dim")]
+    yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden))
+    yield from anomaly_lines(decoded.anomalies)
+
+
+def anomaly_lines(found: list[Anomaly]) -> Iterator[Line]:
+    """One line for each anomaly."""
+    for anomaly in found:
+        where = f"{anomaly.path} " if anomaly.path else ""
+        yield [("! ", "warning"), (anomaly.code, "warning"), (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim")]
+
+
+def _title(frame: Frame) -> Line:
+    name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
+    version = f"version {frame.api_version}, " if frame.api_version is not None else ""
+    line = [(f"frame {frame.number}: ", "dim"), (f"{name}{frame.kind}", "title"), (f" {version}{_bytes(frame.size)}", "dim")]
+    if frame.label:
+        line.append((f"  # {frame.label}", "dim"))
+    if frame.guess:
+        others = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
+        line.append((f" (guessed{others}; --api and --version say it outright)", "warning"))
+    return line
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
+
+
+class _Look:
+    """What is needed to show an item: the message that it belongs to, and what must not be seen."""
+
+    def __init__(self, catalog: Catalog, decoded: Decoded, hidden: frozenset[int]) -> None:
+        self.catalog, self.message, self.tree = catalog, decoded.message, decoded.tree
+        self.form = Form(hidden=hidden)
+
+
+def _indented(stem: str, lines: Iterator[Line]) -> Iterator[Line]:
+    for line in lines:
+        yield [(stem, "dim"), *line]
+
+
+def _parts(item: Item, look: _Look) -> Iterator[Line]:
+    """The lines below an item, with the branches of a tree before them."""
+    shown = list(_children(item))
+    for i, (name, note, child) in enumerate(shown):
+        last = i == len(shown) - 1
+        branch = ("└─ " if last else "├─ ", "dim")
+        head: Line = [branch, (name, "name")]
+        if note:
+            head.append((f" ({note})", "dim"))
+        yield head + _summary(child, look)
+        yield from _indented("   " if last else "│  ", _parts(child, look))
+
+
+def _children(item: Item) -> Iterator[tuple[str, str, Item]]:
+    """What stands below an item: (name, note, item); counts, markers and empty tag sections are not shown, tagged fields stand beside the others."""
+    node = item.node
+    if isinstance(node, Nullable):
+        if len(item.parts) > 1:
+            yield from _children(item.parts[1])
+        return
+    for part in item.parts:
+        if isinstance(part.node, Tags):
+            yield from _tagged(part)
+        elif not (isinstance(node, Array) and part.index is None):
+            yield (part.node.name if part.index is None else f"[{part.index}]"), "", part
+
+
+def _tagged(section: Item) -> Iterator[tuple[str, str, Item]]:
+    known = section.node.known if isinstance(section.node, Tags) else {}
+    numbers = {node_id: tag for tag, node_id in _tag_numbers(section)}
+    for header, part in tagged_parts(section):
+        if header.tag is not None:
+            yield f"tag {header.tag}", "unknown", part
+        elif header.leaf.id in known:
+            yield part.node.name, f"tag {numbers[header.leaf.id]}", part
+
+
+def _tag_numbers(section: Item) -> Iterator[tuple[int, int]]:
+    """The tag of every known field of a section, with the node of its header."""
+    node = section.node
+    if isinstance(node, Tags):
+        tags = {field.name: field.tag for field in node.count.decl.known}
+        yield from ((tags[field.name], header) for header, (field, _) in node.known.items())
+
+
+def _summary(item: Item, look: _Look) -> Line:
+    node, data = item.node, look.tree.spans.data
+    if not item.whole and not item.parts:
+        return [(": ", "dim"), ("not reached", "warning")]
+    if isinstance(node, Array):
+        if not item.parts[0].whole:
+            return [(": ", "dim"), ("not reached", "warning")]
+        count = read_count(item.parts[0], data)
+        return [(": ", "dim"), ("null", "null")] if count < 0 else [(f": {count} element{'' if count == 1 else 's'}", "dim")]
+    if isinstance(node, Nullable):
+        null = item.parts[0].whole and is_null(item.parts[0], data)
+        return [(": ", "dim"), ("null", "null")] if null else []
+    return [(": ", "dim"), *value_segments(item, look.tree, look.catalog, look.message, look.form)] if isinstance(node, Leaf) else []
+
+
+def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form) -> Line:
+    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning."""
+    leaf = item.leaf
+    value: Any = leaf_value(item, tree, form)
+    if item.span in form.hidden:
+        return [(str(value), "secret")]
+    if value is None:
+        return [("null", "null")]
+    if leaf.kind in {"bytes", "records", "unknown-tag"}:
+        return byte_segments(bytes(tree.spans.data[tree.spans.value[item.span] : item.end]))
+    if leaf.kind == "string":
+        cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT else ""
+        known = meaning(catalog, message, leaf, value)
+        return [(quoted(value[:SHOWN_TEXT]), "text"), (cut, "dim"), (f" {known}" if known else "", "meaning")]
+    text = "true" if value is True else "false" if value is False else str(value)
+    known = meaning(catalog, message, leaf, value)
+    return [(text, "number"), (f" {known}" if known else "", "meaning")]
+
+
+def byte_segments(data: bytes) -> Line:
+    """Bytes for eyes: how many, the first of them in hex, and those as text where they are printable."""
+    line: Line = [(_bytes(len(data)), "number")]
+    if data:
+        shown = data[:SHOWN_BYTES]
+        more = " …" if len(data) > SHOWN_BYTES else ""
+        line += [(f" {shown.hex(' ')}{more}", "bytes"), (f"  |{printable(shown)}{more}|", "dim")]
+    return line
