@@ -90,6 +90,14 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
             state[STATE_SPANS], state[STATE_FLAGS] = n, f
             return FULL
         op = code[pc]
+        if op == LOOP:
+            state[sp] -= 1
+            if state[sp] > 0:
+                pc = code[pc + 2]
+            else:
+                sp -= FRAME
+                pc += STRIDE
+            continue
         node = code[pc + 1]
         after = pc + STRIDE
         start = pos
@@ -163,15 +171,6 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
             node = tables[row]
             bits = TRUNCATED
 
-        elif op == LOOP:
-            state[sp] -= 1
-            if state[sp] > 0:
-                pc = code[pc + 2]
-            else:
-                sp -= FRAME
-                pc = after
-            continue
-
         elif op >= PRESENT8:
             # A length, a count, a presence marker, a tag or the size of one: first the number ...
             v = 0
@@ -207,6 +206,14 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                             shift += 7
                     if op <= FIXEDV:
                         v -= 1
+                    elif op == TAGS and v == 0 and bits == 0:
+                        # no tags: by far the most frequent section
+                        out_node[n] = node
+                        out_value[n] = pos
+                        out_end[n] = pos
+                        n += 1
+                        pc = code[pc + 4]
+                        continue
             elif op >= LEN32:
                 if stop - pos < 4:
                     bits = TRUNCATED
@@ -242,6 +249,24 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                             bits |= NEGATIVE_LENGTH
                         if code[pc + 4] == 0:
                             bits |= NULL_NOT_ALLOWED
+                elif bits == 0 and code[pc + 3] == 1 and v * tables[code[pc + 2] + 1] <= stop - pos and n + v < room + widest:
+                    # Single numbers, all of them here, and room for them: no second step. A loop by position stays scalar in LLVM; it is short.
+                    out_node[n] = node
+                    out_value[n] = at
+                    out_end[n] = pos
+                    n += 1
+                    row = code[pc + 2]
+                    node = tables[row]
+                    size = tables[row + 1]
+                    end = pos + v * size
+                    while pos < end:
+                        out_node[n] = node
+                        out_value[n] = pos
+                        pos += size
+                        out_end[n] = pos
+                        n += 1
+                    pc = after
+                    continue
                 else:
                     if v > stop - pos:
                         bits |= COUNT_MISMATCH
