@@ -47,7 +47,7 @@ MEANING = {
     "NEGATIVE_LENGTH": "a negative length or count other than the one for null; read as null, as Kafka does",
     "NULL_NOT_ALLOWED": "null in a field that is not nullable in this version; Kafka's reader fails here",
     "PRESENCE_NOT_0_OR_1": "the presence byte of a nullable struct is neither of those that Kafka writes",
-    "TAG_ORDER": "a tag lower than the one before it; tags are written in ascending order",
+    "TAG_ORDER": "a tag lower than the one before it, or beyond 2147483647; tags are written in ascending order",
     "TAG_DUPLICATE": "a tag that occurred before in the same section; of a known one the last value counts, as in Kafka",
     "TAG_SIZE_MISMATCH": "the declared size of a known tagged field is not where its value ends; the value's own end wins, as in Kafka",
     "TAG_DEFAULT_VALUE": "a tagged field written at its default value, which Kafka leaves out",

@@ -315,7 +315,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                         bits |= NULL_NOT_ALLOWED
 
             elif op == TAGNEXT:
-                if v < state[sp + 1]:
+                if v < state[sp + 1] or v < 0:
                     bits |= TAG_ORDER
                 elif v == state[sp + 1]:
                     bits |= TAG_DUPLICATE
@@ -373,7 +373,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
             else:
                 if v != 0 and v != 1:
                     bits |= PRESENCE_NOT_0_OR_1
-                if v == 0:
+                if v <= 0:
                     after = code[pc + 2]
 
             if bits < FATAL:

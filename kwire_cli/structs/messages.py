@@ -48,6 +48,8 @@ class MessageStruct(construct.Struct):
         super().__init__(*fields)
         self.tags, self.absent = tags, absent
         self.known_keys = {sc.name for sc in fields} | ({field.name for field in tags.known} | {UNKNOWN_KEY} if tags else set())
+        # The size of records says nothing that the records do not; alone it gets an error that explains it.
+        self.known_keys |= {sc.name + SIZE_SUFFIX for sc in fields if getattr(sc.subcon, "kind", None) == "records"}
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
         value = {sc.name: sc._parsereport(stream, context, path) for sc in self.subcons}
@@ -67,7 +69,9 @@ class MessageStruct(construct.Struct):
         return obj
 
     def _refuse_strangers(self, obj: dict[str, Any], path: str) -> None:
-        for key in obj.keys() - self.known_keys:
+        for key in obj:
+            if key in self.known_keys:
+                continue
             where = f"{path}.{key}" if path else key
             if field := self.absent.get(key):
                 if not field.ignorable and obj[key] != field.default:
@@ -77,7 +81,7 @@ class MessageStruct(construct.Struct):
                 continue
             elif key == UNKNOWN_KEY:
                 raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=obj[key])
-            elif not (key.endswith(SIZE_SUFFIX) and key.removesuffix(SIZE_SUFFIX) in obj):
+            else:
                 raise EncodeError("no such field", path=where, value=obj[key])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import construct
 
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.places import field_path
+from kwire_cli.structs.places import field_path, shown
 
 RANGES = {
     "int8": (-(1 << 7), (1 << 7) - 1),
@@ -34,7 +34,7 @@ def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise EncodeError(f"{what} takes an integer, not {type(value).__name__}", path=field_path(path), value=value)
     if not low <= value <= high:
-        raise EncodeError(f"{value} does not fit {what} ({low} to {high})", path=field_path(path), value=value)
+        raise EncodeError(f"{shown(value)} does not fit {what} ({low} to {high})", path=field_path(path), value=value)
     return value
 
 
@@ -73,7 +73,7 @@ class Bool(construct.Construct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> bool:
         if not isinstance(obj, bool):
-            raise EncodeError(f"bool takes true or false, not {obj!r}", path=field_path(path), value=obj)
+            raise EncodeError(f"bool takes true or false, not {shown(obj)}", path=field_path(path), value=obj)
         construct.stream_write(stream, b"\1" if obj else b"\0", 1, path)
         return obj
 
@@ -99,11 +99,11 @@ class Float64(construct.FormatField):
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         value = _FLOAT_TEXT.get(obj, obj) if isinstance(obj, str) else obj
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise EncodeError(f"float64 takes a number, NaN, Infinity or -Infinity, not {obj!r}", path=field_path(path), value=obj)
+            raise EncodeError(f"float64 takes a number, NaN, Infinity or -Infinity, not {shown(obj)}", path=field_path(path), value=obj)
         try:
             super()._build(float(value), stream, context, path)
         except OverflowError:
-            raise EncodeError(f"{value} does not fit float64", path=field_path(path), value=obj) from None
+            raise EncodeError(f"{shown(value)} does not fit float64", path=field_path(path), value=obj) from None
         return obj
 
     def read(self, data: Any) -> float | str:
@@ -128,7 +128,7 @@ class Uuid(construct.Construct):
         except (binascii.Error, ValueError, TypeError):
             data = b""
         if len(data) != 16:
-            raise EncodeError(f"uuid takes 22 characters of url-safe base64 (16 bytes), not {obj!r}", path=field_path(path), value=obj)
+            raise EncodeError(f"uuid takes 22 characters of url-safe base64 (16 bytes), not {shown(obj)}", path=field_path(path), value=obj)
         construct.stream_write(stream, data, 16, path)
         return obj
 

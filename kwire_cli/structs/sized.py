@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any
 
 import construct
@@ -18,6 +19,8 @@ from kwire_cli.structs.places import field_path
 
 MAX_STRING = 0x7FFF
 """The longest string in bytes of UTF-8, in compact form too."""
+REDACTED = re.compile(r"<redacted \d+ bytes>")
+"""What stands for a secret that was not shown."""
 
 
 class Prefixed(construct.Construct):
@@ -83,7 +86,7 @@ class Sized(Prefixed):
         if not isinstance(value, str):
             form = "text" if self.kind == "string" else "base64 text"
             raise EncodeError(f"{self.kind} takes {form}{' or null' * self.nullable}, not {type(value).__name__}", path=path, value=value)
-        if value.startswith("<redacted "):
+        if value.startswith("<redacted ") and REDACTED.fullmatch(value):
             raise EncodeError("the value was redacted; decode with --show-secrets to keep it", path=path, value=value)
         try:
             data = value.encode() if self.kind == "string" else base64.b64decode(value, validate=True)
@@ -122,7 +125,10 @@ class ArrayOf(Prefixed):
 
 
 class NullableStruct(construct.Subconstruct):
-    """A struct behind a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null (KIP-893)."""
+    """A struct behind a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null (KIP-893).
+
+    A varint beyond 2147483647 is negative to Kafka's reader, and null too.
+    """
 
     kind = "struct"
 
@@ -133,7 +139,7 @@ class NullableStruct(construct.Subconstruct):
 
     def is_null(self, mark: int) -> bool:
         """Whether this presence marker says that there is no struct."""
-        return mark == 0 if self.tagged else mark < 0
+        return mark <= 0 if self.tagged else mark < 0
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         mark = self.presence._parse(stream, context, path)

@@ -16,7 +16,7 @@ import construct
 
 from kwire_cli.errors import EncodeError
 from kwire_cli.structs.numbers import UVARINT, unsigned_varint
-from kwire_cli.structs.places import field_path
+from kwire_cli.structs.places import field_path, shown
 
 UNKNOWN_KEY = "unknownTaggedFields"
 """The key beside a struct's fields under which unknown tagged fields stand in JSON form."""
@@ -61,7 +61,7 @@ class TagSection(construct.Construct):
             if field.name not in obj:
                 continue
             data = self._payload(field, obj[field.name], context, path)
-            if data == self._payload(field, field.default, context, path):
+            if obj[field.name] == field.default or data == self._payload(field, field.default, context, path):
                 continue
             if field.tag in fields:
                 where = f"{field_path(path)}.{UNKNOWN_KEY}".lstrip(".")
@@ -90,7 +90,7 @@ class TagSection(construct.Construct):
                 raise EncodeError('an unknown tagged field is {"tag": number, "data": base64 text}', path=where, value=entry)
             tag, text = entry["tag"], entry["data"]
             if isinstance(tag, bool) or not isinstance(tag, int) or not 0 <= tag < 1 << 31:
-                raise EncodeError(f"{tag!r} is no tag number (0 to 2147483647)", path=where, value=tag)
+                raise EncodeError(f"{shown(tag)} is no tag number (0 to 2147483647)", path=where, value=tag)
             if tag in out:
                 raise EncodeError(f"tag {tag} occurs twice", path=where, value=tag)
             try:

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The same examples in every run, and no deadline: a busy machine is no failure.
+settings.register_profile("kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kwire")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update", action="store_true", help="write golden output and generated documents anew instead of comparing with them")
+
+
+def pytest_collection_modifyitems(items):
+    if (ROOT.parent / "shared" / "golden").is_dir():
+        return
+    absent = pytest.mark.skip(reason="no reference data beside the checkout")
+    for item in items:
+        if "shared" in item.keywords:
+            item.add_marker(absent)
+
+
+@pytest.fixture
+def updating(request):
+    """Whether files with expected output are to be written anew (--update)."""
+    return request.config.getoption("--update")

@@ -1,0 +1,203 @@
+import base64
+
+import pytest
+from definitions import FLEXIBLE, definition, field
+
+from kwire_cli import EncodeError
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.message.encode import encode_spec
+from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import unsigned_varint
+
+
+def check(spec, version, value, data):
+    assert encode_spec(spec, value, version) == data
+    decoded = decode_spec(spec, data, version)
+    assert decoded.value == value
+    assert not decoded.anomalies
+    assert declare(spec, version).parse(data) == value
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+LENGTHS = [0, 1, 125, 126, 127, 128, 16382, 16383, 32767]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_string_in_both_forms(length):
+    spec = definition(field("string"))
+    text = "x" * length
+    check(spec, 0, {"f": text}, length.to_bytes(2, "big") + text.encode())
+    check(spec, FLEXIBLE, {"f": text}, unsigned_varint(length + 1) + text.encode() + b"\0")
+
+
+@pytest.mark.parametrize("kind", ["bytes", "records"])
+@pytest.mark.parametrize("length", [*LENGTHS, 70000])
+def test_bytes_and_records_in_both_forms(kind, length):
+    spec = definition(field(kind))
+    data = bytes(i % 251 for i in range(length))
+    check(spec, 0, {"f": b64(data)}, length.to_bytes(4, "big") + data)
+    check(spec, FLEXIBLE, {"f": b64(data)}, unsigned_varint(length + 1) + data + b"\0")
+
+
+def test_strings_are_measured_in_utf_8():
+    check(definition(field("string")), 0, {"f": "日本😀"}, b"\0\x0a" + "日本😀".encode())
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain"), [("string", "ffff"), ("bytes", "ffffffff"), ("records", "ffffffff"), ("[]int8", "ffffffff"), ("[]string", "ffffffff")]
+)
+def test_null_differs_from_empty(kind, plain):
+    spec = definition(field(kind, nullableVersions="0+"))
+    check(spec, 0, {"f": None}, bytes.fromhex(plain))
+    check(spec, FLEXIBLE, {"f": None}, b"\0\0")
+    empty = [] if kind[0] == "[" else ""
+    check(spec, 0, {"f": empty}, bytes(len(plain) // 2))
+    check(spec, FLEXIBLE, {"f": empty}, b"\1\0")
+
+
+@pytest.mark.parametrize("kind", ["string", "bytes", "records", "[]int8", "[]string"])
+@pytest.mark.parametrize("version", [0, FLEXIBLE])
+def test_null_where_it_is_not_allowed(kind, version):
+    spec = definition(field(kind))
+    with pytest.raises(EncodeError, match="is not nullable in this version") as caught:
+        encode_spec(spec, {"f": None}, version)
+    assert caught.value.path == "f"
+    data = encode_spec(definition(field(kind, nullableVersions="0+")), {"f": None}, version)
+    decoded = decode_spec(spec, data, version)
+    assert decoded.value == {"f": None}
+    assert [a.code for a in decoded.anomalies] == ["NULL_NOT_ALLOWED"]
+
+
+def test_any_negative_length_is_null():
+    spec = definition(field("string", nullableVersions="0+"))
+    for version, data in ((0, "8000"), (0, "fffe"), (1, "ffffffff0f00"), (1, "808080800800")):
+        decoded = decode_spec(spec, bytes.fromhex(data), version)
+        assert decoded.value == {"f": None}
+        assert [a.code for a in decoded.anomalies] == ["NEGATIVE_LENGTH"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 126, 127, 128, 16382, 16383])
+def test_an_array_in_both_forms(count):
+    spec = definition(field("[]int8"))
+    numbers = [i % 128 for i in range(count)]
+    check(spec, 0, {"f": numbers}, count.to_bytes(4, "big") + bytes(numbers))
+    check(spec, FLEXIBLE, {"f": numbers}, unsigned_varint(count + 1) + bytes(numbers) + b"\0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "plain", "compact"),
+    [
+        ("[]bool", [True, False], "0100", "0100"),
+        ("[]int16", [-1], "ffff", "ffff"),
+        ("[]uint16", [65535], "ffff", "ffff"),
+        ("[]uint32", [2**32 - 1], "ffffffff", "ffffffff"),
+        ("[]int64", [1], "0000000000000001", "0000000000000001"),
+        ("[]float64", [1.0, "NaN"], "3ff00000000000007ff8000000000000", "3ff00000000000007ff8000000000000"),
+        ("[]uuid", ["AAAAAAAAAAAAAAAAAAAAAA"], "00" * 16, "00" * 16),
+        ("[]string", ["a", ""], "0001610000", "026101"),
+        ("[]bytes", ["YQ=="], "0000000161", "0261"),
+    ],
+)
+def test_arrays_of_every_type(kind, items, plain, compact):
+    spec = definition(field(kind))
+    check(spec, 0, {"f": items}, len(items).to_bytes(4, "big") + bytes.fromhex(plain))
+    check(spec, FLEXIBLE, {"f": items}, bytes([len(items) + 1]) + bytes.fromhex(compact) + b"\0")
+
+
+def test_an_array_of_structs():
+    spec = definition(field("[]S", fields=[{"name": "A", "type": "int8"}, {"name": "B", "type": "string"}]))
+    value = {"f": [{"a": 1, "b": "x"}, {"a": 2, "b": ""}]}
+    check(spec, 0, value, bytes.fromhex("00000002 01 000178 02 0000"))
+    check(spec, FLEXIBLE, value, bytes.fromhex("03 01 0278 00 02 01 00 00"))
+
+
+def test_elements_are_never_null():
+    spec = definition(field("[]string", nullableVersions="0+"))
+    with pytest.raises(EncodeError) as caught:
+        encode_spec(spec, {"f": ["", None]}, 0)
+    assert caught.value.path == "f[1]"
+
+
+NULLABLE = field("S", nullableVersions="0+", default="null", fields=[{"name": "A", "type": "int8"}])
+
+
+def test_a_nullable_struct_has_a_presence_byte():
+    spec = definition(NULLABLE)
+    check(spec, 0, {"f": None}, b"\xff")
+    check(spec, 0, {"f": {"a": 7}}, b"\1\7")
+    check(spec, FLEXIBLE, {"f": None}, b"\xff\0")
+    check(spec, FLEXIBLE, {"f": {"a": 7}}, b"\1\7\0\0")
+
+
+@pytest.mark.parametrize(("mark", "null"), [(0, False), (2, False), (127, False), (128, True), (254, True)])
+def test_other_presence_bytes(mark, null):
+    spec = definition(NULLABLE)
+    data = bytes([mark]) + b"\7" * (not null)
+    decoded = decode_spec(spec, data, 0)
+    assert decoded.value == {"f": None if null else {"a": 7}} == declare(spec, 0).parse(data)
+    assert [a.code for a in decoded.anomalies] == ["PRESENCE_NOT_0_OR_1"]
+
+
+def test_a_tagged_nullable_struct_has_a_varint():
+    spec = definition(NULLABLE | {"tag": 0, "taggedVersions": "1+", "versions": "1+"})
+    check(spec, FLEXIBLE, {}, b"\0")
+    check(spec, FLEXIBLE, {"f": {"a": 7}}, bytes.fromhex("01 00 03 01 07 00"))
+    there = definition(NULLABLE | {"tag": 0, "taggedVersions": "1+", "versions": "1+", "default": ""})
+    check(there, FLEXIBLE, {"f": None}, bytes.fromhex("01 00 01 00"))
+    assert encode_spec(there, {"f": {"a": 0}}, FLEXIBLE) == b"\0"
+
+
+@pytest.mark.parametrize(("data", "null"), [("01 00 05 ffffffff0f", True), ("01 00 03 02 07 00", False)])
+def test_other_presence_varints(data, null):
+    spec = definition(NULLABLE | {"tag": 0, "taggedVersions": "1+", "versions": "1+", "default": ""})
+    decoded = decode_spec(spec, bytes.fromhex(data), FLEXIBLE)
+    assert decoded.value == {"f": None if null else {"a": 7}} == declare(spec, FLEXIBLE).parse(bytes.fromhex(data))
+    assert [a.code for a in decoded.anomalies] == ["PRESENCE_NOT_0_OR_1"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "reason"),
+    [
+        ("string", 1, "takes text"),
+        ("string", "\ud800", "lone surrogate"),
+        ("string", "x" * 32768, "32767 is the most"),
+        ("string", "é" * 16384, "32767 is the most"),
+        ("string", "<redacted 5 bytes>", "was redacted"),
+        ("bytes", "<redacted 5 bytes>", "was redacted"),
+        ("bytes", "a", "base64"),
+        ("bytes", "é", "base64"),
+        ("bytes", b"a", "takes base64 text"),
+        ("records", [], "takes base64 text"),
+        ("[]int8", {}, "takes a list"),
+        ("[]int8", "ab", "takes a list"),
+        ("S", [], "takes an object"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_reason(kind, value, reason):
+    subs = {"fields": [{"name": "A", "type": "int8"}]} if kind == "S" else {}
+    for version in (0, FLEXIBLE):
+        with pytest.raises(EncodeError, match=reason) as caught:
+            encode_spec(definition(field(kind, **subs)), {"f": value}, version)
+        assert caught.value.path == "f"
+        assert caught.value.value == value
+
+
+def test_text_that_only_looks_redacted_is_text():
+    check(definition(field("string")), 0, {"f": "<redacted >"}, b"\0\x0b<redacted >")
+
+
+def test_a_longer_string_is_read_where_its_form_can_hold_it():
+    spec = definition(field("string"))
+    data = unsigned_varint(32769) + b"x" * 32768 + b"\0"
+    decoded = decode_spec(spec, data, FLEXIBLE)
+    assert decoded.value == {"f": "x" * 32768}
+    assert [a.code for a in decoded.anomalies] == ["STRING_TOO_LONG"]
+
+
+def test_invalid_utf_8_shows_a_replacement():
+    decoded = decode_spec(definition(field("string")), b"\0\3a\xffb", 0)
+    assert decoded.value == {"f": "a\ufffdb"}
+    assert [(a.code, a.offset) for a in decoded.anomalies] == [("INVALID_UTF8", 2)]
