@@ -49,8 +49,9 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     stop = len(data) if stop is None else stop
     program = entry.program
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
-    state = first_state(program, jobs, CHUNK)
-    room = CHUNK + program.widest
+    chunk = min(CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
+    state = first_state(program, jobs, chunk)
+    room = chunk + program.widest
     out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
     node: list[int] = []
     value: list[int] = []
