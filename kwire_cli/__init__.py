@@ -41,8 +41,7 @@ def decode(
     Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
     anomaly; InputError for an unknown message.
     """
-    from kwire_cli.message.decoded import checked  # noqa: PLC0415
-    from kwire_cli.message.decoded import decode as run
+    from kwire_cli.message.decoded import checked, decode as run  # noqa: PLC0415
 
     return checked(run(catalog(specs, kafka=kafka), data, message, version), strict=strict)
 

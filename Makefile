@@ -1,0 +1,56 @@
+# The commands of this project; `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint format bench update clean
+
+help:
+	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, and encode one"
+	@echo "make test    lint, types, layers and all tests"
+	@echo "make format  put the source in order"
+	@echo "make update  make golden output and documents anew from what the program prints"
+	@echo "make bench   measure against peers, as ratios of one run"
+
+$(BIN)/kwire: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kwire needs Python 3.11 or newer; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/dev: $(BIN)/kwire
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+demo: $(BIN)/kwire
+	@set -e; for step in \
+		"kwire decode --format tree samples/frames/api-versions-v5-request.hex" \
+		"kwire decode --format hex samples/frames/api-versions-v5-request.hex" \
+		"kwire decode --format json samples/frames/create-topics-v7-request.hex" \
+		"kwire decode --format tree --api Metadata --version 13 samples/frames/metadata-v13-response.hex" \
+		"kwire encode --message HeartbeatRequest --version 4 samples/json/heartbeat-v4.json" \
+		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
+	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+update: $(VENV)/dev
+	$(BIN)/python -m pytest -n 0 --update
+
+bench: $(VENV)/dev
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf $(VENV) dist build
