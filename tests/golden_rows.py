@@ -29,7 +29,7 @@ class Row:
 
     @property
     def catalog(self):
-        return kwire.catalog(kafka=None if self.kafka == "4.4.0" else self.kafka)
+        return kwire.catalog(kafka=self.kafka if self.kafka.startswith("3.9") else None)
 
 
 def parse(line, kafka=None):
@@ -49,7 +49,7 @@ def parse(line, kafka=None):
 
 @cache
 def sample():
-    return tuple(parse(line) for line in SAMPLE.read_text("utf-8").splitlines())
+    return tuple(parse(line) for line in SAMPLE.read_text("utf-8").split("\n") if line)
 
 
 @cache

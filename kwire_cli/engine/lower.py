@@ -155,7 +155,7 @@ class _Lowering:
         for tag in sorted(headers.keys() | decl.invalid):
             tables += (tag, -1, headers[tag].id if tag in headers else unknown_header.id)
         section = self.emit(p.TAGS, count.id, first, (len(tables) - first) // p.TAG_ROW)
-        loop = self.emit(p.TAGNEXT)
+        loop = self.emit(p.TAGNEXT, unknown_header.id)
         self.emit(p.TAGSIZE, unknown_header.id, section)
         self.open()
         known: dict[int, tuple[Node, Any]] = {}

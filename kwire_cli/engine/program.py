@@ -30,7 +30,7 @@ ARRAYV = 11  #  like ARRAY32
 FIXEDV = 12  #  like FIXED32
 PRESENTV = 13  # like PRESENT8
 TAGS = 14  #    count           first table row       known tags           where the section ends
-TAGNEXT = 15  # -               -                     -                    -
+TAGNEXT = 15  # unknown header  -                     -                    -
 TAGSIZE = 16  # unknown header  its TAGS              -                    -
 
 RUN_ROW = 2

@@ -69,20 +69,20 @@ class MessageStruct(construct.Struct):
         return obj
 
     def _refuse_strangers(self, obj: dict[str, Any], path: str) -> None:
-        for key in obj:
+        for key, value in obj.items():
             if key in self.known_keys:
                 continue
             where = f"{path}.{key}" if path else key
             if field := self.absent.get(key):
-                if not field.ignorable and obj[key] != field.default:
+                if not field.ignorable and value != field.default:
                     reason = f"the field exists in versions {field.versions} only, and its value is not the default"
-                    raise EncodeError(reason, path=where, value=obj[key])
-            elif key == UNKNOWN_KEY and not obj[key]:
+                    raise EncodeError(reason, path=where, value=value)
+            elif key == UNKNOWN_KEY and not value:
                 continue
             elif key == UNKNOWN_KEY:
-                raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=obj[key])
+                raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=value)
             else:
-                raise EncodeError("no such field", path=where, value=obj[key])
+                raise EncodeError("no such field", path=where, value=value)
 
 
 def _missing(sc: Any, obj: dict[str, Any]) -> str:

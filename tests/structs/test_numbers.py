@@ -10,7 +10,6 @@ from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import RANGES, UVARINT, Varint, unsigned_varint
 
-
 HUGE = 10**5000
 """More digits than Python prints."""
 

@@ -1,0 +1,135 @@
+from pathlib import Path
+
+import pytest
+from definitions import definition, field
+
+import kwire_cli as kwire
+from kwire_cli.cost.ledger import ledger
+from kwire_cli.engine.codes import KERNEL_BITS, MEANING
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.message.frames import Hints, read_all
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "docs" / "anomalies.md"
+
+STRING = definition(field("string"))
+NULLABLE = definition(field("string", nullableVersions="0+"))
+NUMBERS = definition(field("[]int32"))
+NAMES = definition(field("[]string"))
+NULLABLE_NUMBERS = definition(field("[]int32", nullableVersions="0+"))
+STRUCT = definition(field("S", nullableVersions="0+", fields=[{"name": "A", "type": "int8"}]))
+TAGGED = definition(field("int8", tag=0, taggedVersions="1+", versions="1+"))
+TWO_TAGS = definition(
+    {"name": "F", "type": "int8", "tag": 0, "taggedVersions": "1+", "versions": "1+"},
+    {"name": "G", "type": "string", "tag": 1, "taggedVersions": "1+", "versions": "1+"},
+)
+LATER_TAG = definition(
+    field("int8", tag=0, taggedVersions="2+", versions="2+"), {"name": "H", "type": "int8"}, validVersions="0-2", flexibleVersions="1+"
+)
+PACKED = definition(field("int32", encoding="packed32"))
+WIDE = definition(field("int16", encoding="fixed32"))
+EMPTY = definition(field("[]S", fields=[]))
+
+BODIES = [
+    # spec, version, bytes, value, then (code, path, offset) of each anomaly
+    (STRING, 1, "8200 61 00", {"f": "a"}, [("OVERLONG_VARINT", "f", 0)]),
+    (STRING, 1, "02 61 80 00", {"f": "a"}, [("OVERLONG_VARINT", "_tags", 2)]),
+    (PACKED, 0, "8200", {"f": 1}, [("OVERLONG_VARINT", "f", 0)]),
+    (STRING, 1, "8280808010 61 00", {"f": "a"}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (PACKED, 0, "ffffffff7f", {"f": -(1 << 31)}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (NULLABLE, 0, "fffe", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
+    (NULLABLE_NUMBERS, 0, "80000000", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
+    (NULLABLE_NUMBERS, 1, "ffffffff0f 00", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
+    (TAGGED, 1, "ffffffff0f", {}, [("NEGATIVE_LENGTH", "_tags", 0)]),
+    (STRING, 0, "ffff", {"f": None}, [("NULL_NOT_ALLOWED", "f", 0)]),
+    (NUMBERS, 1, "00 00", {"f": None}, [("NULL_NOT_ALLOWED", "f", 0)]),
+    (NAMES, 0, "fffffffe", {"f": None}, [("NEGATIVE_LENGTH", "f", 0), ("NULL_NOT_ALLOWED", "f", 0)]),
+    (STRUCT, 0, "02 07", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (STRUCT, 0, "80", {"f": None}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (TWO_TAGS, 1, "02 01 02 0261 00 01 07", {"f": 7, "g": "a"}, [("TAG_ORDER", "f", 5)]),
+    (TAGGED, 1, "01 ffffffff0f 00", {"unknownTaggedFields": [{"tag": -1, "data": ""}]}, [("TAG_ORDER", "_tags[-1]", 1)]),
+    (TAGGED, 1, "02 00 01 07 00 01 08", {"f": 8}, [("TAG_DUPLICATE", "f", 4)]),
+    (TAGGED, 1, "03 00 01 07 05 00 00 01 08", None, [("TAG_DUPLICATE", "f", 6), ("TAG_ORDER", "f", 6)]),
+    (TAGGED, 1, "02 05 01 07 05 00", None, [("TAG_DUPLICATE", "_tags[5]", 4)]),
+    (TAGGED, 1, "01 00 02 07", {"f": 7}, [("TAG_SIZE_MISMATCH", "f", 1)]),
+    (TAGGED, 1, "01 00 ffffffff0f 07", {"f": 7}, [("TAG_SIZE_MISMATCH", "f", 1)]),
+    (TAGGED, 1, "01 00 01 00", {}, [("TAG_DEFAULT_VALUE", "f", 1)]),
+    (LATER_TAG, 1, "09 01 00 01 07", {"h": 9, "unknownTaggedFields": [{"tag": 0, "data": "Bw=="}]}, [("TAG_NOT_VALID", "_tags[0]", 2)]),
+    (definition(field("bool")), 0, "02", {"f": True}, [("BOOL_NOT_0_OR_1", "f", 0)]),
+    (definition(field("[]bool")), 0, "00000002 01 ff", {"f": [True, True]}, [("BOOL_NOT_0_OR_1", "f[1]", 5)]),
+    (STRING, 1, "818002" + "61" * 32768 + "00", None, [("STRING_TOO_LONG", "f", 0)]),
+    (STRING, 0, "0001 ff", {"f": "\ufffd"}, [("INVALID_UTF8", "f", 2)]),
+    (WIDE, 0, "00008000", {"f": 32768}, [("VALUE_OUT_OF_RANGE", "f", 0)]),
+    (STRING, 0, "0005 6161", {}, [("TRUNCATED", "f", 0)]),
+    (STRING, 0, "00", {}, [("TRUNCATED", "f", 0)]),
+    (NUMBERS, 0, "00000002 00000001 0000", {"f": [1]}, [("TRUNCATED", "f[1]", 8)]),
+    (STRING, 1, "ffffffffff 61", {}, [("VARINT_TOO_LONG", "f", 0)]),
+    (PACKED, 0, "ffffffffff 00", {}, [("VARINT_TOO_LONG", "f", 0)]),
+    (TAGGED, 1, "01 05 ffffffff0f", {}, [("INVALID_LENGTH", "_tags", 1)]),
+    (TAGGED, 1, "01 05 09 00", {}, [("TRUNCATED", "_tags", 1)]),
+    (EMPTY, 0, "7fffffff", {}, [("COUNT_MISMATCH", "f", 0), ("INVALID_LENGTH", "f", 0)]),
+    (NUMBERS, 0, "00000009 00000001", {"f": [1]}, [("COUNT_MISMATCH", "f", 0), ("TRUNCATED", "f[1]", 8)]),
+    (NAMES, 1, "09 0261", {"f": ["a"]}, [("COUNT_MISMATCH", "f", 0), ("TRUNCATED", "f[1]", 3)]),
+    (STRING, 0, "0001 61 6262", {"f": "a"}, [("TRAILING_BYTES", "", 3)]),
+]
+
+
+@pytest.mark.parametrize(("spec", "version", "data", "value", "found"), BODIES, ids=[f"{row[4][-1][0]}-{i}" for i, row in enumerate(BODIES)])
+def test_an_anomaly_has_a_code_a_path_and_an_offset(spec, version, data, value, found):
+    data = bytes.fromhex(data)
+    decoded = decode_spec(spec, data, version)
+    assert [(a.code, a.path, a.offset) for a in decoded.anomalies] == found
+    assert all(a.detail for a in decoded.anomalies)
+    if value is not None:
+        assert decoded.value == value
+    assert sum(row.prefix_bytes + row.value_bytes for row in ledger(decoded)) == len(data)
+    assert b"".join(data[span.start : span.end] for span in decoded.spans) == data
+
+
+FRAMES = [
+    # bytes of a frame, hints, code
+    ("0003 0063 00000001 ffff 00", Hints(kind="request"), "UNKNOWN_VERSION"),
+    ("0fff 0000 00000001 0001 61 00", Hints(kind="request"), "UNKNOWN_API"),
+    ("0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 617061", Hints(), "FRAME_SIZE_MISMATCH"),
+    ("00000010 0012 0000 00000001 0002 6161 00000000", Hints(), "EXTRA_HEADER_BYTES"),
+    ("0000000a 00000001 0023 00000000", Hints(kwire.catalog().api(18), 3, "response"), "VERSION_FALLBACK"),
+]
+
+
+@pytest.mark.parametrize(("data", "hints", "code"), FRAMES, ids=[row[2] for row in FRAMES])
+def test_an_anomaly_of_a_frame(data, hints, code):
+    (frame,) = read_all(kwire.catalog(), bytes.fromhex(data), hints)
+    assert code in [anomaly.code for anomaly in frame.anomalies]
+
+
+def test_releases_that_differ():
+    decoded = kwire.decode(b"\0" * 40, message="ReadShareGroupStateSummaryResponse", version=0)
+    assert decoded.anomalies[0].code == "LAYOUT_AMBIGUOUS"
+    chosen = kwire.decode(b"\0" * 40, message="ReadShareGroupStateSummaryResponse", version=0, kafka="3.9")
+    assert "LAYOUT_AMBIGUOUS" not in [anomaly.code for anomaly in chosen.anomalies]
+
+
+def test_every_code_is_provoked_here():
+    provoked = {code for row in BODIES for code, _, _ in row[4]} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
+    assert provoked == set(MEANING)
+    assert set(KERNEL_BITS.values()) <= set(MEANING)
+
+
+def table():
+    rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in MEANING.items())
+    return f"""# Anomalies
+
+What a correct writer would not have written, and what kwire had to assume. Each has a code, the path of its field, its offset and a detail.
+They do not stop decoding as long as the bytes after them have a meaning; what has none is a gap. `--strict` turns any of them into exit code 1.
+
+| Code | Meaning |
+| --- | --- |
+{rows}
+Made from `kwire_cli/engine/codes.py` by `pytest tests/engine/test_anomalies.py --update`.
+"""
+
+
+def test_the_table_in_the_documentation_is_this_one(updating):
+    if updating:
+        TABLE.write_text(table(), "utf-8")
+    assert TABLE.read_text("utf-8") == table()

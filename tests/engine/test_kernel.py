@@ -1,0 +1,249 @@
+import pytest
+from definitions import FLEXIBLE, definition, field
+from golden_rows import sample, shared
+
+from kwire_cli.engine import kernel, program as p, spans
+from kwire_cli.engine.codes import KERNEL_BITS
+from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.program import Program
+from kwire_cli.engine.spans import walk
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.structs.messages import declare
+
+
+def entry_of(row):
+    return entry_for(row.catalog.message(row.message), row.version)
+
+
+def columns(spans):
+    return spans.node, spans.value, spans.end, spans.flags, spans.used, spans.lost
+
+
+def covered(spans):
+    """Whether the spans lead from the first byte to the last, each beginning where the one before it ended."""
+    at = spans.start
+    for value, end in zip(spans.value, spans.end, strict=True):
+        assert at <= value <= end
+        at = end
+    return at == spans.stop
+
+
+def run_jobs(run, program, data, jobs, chunk, *, array=list, narrow=list):
+    """What the kernel makes of several jobs: all columns together, the flags, and the jobs as it leaves them."""
+    room = chunk + program.widest
+    jobs = array(jobs)
+    state = array(spans.first_state(program, list(jobs), chunk))
+    code, tables = array(program.code), array(program.tables or [0])
+    out = [narrow([0] * room), array([0] * room), array([0] * room)]
+    pairs = array([0] * (4 * room))
+    rows, flags = [], []
+    status = kernel.FULL
+    while status == kernel.FULL:
+        status = run(code, tables, data, jobs, *out, pairs, state)
+        n, f = int(state[p.STATE_SPANS]), int(state[p.STATE_FLAGS])
+        assert n <= room
+        rows += zip(*([int(x) for x in column[:n]] for column in out), strict=True)
+        flags += [(int(pairs[i]), int(pairs[i + 1])) for i in range(0, f, 2)]
+    return rows, flags, [int(x) for x in jobs]
+
+
+def all_jobs(rows):
+    """One program of all layouts, one string of all bodies, one job for each."""
+    program, entries, data, jobs = Program(), {}, b"", []
+    for row in rows:
+        key = (row.kafka, row.message, row.version)
+        if key not in entries:
+            entries[key] = lower(declare(row.catalog.message(row.message), row.version), program)
+        jobs += [entries[key].pc, len(data), len(data) + len(row.body), 0, 0, 0, 0]
+        data += row.body
+    return program, data, jobs
+
+
+@pytest.mark.parametrize("row", sample(), ids=str)
+def test_spans_cover_a_body_once_and_in_order(row):
+    spans = walk(entry_of(row), row.body)
+    assert covered(spans)
+    assert spans.lost < 0
+    assert spans.used == len(row.body)
+    assert not spans.flags
+
+
+def test_a_message_amid_other_bytes():
+    row = next(row for row in sample() if row.message == "MetadataResponse")
+    alone = walk(entry_of(row), row.body)
+    amid = walk(entry_of(row), b"\xff" * 7 + row.body + b"\xff" * 9, 7, 7 + len(row.body))
+    assert amid.node == alone.node
+    assert amid.end == [end + 7 for end in alone.end]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7])
+def test_the_kernel_resumes_where_the_output_was_full(chunk, monkeypatch):
+    cut = [row.body[: len(row.body) * 2 // 3] for row in sample()]
+    whole = [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)]
+    monkeypatch.setattr(spans, "CHUNK", chunk)
+    assert [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)] == whole
+
+
+def test_the_kernel_resumes_amid_an_array_of_structs(monkeypatch):
+    spec = definition(field("[]S", fields=[{"name": "A", "type": "int8"}, {"name": "B", "type": "int16"}]))
+    data = b"\0\0\1\0" + bytes(3 * 256)
+    for body in (data, data[:-1], data[:-2], data[:-3]):
+        monkeypatch.setattr(spans, "CHUNK", 4096)
+        whole = columns(walk(entry_for(spec, 0), body))
+        for chunk in range(1, 9):
+            monkeypatch.setattr(spans, "CHUNK", chunk)
+            assert columns(walk(entry_for(spec, 0), body)) == whole
+
+
+@pytest.mark.parametrize("chunk", [1, 4096])
+def test_one_run_walks_many_messages_of_many_kinds(chunk):
+    rows = sample()
+    program, data, jobs = all_jobs(rows)
+    out, flags, jobs = run_jobs(kernel.run, program, data, jobs, chunk)
+    assert flags == []
+    firsts = [jobs[i + 3] for i in range(0, len(jobs), p.JOB)] + [len(out)]
+    for i, row in enumerate(rows):
+        alone = walk(entry_of(row), row.body)
+        start, used, bits = jobs[i * p.JOB + 1], jobs[i * p.JOB + 4], jobs[i * p.JOB + 5]
+        mine = out[firsts[i] : firsts[i + 1]]
+        assert [end - start for _, _, end in mine] == alone.end
+        assert [value - start for _, value, _ in mine] == alone.value
+        kinds = [(leaf.kind, leaf.path) for leaf in (program.leaves[node] for node, _, _ in mine)]
+        assert kinds == [(leaf.kind, leaf.path) for leaf in (alone.program.leaves[node] for node in alone.node)]
+        assert (used - start, bits) == (len(row.body), 0)
+
+
+def test_a_job_that_stops_early_does_not_disturb_the_next():
+    row = next(row for row in sample() if row.message == "MetadataResponse")
+    entry = entry_of(row)
+    data = row.body[:20] + row.body
+    jobs = [entry.pc, 0, 20, 0, 0, 0, 0, entry.pc, 20, len(data), 0, 0, 0, 0]
+    out, _, jobs = run_jobs(kernel.run, entry.program, data, jobs, 1)
+    first = jobs[p.JOB + 3]
+    assert [end for _, _, end in out[:first]] == walk(entry, row.body[:20]).end
+    assert [end - 20 for _, _, end in out[first:]] == walk(entry, row.body).end
+
+
+LONGEST = sorted(sample(), key=lambda row: (row.message not in {"MetadataResponse", "FetchResponse"}, -len(row.body)))[:12]
+
+
+@pytest.mark.parametrize("row", LONGEST, ids=str)
+def test_a_body_cut_at_every_byte(row):
+    spec = row.catalog.message(row.message)
+    whole = walk(entry_of(row), row.body)
+    for end in range(len(row.body)):
+        decoded = decode_spec(spec, row.body[:end], row.version)
+        spans = decoded.raw
+        assert covered(spans)
+        assert not decoded.complete
+        assert spans.lost > 0
+        # what was decoded is what the whole message has there; then comes one gap
+        gap = len(spans.node) - 1
+        assert spans.node[:gap] == whole.node[:gap]
+        assert spans.end[:gap] == whole.end[:gap]
+        assert spans.node[gap] == p.GAP
+        assert "TRUNCATED" in [anomaly.code for anomaly in decoded.anomalies]
+        assert [span.kind for span in decoded.spans].count("gap") == 1
+        assert decoded.size == end - (decoded.spans[-1].end - decoded.spans[-1].start)
+        assert isinstance(decoded.value, dict)
+
+
+HOSTILE = [
+    ("[]int32", 0, "7fffffff"),
+    ("[]int32", 1, "ffffffff07"),
+    ("[]string", 0, "7fffffff"),
+    ("[]string", 1, "ffffffff0701010101"),
+    ("string", 1, "ffffffff07"),
+    ("bytes", 0, "7fffffff"),
+]
+
+
+@pytest.mark.parametrize(("kind", "version", "data"), HOSTILE)
+def test_a_huge_count_costs_no_more_than_the_bytes_that_are_there(kind, version, data):
+    data = bytes.fromhex(data) + bytes(50)
+    decoded = decode_spec(definition(field(kind)), data, version)
+    assert covered(decoded.raw)
+    assert len(decoded.raw.node) <= len(data) + 1
+    assert "TRUNCATED" in [anomaly.code for anomaly in decoded.anomalies]
+    assert decoded.value == decoded.value
+
+
+def items(item):
+    return 1 + sum(items(part) for part in item.parts)
+
+
+def nested(*names):
+    """Arrays in arrays, of structs without a field."""
+    struct = {"name": names[0], "type": f"[]S{len(names)}"}
+    return struct | ({"fields": [nested(*names[1:])]} if names[1:] else {"fields": []})
+
+
+@pytest.mark.parametrize("counts", [[2**31 - 1], [200], [3, 100, 100, 100]])
+def test_elements_without_bytes_are_no_way_to_cost_time(counts):
+    spec = definition(nested("A") | {"name": "F"}, field("[]int8") | {"name": "G"})
+    data = b"".join(count.to_bytes(4, "big") for count in counts) + bytes(60)
+    decoded = decode_spec(spec, data, 0)
+    assert covered(decoded.raw)
+    assert items(decoded.tree.root) <= 3 * len(data)
+
+
+def test_elements_without_bytes_in_elements_without_bytes():
+    spec = definition(field("[]T", fields=[{"name": "A", "type": "[]U", "fields": []}]))
+    data = (100).to_bytes(4, "big") + (90).to_bytes(4, "big") * 100
+    decoded = decode_spec(spec, data, 0)
+    assert "INVALID_LENGTH" in [anomaly.code for anomaly in decoded.anomalies]
+    assert covered(decoded.raw)
+    assert items(decoded.tree.root) <= 4 * len(data)
+
+
+def test_a_flexible_element_without_fields_has_a_byte():
+    spec = definition(field("[]T", fields=[]))
+    decoded = decode_spec(spec, b"\3\0\0\0", FLEXIBLE)
+    assert decoded.value == {"f": [{}, {}]}
+    assert not decoded.anomalies
+
+
+def test_every_bit_has_a_name():
+    assert len(KERNEL_BITS) == 15
+    assert all(bit & bit - 1 == 0 for bit in KERNEL_BITS)
+
+
+def compiled():
+    numba = pytest.importorskip("numba")
+    np = pytest.importorskip("numpy")
+    return numba.njit(kernel.run), np
+
+
+@pytest.mark.numba
+def test_numba_compiles_the_kernel_unchanged():
+    run, np = compiled()
+    rows = sample() if not shared_available() else sample() + shared()
+    program, data, jobs = all_jobs(rows)
+    # Cut, damaged and hostile bytes too: what stops the kernel has to stop both alike.
+    for i, row in enumerate(rows[:400]):
+        pc = jobs[i * p.JOB]
+        cut = row.body[: len(row.body) // 2]
+        damaged = bytes(byte ^ 0xFF if k % 7 == 3 else byte for k, byte in enumerate(row.body))
+        for body in (cut, damaged, b"\xff" * 12, row.body + b"\0"):
+            jobs += [pc, len(data), len(data) + len(body), 0, 0, 0, 0]
+            data += body
+    plain = run_jobs(kernel.run, program, data, jobs, 4096)
+
+    def wide(values):
+        return np.array(values, dtype=np.int64)
+
+    def narrow(values):
+        return np.array(values, dtype=np.int32)
+
+    fast = run_jobs(run, program, np.frombuffer(data, dtype=np.uint8), jobs, 4096, array=wide, narrow=narrow)
+    assert fast == plain
+    assert len(run.signatures) == 1
+    assert len(plain[0]) > 1000
+    small = run_jobs(run, program, np.frombuffer(data, dtype=np.uint8), jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
+    assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
+
+
+def shared_available():
+    from golden_rows import SHARED
+
+    return (SHARED / "golden").is_dir()
