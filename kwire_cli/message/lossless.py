@@ -34,18 +34,28 @@ def patches(decoded: Decoded) -> list[Patch]:
     whole = [_patch("", WHOLE, data)]
     if not decoded.complete or decoded.guess:
         return whole
-    try:
-        canonical = plain.build(decoded.spec, decoded.value, decoded.layout_version, lenient=True)
-    except EncodeError:
-        return whole
-    if canonical == data:
+    strict = _built(decoded, lenient=False)
+    if strict == data:
         return []
+    canonical = strict or _built(decoded, lenient=True)
+    if canonical is None:
+        return whole
     tree = decoded.tree
     found = _differences(tree.root, tree, _decode(decoded.spec, decoded.layout_version, canonical))
     if tree.gap:
         found.append(_patch("", REST, decoded.data[tree.gap.start : tree.gap.end]))
+    if not found:
+        # Null where it is not allowed: the value says it all, but only the lossless form may be encoded. Nothing follows it.
+        found.append(_patch("", REST, b""))
     value = decoded.value | {KEY: found}
     return found if apply(decoded.spec, value, decoded.layout_version) == data else whole
+
+
+def _built(decoded: Decoded, *, lenient: bool) -> bytes | None:
+    try:
+        return plain.build(decoded.spec, decoded.value, decoded.layout_version, lenient=lenient)
+    except EncodeError:
+        return None
 
 
 def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:

@@ -1,0 +1,192 @@
+import json
+import random
+
+import pytest
+from definitions import definition
+from golden_rows import sample, shared
+from hypothesis import given, settings, strategies as st
+from valid_values import values
+
+import kwire_cli as kwire
+from kwire_cli.cost.ledger import ledger
+from kwire_cli.message.decoded import decode, decode_spec
+from kwire_cli.message.encode import encode, encode_spec
+from kwire_cli.structs.messages import declare
+
+CATALOG = kwire.catalog()
+LAYOUTS = [(entry.name, version) for entry in CATALOG for version in (entry.valid_versions.each() if entry.valid_versions else ())]
+
+
+def everything():
+    """A message with every type of field: plain, nullable, tagged, encoded."""
+    kinds = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64", "string", "bytes", "records")
+    fields = []
+    for kind in (*kinds, *(f"[]{kind}" for kind in kinds if kind != "records")):
+        forms = [{}]
+        if kind[0] == "[" or kind in {"string", "bytes", "records"}:
+            forms.append({"nullableVersions": "0+"})
+        if kind != "records":
+            forms.append({"versions": "1+", "taggedVersions": "1+"})
+        fields += [{"name": f"F{len(fields) + i}", "type": kind} | form for i, form in enumerate(forms)]
+    text = {"name": "A", "type": "string"}
+    fields += [
+        {"name": "Packed", "type": "int64", "encoding": "packed64"},
+        {"name": "Unsigned", "type": "int16", "encoding": "upacked16"},
+        {"name": "Narrow", "type": "int64", "encoding": "fixed32"},
+        {"name": "Wide", "type": "int32", "encoding": "fixed64"},
+        {"name": "Ids", "type": "[]int32", "elementEncoding": "packed32"},
+        {"name": "Maybe", "type": "M", "nullableVersions": "0+", "fields": [text]},
+        {"name": "Tagged", "type": "N", "versions": "1+", "taggedVersions": "1+", "nullableVersions": "1+", "fields": [text]},
+        {"name": "Many", "type": "[]O", "versions": "1+", "taggedVersions": "1+", "fields": [text]},
+    ]
+    tags = iter(range(len(fields)))
+    return definition(*(field | ({"tag": next(tags)} if "taggedVersions" in field else {}) for field in fields))
+
+
+EVERYTHING = everything()
+
+
+def check(spec, version, value):
+    data = encode_spec(spec, value, version)
+    decoded = decode_spec(spec, data, version)
+    assert decoded.value == value
+    assert decoded.anomalies == []
+    assert decoded.exact
+    assert declare(spec, version).parse(data) == value
+    assert encode_spec(spec, json.loads(json.dumps(decoded.to_json(lossless=True))), version) == data
+    assert sum(row.prefix_bytes + row.value_bytes for row in ledger(decoded)) == len(data)
+
+
+@settings(max_examples=250)
+@given(st.data())
+def test_any_valid_value_of_any_message_encodes_and_decodes_to_itself(data):
+    name, version = data.draw(st.sampled_from(LAYOUTS))
+    spec = CATALOG.message(name)
+    check(spec, version, data.draw(values(declare(spec, version))))
+
+
+@settings(max_examples=100)
+@given(st.data(), st.sampled_from([0, 1]))
+def test_any_valid_value_of_every_type_of_field_encodes_and_decodes_to_itself(data, version):
+    check(EVERYTHING, version, data.draw(values(declare(EVERYTHING, version))))
+
+
+@settings(max_examples=150)
+@given(st.binary(max_size=300), st.sampled_from([0, 1]))
+def test_any_bytes_under_every_type_of_field_come_back(data, version):
+    check_lossless(EVERYTHING, version, data)
+
+
+def damaged(body, chance):
+    """A body with a few of its bytes changed, taken out, doubled or put in."""
+    data = bytearray(body)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(data) + 1)
+        kind = chance.randrange(5)
+        if kind == 0 and at < len(data):
+            data[at] = chance.randrange(256)
+        elif kind == 1:
+            del data[at : at + chance.randint(1, 3)]
+        elif kind == 2:
+            data[at:at] = bytes(chance.choice((0, 1, 0x7F, 0x80, 0xFF)) for _ in range(chance.randint(1, 4)))
+        elif kind == 3 and at < len(data) and data[at] < 0x80:
+            data[at : at + 1] = bytes([data[at] | 0x80, 0])  # what was a varint is now an overlong one
+        else:
+            data[at:at] = data[at : at + 8]
+    return bytes(data)
+
+
+def check_lossless(spec, version, data):
+    decoded = decode_spec(spec, data, version)
+    document = json.loads(json.dumps(decoded.to_json(lossless=True)))
+    assert encode_spec(spec, document, version) == data
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(LAYOUTS), st.binary(max_size=60))
+def test_any_bytes_under_any_message_come_back_from_the_lossless_form(layout, data):
+    check_lossless(CATALOG.message(layout[0]), layout[1], data)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_bodies_come_back_from_the_lossless_form(seed):
+    chance = random.Random(seed)
+    for row in sample():
+        spec = row.catalog.message(row.message)
+        for _ in range(4):
+            check_lossless(spec, row.version, damaged(row.body, chance))
+
+
+ODD = [
+    ("ApiVersionsResponse", 3, "0000 8100 00000000 00", "an overlong count"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 02 01 08 0000000000000007 00 01 01", "tags out of order"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 02 03 01 01 03 01 00", "a tag twice, at its default the second time"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 02 63 01 01 63 01 02", "an unknown tag twice"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 01 03 01 02", "a tagged bool of 2"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 01 03 05 01", "a tag whose size lies"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 01 03 01 00", "a tag at its default"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 01 ffffffff0f 01 00", "a negative tag"),
+    ("ApiVersionsResponse", 3, "0000 00 00000000 00", "null where there is none"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 8000", "an overlong tag count"),
+    ("ApiVersionsResponse", 3, "0000 01 00000000 01 8100 8100 01 00", "an overlong tag"),
+    ("MetadataResponse", 1, "00000000 00000001 00000000 02 0001 ff 03 00000000 00", "invalid UTF-8, bools and a byte too many"),
+    ("MetadataResponse", 1, "80000000 00000001 fffffffe", "negative counts"),
+    ("ConsumerGroupHeartbeatResponse", 0, "00000000 0000 00 00 00000000 00000000 05 01 00 00", "a presence of 5"),
+    ("SaslHandshakeRequest", 1, "0003 efbfbd", "a replacement character that was really there"),
+    ("SaslHandshakeRequest", 1, "0003 c0afff", "one that was not"),
+]
+
+
+@pytest.mark.parametrize(("message", "version", "data"), [row[:3] for row in ODD], ids=[row[3] for row in ODD])
+def test_odd_bodies_come_back_from_the_lossless_form(message, version, data):
+    check_lossless(CATALOG.message(message), version, bytes.fromhex(data))
+
+
+@pytest.mark.parametrize("row", sample(), ids=str)
+def test_golden_bodies_are_encoded_as_kafka_did(row):
+    decoded = decode(row.catalog, row.body, row.message, row.version)
+    document = json.loads(json.dumps(decoded.value))
+    assert encode(row.catalog, document, row.message, row.version) == row.body
+    assert decoded.to_json(lossless=True) == decoded.value
+
+
+@pytest.mark.shared
+def test_all_golden_bodies_are_encoded_as_kafka_did():
+    for row in shared():
+        decoded = decode(row.catalog, row.body, row.message, row.version)
+        assert encode_spec(decoded.spec, decoded.value, row.version) == row.body
+        assert sum(cost.prefix_bytes + cost.value_bytes for cost in ledger(decoded)) == len(row.body)
+
+
+LOSSLESS_THAT_LIE = [
+    5,
+    "x",
+    {},
+    [5],
+    ["x"],
+    [{}],
+    [{"path": "", "kind": "message"}],
+    [{"path": "", "kind": "message", "data": "?"}],
+    [{"path": "", "kind": "message", "data": 5}],
+    [{"path": [], "kind": {}, "data": ""}],
+    [{"path": "mechanism", "kind": "int8", "data": ""}],
+    [{"path": "nowhere", "kind": "string", "data": ""}],
+    [{"path": "", "kind": "struct", "data": ""}, {"path": "mechanism", "kind": "string", "data": ""}],
+]
+
+
+@pytest.mark.parametrize("patches", LOSSLESS_THAT_LIE, ids=str)
+def test_patches_that_do_not_fit_are_refused(patches):
+    value = {"mechanism": "PLAIN", "_lossless": patches}
+    if patches == {}:
+        assert kwire.encode(value, message="SaslHandshakeRequest", version=1) == b"\0\5PLAIN"
+        return
+    with pytest.raises(kwire.EncodeError):
+        kwire.encode(value, message="SaslHandshakeRequest", version=1)
+
+
+def test_an_edited_value_keeps_the_patches_elsewhere():
+    data = bytes.fromhex("0000 8100 00000000 00")
+    document = kwire.decode(data, message="ApiVersionsResponse", version=3).to_json(lossless=True)
+    document["throttleTimeMs"] = 7
+    assert kwire.encode(document, message="ApiVersionsResponse", version=3).hex() == "0000" + "8100" + "00000007" + "00"
