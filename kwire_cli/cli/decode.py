@@ -39,7 +39,7 @@ ROWS = 4
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="tree on a terminal, jsonl elsewhere.")
 @click.option("--records", type=click.Choice(["base64", "size"]), help="Records as base64 text, or their size alone.  [default: base64]")
 @click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
-@click.option("--full", is_flag=True, help="Show all bytes of long fields in the hex view.")
+@click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
 @with_catalog
@@ -55,7 +55,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         raise click.UsageError("--lossless keeps every byte: leave --records size away")
     decodable = anomalies = False
     for found in inputs(environment, source, form):
-        for result in _results(catalog, found, options):
+        for result in _results(environment, catalog, found, options):
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(_anomalies(result))
             environment.flush()
@@ -64,7 +64,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     return Exit.FOUND if strict and anomalies else Exit.DONE
 
 
-def _results(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
+def _results(environment: Environment, catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
     if options["message"]:
         version = options["version"]
         if version is None:
@@ -73,7 +73,11 @@ def _results(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterato
         return
     api = catalog.api(options["api"]) if options["api"] else None
     hints = Hints(api, options["version"], options["kind"], options["header"])
-    yield from frames_in(catalog, found, hints, framed=options["framed"])
+    for frame in frames_in(catalog, found, hints, framed=options["framed"]):
+        if frame.kind == "request" and frame.contradicts(hints):
+            note = "is a request, and its header says so; --api and --version are for responses"
+            environment.note(f"kwire: frame {frame.number} {note} (--response reads it as one)")
+        yield frame
 
 
 def _anomalies(result: Decoded | Frame) -> list[Anomaly]:
@@ -107,7 +111,7 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
-        environment.write_lines(frame_lines(catalog, frame, hidden))
+        environment.write_lines(frame_lines(catalog, frame, hidden, full=options["full"]))
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
@@ -127,7 +131,7 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
     elif fmt == "tree":
         from kwire_cli.view.tree import message_lines
 
-        environment.write_lines(message_lines(catalog, decoded, hidden))
+        environment.write_lines(message_lines(catalog, decoded, hidden, full=options["full"]))
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 

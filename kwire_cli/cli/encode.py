@@ -40,7 +40,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     --version, or with --api, --version and --request or --response for a whole frame.
     """
     done = 0
-    for data, name in contents(environment, source):
+    for data, name in contents(environment, source, "the JSON itself"):
         for number, value in enumerate(_documents(data, name), 1):
             document = _document(value, options)
             if prefixed is not None and "message" not in document:

@@ -15,24 +15,26 @@ if TYPE_CHECKING:
     from kwire_cli.source.text import Input
 
 
-def contents(environment: Environment, arguments: tuple[str, ...]) -> Iterator[tuple[bytes, str | None]]:
+def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
     """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken together as text.
 
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that can't be read.
+    Without arguments it is standard input, unless that is a terminal. InputError for a file that can't be read; `what` is what an argument can be
+    that is no file, with an example of it.
     """
     if not arguments and not environment.stdin.isatty():
         arguments = ("-",)
     if not arguments:
-        raise InputError("no input: give files, - for standard input, or the bytes themselves, such as 0000002b0012...")
+        raise InputError(f"no input: give files, - for standard input, or {what}")
     if not any(argument == "-" or _is_file(argument) for argument in arguments):
-        if any("/" in argument or argument.endswith((".bin", ".hex", ".txt", ".json", ".jsonl")) for argument in arguments[:1]):
-            _refuse_missing(arguments[0])
+        _refuse_paths(arguments[0])
         yield " ".join(arguments).encode("utf-8", "surrogateescape"), None
         return
     for argument in arguments:
         if argument == "-":
             yield environment.stdin.read(), "standard input"
             continue
+        if not _is_file(argument):
+            raise InputError("there is no such file", file=argument)
         try:
             yield Path(argument).read_bytes(), argument
         except OSError as error:
@@ -41,22 +43,31 @@ def contents(environment: Environment, arguments: tuple[str, ...]) -> Iterator[t
 
 def inputs(environment: Environment, arguments: tuple[str, ...], form: str) -> Iterator[Input]:
     """Each input with the form that it was recognised in."""
-    for data, name in contents(environment, arguments):
+    for data, name in contents(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
         found = read_source(data, form, file=name)
         if environment.verbose:
-            environment.note(f"{name or 'argument'}: {found.form}: {found.detail}")
+            environment.note(f"{name or 'argument'}: {found.detail}")
         yield found
 
 
 def _is_file(argument: str) -> bool:
+    """Whether this is the name of a file, or of a pipe: what can be read."""
     try:
-        return Path(argument).is_file()
+        return Path(argument).exists() and not Path(argument).is_dir()
     except (OSError, ValueError):
         return False
 
 
-def _refuse_missing(argument: str) -> None:
-    """What looks like a path and is no base64 either is a file that is not there."""
+def _refuse_paths(argument: str) -> None:
+    """InputError for a folder, and for what looks like a path, is none, and is no base64 either."""
+    if "/" not in argument and not argument.endswith((".bin", ".hex", ".txt", ".json", ".jsonl")):
+        return
+    try:
+        folder = Path(argument).is_dir()
+    except (OSError, ValueError):
+        return
+    if folder:
+        raise InputError("this is a folder; give the files in it", file=argument)
     text = argument.rstrip("=")
-    if not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1:
-        raise InputError("there is no such file, and it is no hex either", file=argument)
+    if not text.lstrip().startswith(("{", "[")) and (not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1):
+        raise InputError("there is no such file", file=argument)

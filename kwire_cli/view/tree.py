@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
 
-SHOWN_BYTES, SHOWN_TEXT = 16, 120
-"""How much of bytes and of text is shown; the hex view shows all."""
+SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
+"""How much of bytes, of text and of a list of numbers is shown where not all of it is asked for."""
+LIST_WIDTH = 100
+"""How long a list of texts on one line can get; a longer one has a line for each."""
 
 
-def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]]) -> Iterator[Line]:
-    """A frame: a title, then header and body, then what was odd."""
+def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, full: bool = False) -> Iterator[Line]:
+    """A frame: a title, then header and body, then what was odd. `full` shows long values whole."""
     yield _title(frame)
     last = "body" if frame.body else "header"
     for name, part in frame.parts:
@@ -32,15 +34,15 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
         layout = f" version {part.version}" if name == "header" else ""
         yield [("└─ " if name == last else "├─ ", "dim"), (name, "name"), (layout, "dim")]
         stem = "   " if name == last else "│  "
-        yield from _indented(stem, _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()))))
+        yield from _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full), stem)
     yield from anomaly_lines(frame.anomalies)
 
 
-def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int]) -> Iterator[Line]:
-    """A body: a title, its fields, then what was odd."""
+def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False) -> Iterator[Line]:
+    """A body: a title, its fields, then what was odd. `full` shows long values whole."""
     guess = f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
     yield [(decoded.message, "title"), (f" version {decoded.version}, {_bytes(decoded.stop - decoded.start)}{guess}", "dim")]
-    yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden))
+    yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden, full=full), "")
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -68,29 +70,47 @@ def _bytes(count: int) -> str:
 
 
 class _Look:
-    """What is needed to show an item: the message that it belongs to, and what must not be seen."""
+    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long value is shown."""
 
-    def __init__(self, catalog: Catalog, decoded: Decoded, hidden: frozenset[int]) -> None:
-        self.catalog, self.message, self.tree = catalog, decoded.message, decoded.tree
+    def __init__(self, catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool) -> None:
+        self.catalog, self.message, self.tree, self.full = catalog, decoded.message, decoded.tree, full
         self.form = Form(hidden=hidden)
 
+    def value(self, item: Item) -> Line:
+        """The value of a leaf."""
+        return value_segments(item, self.tree, self.catalog, self.message, self.form, full=self.full)
 
-def _indented(stem: str, lines: Iterator[Line]) -> Iterator[Line]:
-    for line in lines:
-        yield [(stem, "dim"), *line]
 
-
-def _parts(item: Item, look: _Look) -> Iterator[Line]:
-    """The lines below an item, with the branches of a tree before them."""
+def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
+    """The lines below an item, with the branches of a tree before them; `stem` is drawn before all of them."""
     shown = list(_children(item))
     for i, (name, note, child) in enumerate(shown):
         last = i == len(shown) - 1
-        branch = ("└─ " if last else "├─ ", "dim")
-        head: Line = [branch, (name, "name")]
+        head: Line = [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name")]
         if note:
             head.append((f" ({note})", "dim"))
-        yield head + _summary(child, look)
-        yield from _indented("   " if last else "│  ", _parts(child, look))
+        listed = _list(child, look)
+        yield head + (listed or _summary(child, look))
+        if not listed and not isinstance(child.node, Leaf):
+            yield from _parts(child, look, stem + ("   " if last else "│  "))
+
+
+def _list(item: Item, look: _Look) -> Line:
+    """An array of numbers or of a few short texts on one line; nothing for whatever takes more."""
+    node = item.node
+    if not isinstance(node, Array) or not isinstance(node.element, Leaf) or node.element.kind in {"bytes", "records"} or len(item.parts) < 2:
+        return []
+    elements = item.parts[1:]
+    texts = node.element.kind == "string"
+    if texts and item.end - item.start > 4 * LIST_WIDTH:
+        return []
+    shown = elements if look.full or texts else elements[:SHOWN_ELEMENTS]
+    line: Line = [(": [", "dim")]
+    for i, element in enumerate(shown):
+        line += [(", " if i else "", "dim"), *(look.value(element) if element.whole else [("not reached", "warning")])]
+    more = f", … {len(elements) - len(shown):,} more" if len(shown) < len(elements) else ""
+    line.append((f"{more}]", "dim"))
+    return [] if texts and sum(len(text) for text, _ in line) > LIST_WIDTH else line
 
 
 def _children(item: Item) -> Iterator[tuple[str, str, Item]]:
@@ -133,15 +153,17 @@ def _summary(item: Item, look: _Look) -> Line:
         if not item.parts[0].whole:
             return [(": ", "dim"), ("not reached", "warning")]
         count = read_count(item.parts[0], data)
-        return [(": ", "dim"), ("null", "null")] if count < 0 else [(f": {count} element{'' if count == 1 else 's'}", "dim")]
+        if count < 0:
+            return [(": ", "dim"), ("null", "null")]
+        return [(f": {count} element{'' if count == 1 else 's'}" if count else ": []", "dim")]
     if isinstance(node, Nullable):
         null = item.parts[0].whole and is_null(item.parts[0], data)
         return [(": ", "dim"), ("null", "null")] if null else []
-    return [(": ", "dim"), *value_segments(item, look.tree, look.catalog, look.message, look.form)] if isinstance(node, Leaf) else []
+    return [(": ", "dim"), *look.value(item)] if isinstance(node, Leaf) else []
 
 
-def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form) -> Line:
-    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning."""
+def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form, *, full: bool = False) -> Line:
+    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning. `full` shows long ones whole."""
     leaf = item.leaf
     value: Any = leaf_value(item, tree, form)
     if item.span in form.hidden:
@@ -149,21 +171,21 @@ def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form:
     if value is None:
         return [("null", "null")]
     if leaf.kind in {"bytes", "records", "unknown-tag"}:
-        return byte_segments(bytes(tree.spans.data[tree.spans.value[item.span] : item.end]))
+        return byte_segments(bytes(tree.spans.data[tree.spans.value[item.span] : item.end]), full=full)
     if leaf.kind == "string":
-        cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT else ""
+        cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT and not full else ""
         known = meaning(catalog, message, leaf, value)
-        return [(quoted(value[:SHOWN_TEXT]), "text"), (cut, "dim"), (f" {known}" if known else "", "meaning")]
+        return [(quoted(value[:SHOWN_TEXT] if cut else value), "text"), (cut, "dim"), (f" {known}" if known else "", "meaning")]
     text = "true" if value is True else "false" if value is False else str(value)
     known = meaning(catalog, message, leaf, value)
     return [(text, "number"), (f" {known}" if known else "", "meaning")]
 
 
-def byte_segments(data: bytes) -> Line:
+def byte_segments(data: bytes, *, full: bool = False) -> Line:
     """Bytes for eyes: how many, the first of them in hex, and those as text where they are printable."""
     line: Line = [(_bytes(len(data)), "number")]
     if data:
-        shown = data[:SHOWN_BYTES]
-        more = " …" if len(data) > SHOWN_BYTES else ""
+        shown = data if full else data[:SHOWN_BYTES]
+        more = " …" if len(data) > len(shown) else ""
         line += [(f" {shown.hex(' ')}{more}", "bytes"), (f"  |{printable(shown)}{more}|", "dim")]
     return line
