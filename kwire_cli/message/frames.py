@@ -68,6 +68,10 @@ class Frame:
         """Whether header and body were read whole, to the last byte, by the very version they say."""
         return self.header is not None and self.body is not None and self.body.exact and not self.guess
 
+    def contradicts(self, hints: Hints) -> bool:
+        """Whether it is of another api or version than was said beforehand."""
+        return bool(hints.api and hints.api.key != self.api_key) or hints.version not in {None, self.api_version}
+
     @property
     def parts(self) -> Iterator[tuple[str, Decoded]]:
         """Size prefix, header and body, as far as there are such."""
@@ -86,7 +90,7 @@ class Frame:
         hidden = hidden or {}
         out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size}
         out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
-        header = self.header.to_json(lossless=lossless) if self.header else {}
+        header = self.header.to_json(lossless=lossless, hidden=hidden.get("header", frozenset())) if self.header else {}
         shown: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
         if shown and self.flavour != "kafka" and self.kind == "request":
             shown["flavour"] = self.flavour
@@ -147,13 +151,14 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
         return read_pieces(pieces, prefixed=framed is not False)
     # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
     bare = read_pieces([(0, len(data), False)], prefixed=False)
-    return bare if bare[0].sure or bare[0].guess else min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
+    return bare if bare[0].sure else min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
 
 
-def _oddness(frames: list[Frame]) -> tuple[int, int, int]:
-    unread = sum(frame.kind == "unknown" or frame.body is None for frame in frames)
+def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:
+    sure = sum(frame.size for frame in frames if frame.sure)
+    unread = sum(frame.stop - frame.body.raw.used if frame.body else frame.size for frame in frames)
     guessed = sum(frame.guess or (frame.body is not None and frame.body.guess) for frame in frames)
-    return unread, guessed, sum(len(frame.anomalies) for frame in frames)
+    return -sure, unread, guessed, sum(len(frame.anomalies) for frame in frames)
 
 
 def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
@@ -164,13 +169,15 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
         at = min(start + SIZE_BYTES, stop)
         prefix = decode_spec(SIZE_PREFIX, data, 0, start=start, stop=at)
         frame = replace(frame, prefix=prefix)
-        if prefix.value.get("size") != stop - at:
+        if prefix.complete and prefix.value["size"] != stop - at:
             detail = f"the size prefix says {prefix.value.get('size')}, {stop - at} bytes follow"
             frame = replace(frame, notes=(Anomaly("FRAME_SIZE_MISMATCH", "", start, detail),))
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
-    if hints.kind == "request" or request.sure:
+    if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
         return request
     response = _response(catalog, frame, at, hints)
+    if request.sure and not response.sure:
+        return request
     return response if response.kind == "response" or request.kind == "unknown" else request
 
 

@@ -1,7 +1,8 @@
 """Secrets in messages: which fields hold them, as data, and which spans of a decoded message these are.
 
 Kafka's own request log hides the values of AlterConfigs alone; here SASL tokens, SCRAM salts and keys, delegation-token HMACs and the values of
-sensitive configs are hidden too, and what contains them: a forwarded request, and bytes of such a message that could not be decoded.
+sensitive configs are hidden too, and what contains them: a forwarded request, and bytes of such a message that could not be decoded. Where the bytes
+do not say for sure what they are (a version that is not known, a response that was guessed, a raw SASL token), what may be a secret is taken for one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import Hints, read
+from kwire_cli.message.frames import Hints, read, respond
+from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
@@ -41,11 +43,24 @@ CONFIG_VALUES: dict[str, frozenset[str]] = {
     "CreateTopicsRequest": frozenset({"topics[].configs[].value"}),
     "CreateTopicsResponse": frozenset({"topics[].configs[].value"}),
     "ConfigRecord": frozenset({"value"}),
+    "StreamsGroupHeartbeatRequest": frozenset(
+        f"topology.subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupDescribeResponse": frozenset(
+        f"groups[].topology.subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupTopologyValue": frozenset(
+        f"subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupMetadataValue": frozenset({"lastAssignmentConfigs[].value"}),
 }
-"""Fields that are secret where the field `name` beside them names a sensitive config."""
+"""Fields that are secret where the field `name` or `key` beside them names a sensitive config, or `isSensitive` says so."""
 
 FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
 """Fields that hold a whole request, secret where something in it is."""
+
+OUTSIDE = "outside"
+"""The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
 _SENSITIVE = (
     r"password|secret|jaas|credential|private|certificate|(?:access|api|auth|encryption|master|signing|keystore)[._-]?key|(?:auth|bearer)[._-]?token"
@@ -62,20 +77,75 @@ def is_sensitive_config(name: str) -> bool:
     return bool(_sensitive().search(name))
 
 
+def _can_hold(message: str | None) -> bool:
+    return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED
+
+
 def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
     """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
-    message = decoded.message
-    if message not in SECRET_FIELDS and message not in CONFIG_VALUES and message not in FORWARDED:
+    if not _can_hold(decoded.message):
         return frozenset()
-    hidden = {part.span for part in _secret_parts(catalog, decoded) if part.whole and part.end > decoded.raw.value[part.span]}
+    parts = _secret_parts(catalog, decoded)
+    if decoded.guess or decoded.message in SECRET_FIELDS:
+        parts += _unknown_parts(decoded)
+    hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
     if decoded.tree.gap:
         hidden.add(decoded.tree.gap.span)
     return frozenset(hidden)
 
 
 def hidden_in_frame(catalog: Catalog, frame: Frame) -> dict[str, frozenset[int]]:
-    """The hidden spans of a frame's parts, by the name of the part."""
-    return {name: hidden for name, part in frame.parts if (hidden := hidden_spans(catalog, part))}
+    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret."""
+    hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
+    if frame.sure and frame.kind == "request":
+        return hidden
+    secret = _token(frame) or _of_candidates(catalog, frame)
+    if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
+        # The header could not be read, so that what follows is not known to be its body.
+        secret += [(frame.header.raw.used, frame.stop)] if frame.header and any(map(_can_hold, (api.request, api.response))) else []
+    for name, part in frame.parts:
+        if name != "size" and (more := _overlapping(part, secret)):
+            hidden[name] = hidden.get(name, frozenset()) | more
+    return hidden | ({OUTSIDE: frozenset()} if secret else {})
+
+
+def _unknown_parts(decoded: Decoded) -> list[Item]:
+    """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text and bytes."""
+    leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
+    return [item for item in leaves if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))]
+
+
+def _token(frame: Frame) -> list[tuple[int, int]]:
+    """Where a frame holds a raw SASL token and nothing else, as after SaslHandshake 0."""
+    # Its size prefix may have been taken for something else.
+    starts = [frame.prefix.stop] if frame.prefix else [frame.start, frame.start + 4]
+    return [(start, frame.stop) for start in starts if _tokens().fullmatch(bytes(frame.data[start : frame.stop]))]
+
+
+@cache
+def _tokens() -> re.Pattern[bytes]:
+    plain = rb"[^\x00-\x1f]*\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+"
+    scram = rb"[nyp](?:=[^,]*)?,[^,]*,(?:n=|m=|\x01).*|r=[^,]+,s=.*|c=[^,]+,r=.*|v=[A-Za-z0-9+/=]+"
+    return re.compile(rb"(?s:%b|%b)" % (plain, scram))
+
+
+def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
+    """Where a guessed response holds secrets if it is another one of those that fit."""
+    if not frame.guess or not frame.header:
+        return []
+    found = []
+    for candidate in frame.candidates:
+        name, _, version = candidate.rpartition(" ")
+        api = catalog.api(name)
+        if _can_hold(api.response):
+            body = respond(catalog, frame, frame.header.start, api, int(version)).body
+            found += [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
+    return found
+
+
+def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[int]:
+    raw = decoded.raw
+    return frozenset(i for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True)) if any(value < b and a < end for a, b in secret))
 
 
 def _secret_parts(catalog: Catalog, decoded: Decoded) -> list[Item]:
@@ -94,11 +164,15 @@ def _secret_parts(catalog: Catalog, decoded: Decoded) -> list[Item]:
 
 
 def _is_sensitive(struct: Item, decoded: Decoded) -> bool:
-    names = [leaf_value(part, decoded.tree) for part in struct.parts if part.node.name == "name" and part.whole]
-    return not names or is_sensitive_config(str(names[0]))
+    beside = {
+        part.node.name: leaf_value(part, decoded.tree) for part in struct.parts if part.whole and part.node.name in {"name", "key", "isSensitive"}
+    }
+    name = beside.get("name", beside.get("key"))
+    return name is None or bool(beside.get("isSensitive")) or is_sensitive_config(name)
 
 
 def _holds_secrets(catalog: Catalog, decoded: Decoded, item: Item) -> bool:
     start = decoded.raw.value[item.span]
     inner = read(catalog, decoded.data, Hints(kind="request"), number=1, start=start, stop=item.end, prefixed=False)
-    return not inner.sure or bool(hidden_in_frame(catalog, inner))
+    # An envelope in an envelope is never written, and would be a way to make this as deep as the input is long.
+    return not inner.sure or inner.api == decoded.message.removesuffix("Request") or bool(hidden_in_frame(catalog, inner))

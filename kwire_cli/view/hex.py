@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.redact.secrets import OUTSIDE
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.lines import Line, printable
 from kwire_cli.view.tree import anomaly_lines, byte_segments, value_segments
@@ -26,15 +27,15 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
     name = f"{frame.api} " if frame.api else ""
     version = f" version {frame.api_version}" if frame.api_version is not None else ""
     yield [(f"frame {frame.number}: {name}{frame.kind}{version}, {frame.size} bytes{' (guessed)' if frame.guess else ''}", "title")]
-    at = frame.start
+    at, secret = frame.start, OUTSIDE in hidden
     for part_name, part in frame.parts:
         if part.start > at:
-            yield from _gap(frame.data, at, part.start, rows)
+            yield from _gap(frame.data, at, part.start, rows, secret=secret)
         prefix = "header." if part_name == "header" else ""
         yield from _part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows)
         at = part.stop
     if at < frame.stop:
-        yield from _gap(frame.data, at, frame.stop, rows)
+        yield from _gap(frame.data, at, frame.stop, rows, secret=secret)
     yield from anomaly_lines(frame.anomalies)
 
 
@@ -45,8 +46,8 @@ def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *,
     yield from anomaly_lines(decoded.anomalies)
 
 
-def _gap(data: bytes, start: int, end: int, rows: int | None) -> Iterator[Line]:
-    yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=None)
+def _gap(data: bytes, start: int, end: int, rows: int | None, *, secret: bool) -> Iterator[Line]:
+    yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=start if secret else None)
 
 
 def _part_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], prefix: str, rows: int | None) -> Iterator[Line]:
@@ -64,11 +65,14 @@ def _part_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], pref
     if tree.gap:
         gap = tree.gap
         secret = gap.start if gap.span in hidden else None
-        yield from _rows(decoded.data, gap.start, gap.end, [("gap: not decoded", "warning")], "warning", rows, masked_from=secret)
+        note = [("gap: not decoded" if gap.end > gap.start else "the bytes end here", "warning")]
+        yield from _rows(decoded.data, gap.start, gap.end, note, "warning", rows, masked_from=secret)
 
 
 def _note(catalog: Catalog, item: Item, decoded: Decoded, form: Form) -> Line:
     leaf, tree = item.leaf, decoded.tree
+    if item.span in form.hidden:
+        return [(" = ", "dim"), *value_segments(item, tree, catalog, decoded.message, form)]
     if leaf.kind in {"count", "presence", "tag-count"}:
         names = {"count": "elements", "presence": "presence", "tag-count": "tagged fields"}
         value = leaf_value(item, tree)
@@ -76,7 +80,7 @@ def _note(catalog: Catalog, item: Item, decoded: Decoded, form: Form) -> Line:
         return [(f" {names[leaf.kind]} = ", "dim"), (shown, "number")]
     if leaf.kind == "tag-header":
         return [(f" {_tag_header(item, decoded)}", "dim")]
-    if leaf.kind == "unknown-tag" and item.span not in form.hidden:
+    if leaf.kind == "unknown-tag":
         return [(" = ", "dim"), *byte_segments(bytes(decoded.data[item.start : item.end]))]
     return [(" = ", "dim"), *value_segments(item, tree, catalog, decoded.message, form)]
 
