@@ -73,8 +73,11 @@ class Catalog:
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
-    def __getitem__(self, name: str) -> MessageSpec:
-        return self.message(name)
+    def __getitem__(self, key: str | int) -> MessageSpec | Api:
+        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError where there is neither."""
+        if isinstance(key, int) or key.strip().lower() not in self._by_name:
+            return self.api(key)
+        return self.message(key)
 
     @cached_property
     def _by_name(self) -> dict[str, Entry]:
