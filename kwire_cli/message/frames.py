@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = 35
 SIZE_BYTES = 4
+MAX_SIZE = 100 * 1024 * 1024
+"""The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +153,16 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
         return read_pieces(pieces, prefixed=framed is not False)
     # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
     bare = read_pieces([(0, len(data), False)], prefixed=False)
-    return bare if bare[0].sure else min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
+    if bare[0].sure or (len(pieces) == 1 and not 0 <= int.from_bytes(data[:SIZE_BYTES], "big", signed=True) <= MAX_SIZE):
+        return bare
+    return min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
 
 
 def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:
     sure = sum(frame.size for frame in frames if frame.sure)
-    unread = sum(frame.stop - frame.body.raw.used if frame.body else frame.size for frame in frames)
+    # what another version's layout reads, and not to its end, counts as unread
+    bodies = [frame.body if frame.body and (frame.body.complete or not frame.body.guess) else None for frame in frames]
+    unread = sum(frame.stop - body.raw.used if body else frame.size for frame, body in zip(frames, bodies, strict=True))
     guessed = sum(frame.guess or (frame.body is not None and frame.body.guess) for frame in frames)
     return -sure, unread, guessed, sum(len(frame.anomalies) for frame in frames)
 

@@ -1,0 +1,201 @@
+import io
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.message.frames import Hints, read_all, split
+
+CATALOG = kwire.catalog()
+
+# A real request of Kafka 3.3.1's admin client (KAFKA-14935), and what a broker could answer.
+ADMIN = bytes.fromhex("0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 6170616368652d6b61666b612d6a617661 06 332e332e31 00".replace(" ", ""))
+ANSWER = bytes.fromhex("00000013 00000000 0000 02 0012 0000 0004 00 00000000 00".replace(" ", ""))
+METADATA = bytes.fromhex("00000013 0003 0001 00000007 0001 78 00000001 0000".replace(" ", ""))
+
+
+def codes(frame):
+    return [anomaly.code for anomaly in frame.anomalies]
+
+
+def frames(data, hints=Hints(), **keys):
+    return read_all(CATALOG, data, hints, **keys)
+
+
+def test_a_request_says_what_it_is():
+    (frame,) = frames(ADMIN)
+    assert (frame.kind, frame.api, frame.api_key, frame.api_version) == ("request", "ApiVersions", 18, 3)
+    assert (frame.start, frame.stop, frame.size) == (0, 47, 47)
+    assert frame.header.value["clientId"] == "admin-1"
+    assert frame.body.value == {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "3.3.1"}
+    assert frame.sure
+    assert not frame.anomalies
+    assert [name for name, _ in frame.parts] == ["size", "header", "body"]
+
+
+def test_every_byte_of_a_frame_is_in_one_of_its_parts():
+    (frame,) = frames(ADMIN)
+    at = 0
+    for _, part in frame.parts:
+        for span in part.spans:
+            assert span.start == at
+            at = span.end
+    assert at == len(ADMIN)
+
+
+def test_the_json_of_a_frame():
+    (frame,) = frames(ADMIN)
+    document = frame.to_json()
+    assert document["header"] == {"headerVersion": 2, "correlationId": 0, "clientId": "admin-1"}
+    assert list(document)[:6] == ["frame", "kind", "size", "apiKey", "api", "apiVersion"]
+    assert document["anomalies"] == []
+
+
+def test_a_frame_without_its_size():
+    (frame,) = frames(ADMIN[4:])
+    assert frame.prefix is None
+    assert frame.sure
+    assert frame.size == 43
+
+
+def test_several_frames_in_a_row():
+    first, second, third = frames(ADMIN + ADMIN + ADMIN)
+    assert [frame.number for frame in (first, second, third)] == [1, 2, 3]
+    assert [frame.start for frame in (first, second, third)] == [0, 47, 94]
+    assert all(frame.sure for frame in (first, second, third))
+
+
+def test_the_last_frame_can_be_cut():
+    first, second = frames(ADMIN + ADMIN[:-7])
+    assert first.sure
+    assert codes(second) == ["FRAME_SIZE_MISMATCH", "TRUNCATED"]
+    assert second.body.value == {"clientSoftwareName": "apache-kafka-java"}
+
+
+def test_a_single_frame_can_be_cut():
+    for end in range(30, len(ADMIN)):
+        (frame,) = frames(ADMIN[:end])
+        assert (frame.api, frame.api_version) == ("ApiVersions", 3)
+        assert codes(frame)[0] == "FRAME_SIZE_MISMATCH"
+
+
+@pytest.mark.parametrize("framed", [None, True, False])
+def test_nothing_has_no_frames(framed):
+    assert len(frames(b"", framed=framed)) <= 1
+
+
+def test_split_follows_the_sizes():
+    assert split(ADMIN + ADMIN) == [(0, 47, True), (47, 94, True)]
+    assert split(ADMIN + b"\0\0") == [(0, 47, True), (47, 49, False)]
+    assert split(b"\0\0\0\0\0\0\0\0") == [(0, 8, False)]
+    assert split(b"\xff\xff\xff\xff\0\0\0\0") == [(0, 8, False)]
+    assert split(b"\x7f\xff\xff\xff\0\0\0\0") == [(0, 8, False)]
+    assert split(b"") == []
+
+
+def test_a_response_needs_to_be_told():
+    (frame,) = frames(ANSWER[:4] + ANSWER[4:], Hints(CATALOG.api("ApiVersions"), 3, "response"))
+    assert frame.kind == "response"
+    assert frame.header.version == 0
+    assert frame.body.value["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}]
+
+
+def test_a_response_can_be_guessed():
+    (frame,) = frames(ANSWER)
+    assert (frame.kind, frame.guess, frame.sure) == ("response", True, False)
+    assert frame.api == "ApiVersions"
+    assert "ApiVersions 3" in frame.candidates
+    assert frame.to_json()["candidates"] == list(frame.candidates)
+    for candidate in frame.candidates:
+        api, version = candidate.split()
+        (told,) = frames(ANSWER, Hints(CATALOG.api(api), int(version), "response"))
+        assert told.body.exact, candidate
+
+
+def test_a_guess_can_be_narrowed():
+    (frame,) = frames(ANSWER, Hints(CATALOG.api(18), None, "response"))
+    assert {candidate.split()[0] for candidate in frame.candidates} == {"ApiVersions"}
+
+
+def test_the_error_of_an_old_broker_is_in_version_0_form():
+    hints = Hints(CATALOG.api(18), 3, "response")
+    for rest in ("00000000", "00000001 0012 0000 0003"):
+        (frame,) = frames(bytes.fromhex("00000001 0023" + rest), hints)
+        assert codes(frame) == ["VERSION_FALLBACK"]
+        assert (frame.api_version, frame.body.version) == (3, 0)
+        assert frame.body.value["errorCode"] == 35
+
+
+def test_only_that_error_makes_it_fall_back():
+    (frame,) = frames(bytes.fromhex("00000001 0024 00000000"), Hints(CATALOG.api(18), 3, "response"))
+    assert "VERSION_FALLBACK" not in codes(frame)
+    assert frame.body.version == 3
+
+
+def test_the_four_extra_bytes_of_librdkafka():
+    (frame,) = frames(bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000".replace(" ", "")))
+    assert codes(frame) == ["EXTRA_HEADER_BYTES"]
+    assert frame.body.value == {}
+    data = frame.data[frame.start : frame.stop]
+    assert sum(span.end - span.start for _, part in frame.parts for span in part.spans) in {len(data), len(data) - 4}
+
+
+def test_an_api_that_nobody_knows():
+    (frame,) = frames(bytes.fromhex("0fff 0003 00000007 0001 61 00 ffff"), Hints(kind="request"))
+    assert codes(frame) == ["UNKNOWN_API"]
+    assert (frame.api, frame.api_key, frame.api_version, frame.body) == (None, 4095, 3, None)
+    assert frame.header.value["clientId"] == "a"
+    (old,) = frames(bytes.fromhex("0fff 0003 00000007 0001 61 ffff"), Hints(kind="request"))
+    assert (old.header.version, old.header.value["clientId"]) == (1, "a")
+
+
+def test_a_version_newer_than_any_known():
+    (frame,) = frames(bytes.fromhex("0012 0063 00000001 0001 61 00 0261 0262 00 ffffffff 00"), Hints(kind="request"))
+    assert codes(frame) == ["UNKNOWN_VERSION"]
+    assert (frame.body.version, frame.body.guess, frame.sure) == (99, True, False)
+    assert frame.body.layout_version < 99
+    assert [row.path for row in kwire.ledger(frame.body)] == ["guess"]
+
+
+def test_a_request_that_is_not_what_was_said():
+    with pytest.raises(kwire.InputError, match="header says api key 18 version 3"):
+        frames(ADMIN, Hints(CATALOG.api("Metadata"), None, "request"))
+
+
+def test_controlled_shutdown_0_has_no_client_id():
+    (frame,) = frames(bytes.fromhex("0007 0000 00000001 00000005"))
+    assert (frame.header.version, frame.header.value) == (0, {"requestApiKey": 7, "requestApiVersion": 0, "correlationId": 1})
+    assert frame.body.value == {"brokerId": 5}
+
+
+def test_read_frames_takes_bytes_files_and_paths(tmp_path):
+    path = tmp_path / "frames.bin"
+    path.write_bytes(ADMIN + ADMIN)
+    for source in (ADMIN + ADMIN, bytearray(ADMIN + ADMIN), memoryview(ADMIN + ADMIN), str(path), path, io.BytesIO(ADMIN + ADMIN)):
+        assert [frame.api for frame in kwire.read_frames(source)] == ["ApiVersions", "ApiVersions"]
+    assert [frame.api for frame in kwire.read_frames(ADMIN.hex().encode())] == ["ApiVersions"]
+    assert [frame.api for frame in kwire.read_frames(io.StringIO(ADMIN.hex(" ")))] == ["ApiVersions"]
+    (answer,) = kwire.read_frames(ANSWER.hex().encode(), input="hex", api="ApiVersions", version=3, kind="response")
+    assert (answer.api, answer.guess) == ("ApiVersions", False)
+
+
+@pytest.mark.parametrize("source", ["no/such/file", 5, None, "\0"])
+def test_what_cannot_be_read(source):
+    with pytest.raises(kwire.InputError):
+        list(kwire.read_frames(source))
+
+
+def test_lossless_frames_come_back():
+    from kwire_cli.message.encode import encode_document
+
+    data = [
+        ADMIN,
+        ADMIN[4:],
+        ADMIN[:-9],
+        ADMIN + b"\0",
+        bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000".replace(" ", "")),
+        bytes.fromhex("0fff 0003 00000007 0001 61 00 ffff"),
+        b"nonsense",
+        b"\xff" * 30,
+    ]
+    for body in data:
+        assert b"".join(encode_document(CATALOG, frame.to_json(lossless=True)) for frame in frames(body)) == body
