@@ -22,7 +22,8 @@ def anomalies(tree: Tree) -> list[Anomaly]:
         if not item.whole:
             lost = path
         elif isinstance(node, Leaf):
-            found += (Anomaly(code, path, item.start, MEANING[code]) for code in codes(spans.flags.get(item.span, 0)))
+            if bits := spans.flags.get(item.span, 0):
+                found += (Anomaly(code, path, item.start, MEANING[code]) for code in codes(bits))
             if isinstance(node.decl, Bool) and data[item.start] > 1:
                 found.append(Anomaly("BOOL_NOT_0_OR_1", path, item.start, f"the byte is {data[item.start]}"))
             elif node.kind == "string" and isinstance(node.decl, Sized) and not _is_utf8(data[spans.value[item.span] : item.end]):

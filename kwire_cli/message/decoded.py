@@ -154,7 +154,8 @@ def decode_spec(spec: MessageSpec, data: Any, version: int, *, start: int = 0, s
 def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
     """The same, or DecodeError where nothing could be decoded, and with `strict` for any anomaly; its `partial` is the result."""
     if not decoded.complete and len(decoded.raw.node) <= 1:
-        reason = f"nothing of {decoded.message} {decoded.layout_version} in these {decoded.stop - decoded.start} bytes"
+        size = decoded.stop - decoded.start
+        reason = f"nothing of {decoded.message} {decoded.layout_version} in {size} byte{'' if size == 1 else 's'}"
         raise DecodeError(reason, offset=decoded.start, partial=decoded)
     if strict and decoded.anomalies:
         first = decoded.anomalies[0]

@@ -176,15 +176,22 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
         prefix = decode_spec(SIZE_PREFIX, data, 0, start=start, stop=at)
         frame = replace(frame, prefix=prefix)
         if prefix.complete and prefix.value["size"] != stop - at:
-            detail = f"the size prefix says {prefix.value.get('size')}, {stop - at} bytes follow"
+            detail = f"the size prefix says {prefix.value['size']}, {stop - at} bytes follow"
             frame = replace(frame, notes=(Anomaly("FRAME_SIZE_MISMATCH", "", start, detail),))
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
     if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
+        return request
+    if request.header and request.header.complete and _cut(request) and not (hints.api and hints.version is not None):
+        # A response would have to fit to the last byte, and this is not the last one.
         return request
     response = _response(catalog, frame, at, hints)
     if request.sure and not response.sure:
         return request
     return response if response.kind == "response" or request.kind == "unknown" else request
+
+
+def _cut(frame: Frame) -> bool:
+    return frame.prefix is not None and frame.prefix.value.get("size", 0) > frame.stop - frame.prefix.stop
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
