@@ -35,13 +35,20 @@ ROWS = 4
 @click.option("--response", "kind", flag_value="response", help="The frames are responses.")
 @click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
 @click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
-@click.option("--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Request headers as shipped, or KIP-482's own flexible one.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="tree on a terminal, jsonl elsewhere.")
+@click.option(
+    "--header",
+    type=click.Choice(["kafka", "kip482"]),
+    default="kafka",
+    show_default=True,
+    help="Request headers as shipped, or KIP-482's own flexible one.",
+)
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
 @click.option("--records", type=click.Choice(["base64", "size"]), help="Records as base64 text, or their size alone.  [default: base64]")
 @click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
@@ -54,7 +61,9 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if options["lossless"] and options["records"] == "size":
         raise click.UsageError("--lossless keeps every byte: leave --records size away")
     decodable = anomalies = False
-    for found in inputs(environment, source, form):
+    for name, found in inputs(environment, source, form, verbose=options["verbose"]):
+        if name and len(source) > 1 and fmt in {"tree", "hex"}:
+            environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(_anomalies(result))

@@ -47,7 +47,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
                 document = document | {"prefixed": prefixed}
             try:
                 _write(environment, encode_document(catalog, document), fmt)
-            except EncodeError as error:
+            except (EncodeError, InputError) as error:
                 place = f"{name or 'input'}, document {number}"
                 raise InputError(f"{place}: {error}") from None
             done += 1
@@ -99,6 +99,6 @@ def _document(value: Any, options: dict[str, Any]) -> Any:
 
 def _write(environment: Environment, data: bytes, fmt: str) -> None:
     if fmt == "raw":
-        environment.stdout.write(data)
+        environment.write_bytes(data)
     else:
         environment.write(data.hex() if fmt == "hex" else base64.b64encode(data).decode("ascii"))

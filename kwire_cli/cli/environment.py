@@ -25,6 +25,10 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
 
 
+class ClosedPipeError(Exception):
+    """Whoever read the results has enough. Not a BrokenPipeError, which click makes exit code 1 of."""
+
+
 @dataclass
 class Environment:
     """Binary streams, and the process's environment variables."""
@@ -34,7 +38,6 @@ class Environment:
     stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     colour: str = "auto"
-    verbose: bool = False
 
     @property
     def to_terminal(self) -> bool:
@@ -52,7 +55,14 @@ class Environment:
 
     def write(self, text: str) -> None:
         """A line of results."""
-        self.stdout.write(text.encode("utf-8", "backslashreplace") + b"\n")
+        self.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def write_bytes(self, data: bytes) -> None:
+        """Results as they are."""
+        try:
+            self.stdout.write(data)
+        except BrokenPipeError:
+            raise ClosedPipeError from None
 
     def write_lines(self, lines: Iterable[Line]) -> None:
         """Styled lines, in colour where that is wanted."""
@@ -67,7 +77,10 @@ class Environment:
 
     def flush(self) -> None:
         """Send out what was written."""
-        self.stdout.flush()
+        try:
+            self.stdout.flush()
+        except BrokenPipeError:
+            raise ClosedPipeError from None
 
 
 def _painter() -> Any:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @click.command(name="errors", context_settings={"ignore_unknown_options": True})
 @click.argument("code", nargs=-1)
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="How the result looks."
+)
 @with_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], fmt: str) -> None:
@@ -38,10 +40,10 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
 
 
 def _found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
-    rows = [row for row in catalog.errors if not wanted or any(_matches(row, text) for text in wanted)]
-    if not rows:
-        raise InputError(f"no error code is {' or '.join(wanted)}")
-    return rows
+    missing = [text for text in wanted if not any(_matches(row, text) for row in catalog.errors)]
+    if missing:
+        raise InputError(f"no error code is {' or '.join(missing)}")
+    return [row for row in catalog.errors if not wanted or any(_matches(row, text) for text in wanted)]
 
 
 def _matches(row: ErrorCode, text: str) -> bool:

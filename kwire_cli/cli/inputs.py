@@ -41,13 +41,13 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
             raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
-def inputs(environment: Environment, arguments: tuple[str, ...], form: str) -> Iterator[Input]:
-    """Each input with the form that it was recognised in."""
+def inputs(environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool) -> Iterator[tuple[str | None, Input]]:
+    """The name of each input, and its bytes with the form that they were recognised in."""
     for data, name in contents(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
         found = read_source(data, form, file=name)
-        if environment.verbose:
+        if verbose:
             environment.note(f"{name or 'argument'}: {found.detail}")
-        yield found
+        yield name, found
 
 
 def _is_file(argument: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kwire_cli import __version__
-from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit
 from kwire_cli.errors import KwireError
 
 COMMANDS = {
@@ -38,6 +38,11 @@ class Commands(click.Group):
         module = importlib.import_module(f"kwire_cli.cli.{names[0]}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command under its whole name, which its usage shows."""
+        _, command, rest = super().resolve_command(ctx, args)
+        return command.name if command else None, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in --help."""
@@ -78,7 +83,7 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
     except KeyboardInterrupt:
         environment.note("interrupted")
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except ClosedPipeError:
         return _closed_pipe()
     return int(result) if isinstance(result, int) else Exit.DONE
 

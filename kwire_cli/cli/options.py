@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
 
+COLOUR_HELP = "In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."
+
 
 def with_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
     """--specs and --kafka; the command gets a `catalog`."""
 
-    @click.option("--specs", multiple=True, metavar="DIR", help="Definitions to add, or to use instead of those of their name: a folder or a file.")
+    @click.option("--specs", multiple=True, metavar="DIR|FILE", help="Definitions to add, or to use instead of those of their name.")
     @click.option("--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9.")
     @wraps(command)
     def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, **kwargs: Any) -> Any:
@@ -29,14 +31,13 @@ def with_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--color and -v; the command gets the `environment`."""
+    """--color; the command gets the `environment`."""
 
-    @click.option("--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.")
-    @click.option("-v", "--verbose", is_flag=True, help="Say on standard error what was recognised.")
+    @click.option("--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", help=COLOUR_HELP)
     @click.pass_obj
     @wraps(command)
-    def wrapped(environment: Environment, /, *args: Any, colour: str, verbose: bool, **kwargs: Any) -> Any:
-        environment.colour, environment.verbose = colour, verbose
+    def wrapped(environment: Environment, /, *args: Any, colour: str, **kwargs: Any) -> Any:
+        environment.colour = colour
         return command(*args, environment=environment, **kwargs)
 
     return wrapped

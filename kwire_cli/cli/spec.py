@@ -22,17 +22,20 @@ def command() -> None:
     """Show the definitions of Kafka's messages."""
 
 
-@command.command(name="list")
+@command.command(name="list", short_help="List messages with their versions.")
 @click.argument("text", required=False)
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Only messages of this type.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="How the result looks."
+)
 @with_catalog
 @with_output
 def list_(environment: Environment, catalog: Catalog, text: str | None, kind: str | None, fmt: str) -> None:
     """List messages with their versions; those with TEXT in their name, or of the api key TEXT."""
     entries = [entry for entry in catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))]
     if not entries:
-        raise InputError(f"no {kind or 'message'} has {text!r} in its name")
+        wanted = f"the api key {text}" if text and text.isdigit() else f"{text!r} in its name"
+        raise InputError(f"no {kind or 'message'} has {wanted}")
     entries.sort(key=lambda entry: (TYPES.index(entry.type), -1 if entry.api_key is None else entry.api_key, entry.name))
     if fmt != "table":
         from kwire_cli.view.json import dumps
@@ -58,10 +61,10 @@ def _document(entry: Entry) -> dict[str, object]:
     return {"name": entry.name, "type": entry.type, "apiKey": entry.api_key, **versions, "aliases": list(entry.aliases), "module": entry.module}
 
 
-@command.command(name="show")
+@command.command(name="show", short_help="Show the fields of a message.")
 @click.argument("message", shell_complete=complete_message)
 @click.argument("version", type=int, required=False, shell_complete=complete_version)
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True)
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True, help="How it looks.")
 @with_catalog
 @with_output
 def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
@@ -108,8 +111,8 @@ def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
     return dumps(version_document(spec, version, header), indent=True)
 
 
-@command.command(name="headers")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@command.command(name="headers", short_help="Show the versions of headers.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How it looks.")
 @with_output
 def headers(environment: Environment, fmt: str) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""

@@ -9,7 +9,7 @@ from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.redact.secrets import OUTSIDE
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.lines import Line, printable
-from kwire_cli.view.tree import anomaly_lines, byte_segments, value_segments
+from kwire_cli.view.tree import anomaly_lines, byte_segments, frame_title, message_title, value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,7 @@ COLOURS = 6
 
 def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, rows: int | None) -> Iterator[Line]:
     """A frame byte by byte; bytes that belong to no part of it are shown as a gap."""
-    name = f"{frame.api} " if frame.api else ""
-    version = f" version {frame.api_version}" if frame.api_version is not None else ""
-    yield [(f"frame {frame.number}: {name}{frame.kind}{version}, {frame.size} bytes{' (guessed)' if frame.guess else ''}", "title")]
+    yield frame_title(frame, labelled=False)
     at, secret = frame.start, OUTSIDE in hidden
     for part_name, part in frame.parts:
         if part.start > at:
@@ -41,7 +39,7 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
 
 def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None) -> Iterator[Line]:
     """A body byte by byte."""
-    yield [(f"{decoded.message} version {decoded.version}, {decoded.stop - decoded.start} bytes", "title")]
+    yield message_title(decoded)
     yield from _part_lines(catalog, decoded, hidden, "", rows)
     yield from anomaly_lines(decoded.anomalies)
 

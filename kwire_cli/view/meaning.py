@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
+API_KEYS = ("requestApiKey", "apiKey")
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 """2000 and 2100: what lies outside is no date."""
 
@@ -18,7 +19,7 @@ def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | Non
     """The name of a field's value, if it has one."""
     if isinstance(value, float) or value is None:
         return None
-    if message == "RequestHeader" and leaf.name == "requestApiKey":
+    if leaf.name in API_KEYS and leaf.kind == "int16":
         api = catalog.api_by_key(value)
         return api.name if api else None
     known = catalog.named_value(message, leaf.path.replace("[]", ""), value) if message != "FrameSize" else None

@@ -26,7 +26,7 @@ LIST_WIDTH = 100
 
 def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, full: bool = False) -> Iterator[Line]:
     """A frame: a title, then header and body, then what was odd. `full` shows long values whole."""
-    yield _title(frame)
+    yield frame_title(frame)
     last = "body" if frame.body else "header"
     for name, part in frame.parts:
         if name == "size":
@@ -40,8 +40,7 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
 
 def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False) -> Iterator[Line]:
     """A body: a title, its fields, then what was odd. `full` shows long values whole."""
-    guess = f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
-    yield [(decoded.message, "title"), (f" version {decoded.version}, {_bytes(decoded.stop - decoded.start)}{guess}", "dim")]
+    yield message_title(decoded)
     yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden, full=full), "")
     yield from anomaly_lines(decoded.anomalies)
 
@@ -53,16 +52,23 @@ def anomaly_lines(found: list[Anomaly]) -> Iterator[Line]:
         yield [("! ", "warning"), (anomaly.code, "warning"), (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim")]
 
 
-def _title(frame: Frame) -> Line:
+def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
+    """What a frame is, whether that is a guess, and what its input called it."""
     name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
-    version = f"version {frame.api_version}, " if frame.api_version is not None else ""
-    line = [(f"frame {frame.number}: ", "dim"), (f"{name}{frame.kind}", "title"), (f" {version}{_bytes(frame.size)}", "dim")]
-    if frame.label:
+    version = f" version {frame.api_version}" if frame.api_version is not None else ""
+    line = [(f"frame {frame.number}: ", "dim"), (f"{name}{frame.kind}", "title"), (f"{version}, {_bytes(frame.size)}", "dim")]
+    if frame.label and labelled:
         line.append((f"  # {frame.label}", "dim"))
     if frame.guess:
         others = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
         line.append((f" (guessed{others}; --api and --version say it outright)", "warning"))
     return line
+
+
+def message_title(decoded: Decoded) -> Line:
+    """What a body was decoded as."""
+    guess = f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
+    return [(decoded.message, "title"), (f" version {decoded.version}, {_bytes(decoded.stop - decoded.start)}{guess}", "dim")]
 
 
 def _bytes(count: int) -> str:

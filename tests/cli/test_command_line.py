@@ -1,0 +1,150 @@
+"""What holds for every command: exit codes, streams, colours, help, the closed pipe and Ctrl-C of a real process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import click
+import pytest
+from command_line import ROOT, kwire
+
+from kwire_cli.cli.main import COMMANDS, cli
+
+HEARTBEAT = "076f72646572730000000102610000"
+PROCESS = [sys.executable, "-m", "kwire_cli"]
+
+
+def every_command():
+    context = click.Context(cli, info_name="kwire")
+    found = [("kwire", cli)]
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        found.append((name, command))
+        if isinstance(command, click.Group):
+            found += [(f"{name} {sub}", command.commands[sub]) for sub in command.commands]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), every_command(), ids=[name for name, _ in every_command()])
+def test_help_explains_every_option(name, command):
+    done = kwire(*name.removeprefix("kwire").split(), "--help")
+    assert done.code == 0
+    assert done.err == ""
+    text = " ".join(done.out.split())
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help
+            assert all(option in text for option in parameter.opts)
+            assert " ".join(parameter.help.split())[:30] in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_found_by_the_beginning_of_its_name(name):
+    assert kwire(name[:2], "--help").out == kwire(name, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "option", "coloured"),
+    [
+        ({}, True, "auto", True),
+        ({}, False, "auto", False),
+        ({"NO_COLOR": "1"}, True, "auto", False),
+        ({"NO_COLOR": ""}, True, "auto", True),
+        ({"TERM": "dumb"}, True, "auto", False),
+        ({"FORCE_COLOR": "1"}, False, "auto", True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, "never", False),
+        ({"NO_COLOR": "1"}, False, "always", True),
+    ],
+)
+def test_colours_come_where_they_are_wanted(variables, terminal, option, coloured):
+    done = kwire("decode", "-f", "tree", "--color", option, "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT, terminal=terminal, variables=variables)
+    assert ("\x1b[" in done.out) is coloured
+
+
+def test_json_has_no_colours():
+    assert "\x1b" not in kwire("decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT).out
+
+
+def test_without_input_on_a_terminal_it_says_what_to_give():
+    done = kwire("decode", stdin=None)
+    assert done.code == 2
+    assert "no input: give files" in done.err
+    assert "the JSON itself" in kwire("encode", stdin=None).err
+
+
+@pytest.mark.parametrize("fmt", ["json", "jsonl"])
+def test_json_output_is_for_programs(fmt):
+    frame = kwire("encode", "--api", "metadata", "--request", "-n", 4, '{"topics":null,"allowAutoTopicCreation":true}').out
+    text = kwire("decode", "-f", fmt, frame.strip() * 2).out
+    assert (text.count("\n") == 2) is (fmt == "jsonl")
+    decoder, at, seen = json.JSONDecoder(object_pairs_hook=no_duplicates), 0, []
+    while text[at:].strip():
+        value, at = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        seen.append(value)
+    assert [value["frame"] for value in seen] == [1, 2]
+    assert seen[0]["body"]["topics"] is None
+
+
+def no_duplicates(pairs):
+    assert len({key for key, _ in pairs}) == len(pairs)
+    return dict(pairs)
+
+
+def test_a_process_gives_results_notes_and_exit_code():
+    done = subprocess.run([*PROCESS, "decode", "--strict", "0000000a00120000000000010000aa"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b""
+    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["request", "unknown"]
+    done = subprocess.run([*PROCESS, "decode", "zz"], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"kwire: ")
+
+
+@pytest.mark.parametrize("fmt", ["tree", "jsonl"])
+def test_a_closed_pipe_is_no_error(fmt):
+    frames = bytes.fromhex("0000000a00120000000000010000") * 4000
+    writer = subprocess.Popen([*PROCESS, "decode", "-f", fmt, "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    writer.stdin.write(frames)
+    writer.stdin.close()
+    assert b"rame" in writer.stdout.readline()
+    writer.stdout.close()
+    assert writer.stderr.read() == b""
+    writer.stderr.close()
+    assert writer.wait() == 0
+
+
+def test_ctrl_c_gives_130():
+    command = [*PROCESS, "decode", "samples/frames/metadata-v0-request.hex", "-"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # The first input's result is out: from here on it waits for the second, which never ends.
+    assert json.loads(process.stdout.readline())["api"] == "Metadata"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"\ninterrupted\n")
+
+
+def complete(words, index):
+    variables = {**os.environ, "_KWIRE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+    done = subprocess.run(PROCESS, cwd=ROOT, capture_output=True, check=True, env=variables, text=True)
+    assert done.stderr == ""
+    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("kwire decode --message heartb", ["HeartbeatRequest", "HeartbeatResponse"]),
+        ("kwire decode --message HeartbeatRequest --version ", ["0", "1", "2", "3", "4"]),
+        ("kwire decode --api ApiVersions --version ", ["0", "1", "2", "3", "4", "5"]),
+        ("kwire encode --api ListOff", ["ListOffsets"]),
+        ("kwire spec show EndTxnM", ["EndTxnMarker"]),
+        ("kwire spec show HeartbeatRequest ", ["0", "1", "2", "3", "4"]),
+        ("kwire decode --specs tests/cli/definitions --message Echo", ["EchoRequest", "EchoResponse"]),
+        ("kwire decode --message nosuch --version ", []),
+        ("kwire decode --format j", ["json", "jsonl"]),
+    ],
+)
+def test_the_shell_completes_messages_versions_and_apis(words, found):
+    assert complete(words, len(words.split(" ")) - 1) == found

@@ -1,0 +1,61 @@
+"""Run kwire's command line as a user does, without a process: streams in memory, a terminal or none."""
+
+import contextlib
+import io
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import run
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Terminal(io.BytesIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    raw: bytes
+    err: str
+
+    @property
+    def out(self):
+        return self.raw.decode()
+
+
+def kwire(*arguments, stdin=b"", terminal=False, variables=None):
+    """One command; without `stdin` (None) standard input is a terminal."""
+    streams = {
+        "stdin": Terminal() if stdin is None else io.BytesIO(stdin),
+        "stdout": Terminal() if terminal else io.BytesIO(),
+        "stderr": Terminal() if terminal else io.BytesIO(),
+    }
+    with contextlib.redirect_stdout(io.StringIO()) as said:  # click writes --help and --version there
+        code = run([str(argument) for argument in arguments], Environment(**streams, variables=variables or {}))
+    return Done(int(code), streams["stdout"].getvalue() + said.getvalue().encode(), streams["stderr"].getvalue().decode())
+
+
+def shell(line):
+    """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code of what did not end well.
+
+    TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped.
+    """
+    shown, data = [], b""
+    commands = [shlex.split(part) for part in line.split(" | ")]
+    for number, words in enumerate(commands):
+        variables = dict(word.split("=", 1) for word in words[: words.index("kwire")])
+        terminal = number == len(commands) - 1 and bool(variables.pop("TERMINAL", ""))
+        done = kwire(*words[words.index("kwire") + 1 :], stdin=data, terminal=terminal, variables=variables)
+        data = done.raw
+        notes = [f"[stderr] {note}" for note in done.err.splitlines()] + ([f"[exit {done.code}]"] if done.code else [])
+        if number == len(commands) - 1:
+            shown += data.decode("utf-8", "backslashreplace").replace("\x1b", "\\e").splitlines()
+        shown += notes
+    return "".join(f"{text}\n" for text in shown)
