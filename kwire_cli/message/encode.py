@@ -9,6 +9,8 @@ import construct
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.structs.frames import SIZE_PREFIX
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import RANGES, checked_int
+from kwire_cli.structs.places import shown
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
@@ -47,12 +49,15 @@ def encode_document(catalog: Catalog, document: Any) -> bytes:
 
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
-        return encode(catalog, _needed(document, "body"), _needed(document, "message"), _integer(document, "version"))
-    kind, version = _needed(document, "kind"), _integer(document, "apiVersion")
+        return encode(catalog, _needed(document, "body"), _text(document, "message"), _integer(document, "version"))
+    kind, version = _text(document, "kind"), _integer(document, "apiVersion")
     if kind not in {"request", "response"}:
-        raise EncodeError(f"kind is request or response, not {kind!r}", path="kind", value=kind)
-    api = catalog.api(document["api"] if document.get("api") is not None else _integer(document, "apiKey"))
-    body = encode(catalog, _needed(document, "body"), getattr(api, kind) or "", document.get("bodyVersion", version))
+        raise EncodeError(f"kind is request or response, not {shown(kind)}", path="kind", value=kind)
+    api = catalog.api(_text(document, "api") if document.get("api") is not None else _integer(document, "apiKey"))
+    message = api.request if kind == "request" else api.response
+    if not message:
+        raise InputError(f"no definition of the {kind} of {api.name} is known")
+    body = encode(catalog, _needed(document, "body"), message, _integer({"bodyVersion": version} | document, "bodyVersion"))
     data = _header(catalog, document, kind, api.key, version) + body
     return data if document.get("prefixed") is False else build(SIZE_PREFIX, {"size": len(data)}, 0) + data
 
@@ -63,7 +68,7 @@ def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int,
     fields = _needed(document, "header")
     if not isinstance(fields, dict):
         raise EncodeError("the header is an object", path="header", value=fields)
-    layout = fields.get("headerVersion", header_version(catalog, kind, api_key, version))
+    layout = _integer(fields, "headerVersion") if "headerVersion" in fields else header_version(catalog, kind, api_key, version)
     names = {"requestApiKey": api_key, "requestApiVersion": version} if kind == "request" else {}
     value = names | {key: v for key, v in fields.items() if key not in {"headerVersion", "flavour"}}
     try:
@@ -78,11 +83,16 @@ def _needed(document: dict[str, Any], key: str) -> Any:
     return document[key]
 
 
-def _integer(document: dict[str, Any], key: str) -> int:
+def _text(document: dict[str, Any], key: str) -> str:
     value = _needed(document, key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise EncodeError("it is an integer", path=key, value=value)
+    if not isinstance(value, str):
+        raise EncodeError(f"it is a name, not {shown(value)}", path=key, value=value)
     return value
+
+
+def _integer(document: dict[str, Any], key: str) -> int:
+    low, high = RANGES["int16"]
+    return checked_int(_needed(document, key), low, high, "int16", f" -> {key}")
 
 
 def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False) -> bytes:

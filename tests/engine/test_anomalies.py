@@ -88,7 +88,7 @@ def test_an_anomaly_has_a_code_a_path_and_an_offset(spec, version, data, value, 
 
 FRAMES = [
     # bytes of a frame, hints, code
-    ("0012 0063 00000001 0001 61 00 0261 0262 00 ffffffff 00", Hints(), "UNKNOWN_VERSION"),
+    ("0012 0063 00000001 0001 61 00 0261 0262 00 ffffffff 00", Hints(kind="request"), "UNKNOWN_VERSION"),
     ("0fff 0000 00000001 0001 61 00", Hints(kind="request"), "UNKNOWN_API"),
     ("0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 617061", Hints(), "FRAME_SIZE_MISMATCH"),
     ("00000010 0012 0000 00000001 0002 6161 00000000", Hints(), "EXTRA_HEADER_BYTES"),

@@ -17,8 +17,8 @@ def codes(frame):
     return [anomaly.code for anomaly in frame.anomalies]
 
 
-def frames(data, hints=Hints(), **keys):
-    return read_all(CATALOG, data, hints, **keys)
+def frames(data, hints=None, **keys):
+    return read_all(CATALOG, data, hints or Hints(), **keys)
 
 
 def test_a_request_says_what_it_is():

@@ -1,0 +1,39 @@
+from golden_rows import sample
+
+import kwire_cli as kwire
+from kwire_cli.message.guess import response_candidates
+from kwire_cli.message.headers import header_version
+
+CATALOG = kwire.catalog()
+
+
+def framed(row):
+    api = CATALOG.api(row.message)
+    return b"\0\0\0\7" + b"\0" * header_version(CATALOG, "response", api.key, row.version) + row.body, api
+
+
+def responses():
+    return [row for row in sample() if row.message.endswith("Response") and row.kafka == "4.4.0" and len(row.body) < 200]
+
+
+def test_what_a_response_is_is_among_the_candidates():
+    rows = responses()[:30]
+    assert len(rows) > 20
+    for row in rows:
+        data, api = framed(row)
+        found = response_candidates(CATALOG, data, 0, len(data))
+        assert (api.key, row.version) in [(candidate.api.key, candidate.version) for candidate in found]
+        assert [candidate.bits for candidate in found] == sorted(candidate.bits for candidate in found)
+
+
+def test_the_search_can_be_narrowed():
+    row = next(row for row in responses() if row.message == "ApiVersionsResponse")
+    data, api = framed(row)
+    narrow = response_candidates(CATALOG, data, 0, len(data), api=api, version=row.version)
+    assert [(candidate.api, candidate.version) for candidate in narrow] == [(api, row.version)]
+    assert response_candidates(CATALOG, data, 0, len(data), api=api, version=99) == []
+
+
+def test_bytes_that_no_response_fits_have_no_candidates():
+    assert response_candidates(CATALOG, b"\0\0\0\7" + b"\xfe" * 33, 0, 37) == []
+    assert response_candidates(CATALOG, b"", 0, 0) == []
