@@ -1,0 +1,41 @@
+"""All benchmarks in one run: `python bench/run.py [kernel] [startup] [guess]`. docs/speed.md says what they measure."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from timing import machine
+
+BLOCKS = ("kernel", "startup", "guess")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Benchmarks; times hold for this machine and this moment, ratios travel.")
+    parser.add_argument("blocks", nargs="*", help=f"which of {', '.join(BLOCKS)}; all by default")
+    parser.add_argument("--rounds", type=int, default=7, help="turns that every row of `kernel` gets [7]")
+    parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
+    parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
+    parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
+    options = parser.parse_args()
+    if strange := set(options.blocks) - set(BLOCKS):
+        parser.error(f"no such block: {', '.join(sorted(strange))}")
+    print(machine())
+    for name in options.blocks or BLOCKS:
+        print(f"\n{name}")
+        if name == "kernel":
+            import kernel
+
+            kernel.block(options.rounds)
+        elif name == "startup":
+            import startup
+
+            startup.block(options.runs)
+        else:
+            import guess
+
+            guess.block(options.golden, options.logs)
+
+
+if __name__ == "__main__":
+    main()
