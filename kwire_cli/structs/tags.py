@@ -61,7 +61,7 @@ class TagSection(construct.Construct):
             if field.name not in obj:
                 continue
             data = self._payload(field, obj[field.name], context, path)
-            if obj[field.name] == field.default or data == self._payload(field, field.default, context, path):
+            if obj[field.name] == field.default or data == self._default_payload(field, context, path):
                 continue
             if field.tag in fields:
                 where = f"{field_path(path)}.{UNKNOWN_KEY}".lstrip(".")
@@ -77,6 +77,12 @@ class TagSection(construct.Construct):
         stream = io.BytesIO()
         field.subcon._build(value, stream, context, f"{path} -> {field.name}")
         return stream.getvalue()
+
+    def _default_payload(self, field: TaggedField, context: Any, path: str) -> bytes | None:
+        try:
+            return self._payload(field, field.default, context, path)
+        except EncodeError:
+            return None  # a default that can't be written, such as the null of records that are not nullable
 
     def _unknown(self, obj: Any, path: str) -> list[tuple[int, bytes]]:
         path = f"{path}.{UNKNOWN_KEY}".lstrip(".")

@@ -77,6 +77,13 @@ def test_the_default_of_a_struct_is_that_of_its_fields():
     assert decode_spec(spec, data, FLEXIBLE).value == {"s": {"a": 0}}
 
 
+def test_a_default_that_cannot_be_written_stands_in_no_ones_way():
+    records = tagged("S", "T", 0, fields=[{"name": "R", "type": "records", "versions": "1+"}])
+    assert encode_spec(definition(records), {"s": {"r": "AA=="}}, FLEXIBLE).hex() == "0100030200" + "00"
+    narrow = tagged("F", "int64", 0, default="0x10000000000", encoding="fixed32")
+    assert encode_spec(definition(narrow), {"f": 1}, FLEXIBLE).hex() == "01000400000001"
+
+
 def test_minus_zero_is_zero_as_in_java():
     assert encode_spec(definition(tagged("F", "float64", 0)), {"f": -0.0}, FLEXIBLE) == b"\0"
 
