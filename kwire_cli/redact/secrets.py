@@ -62,6 +62,9 @@ FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
 OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
+NO_VERSION = 256
+"""From here on a number is hardly the version of an api."""
+
 _SENSITIVE = (
     r"password|secret|jaas|credential|private|certificate|(?:access|api|auth|encryption|master|signing|keystore)[._-]?key|(?:auth|bearer)[._-]?token"
 )
@@ -91,6 +94,9 @@ def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
     hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
     if decoded.tree.gap:
         hidden.add(decoded.tree.gap.span)
+    if not decoded.exact and (reached := hidden | {part.span for part in parts}):
+        # Some length may be wrong, so that what follows a secret may still be of it.
+        hidden |= {*range(min(reached), len(decoded.raw.node))}
     return frozenset(hidden)
 
 
@@ -99,7 +105,7 @@ def hidden_in_frame(catalog: Catalog, frame: Frame) -> dict[str, frozenset[int]]
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
     if frame.sure and frame.kind == "request":
         return hidden
-    secret = _token(frame) or _of_candidates(catalog, frame)
+    secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
     if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
         # The header could not be read, so that what follows is not known to be its body.
         secret += [(frame.header.raw.used, frame.stop)] if frame.header and any(map(_can_hold, (api.request, api.response))) else []
@@ -140,6 +146,18 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
         if _can_hold(api.response):
             body = respond(catalog, frame, frame.header.start, api, int(version)).body
             found += [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
+    return found
+
+
+def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
+    """Where it holds secrets if it is a request after all, cut or of an unknown version, with a size prefix or without."""
+    found: list[tuple[int, int]] = []
+    for start in (frame.start, frame.start + 4):
+        if frame.stop - start < 8:
+            continue
+        tried = read(catalog, frame.data, Hints(kind="request", header=frame.flavour), number=1, start=start, stop=frame.stop, prefixed=False)
+        if tried.body and 0 <= (tried.api_version or 0) < NO_VERSION:
+            found += ((tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body))
     return found
 
 

@@ -8,6 +8,7 @@ from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.redact.secrets import OUTSIDE
 from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.structs.sized import Sized
 from kwire_cli.view.lines import Line, printable
 from kwire_cli.view.tree import anomaly_lines, byte_segments, frame_title, message_title, value_segments
 
@@ -58,7 +59,9 @@ def _part_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], pref
         style = f"leaf{colour % COLOURS}"
         colour += 1
         note: Line = [(prefix + path, style), *_note(catalog, item, decoded, form)]
-        secret = decoded.raw.value[item.span] if item.span in hidden else None
+        # A length may be shown, unless it is not sure that it is one.
+        secret_from = decoded.raw.value[item.span] if decoded.exact and isinstance(item.leaf.decl, Sized) else item.start
+        secret = secret_from if item.span in hidden else None
         yield from _rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
     if tree.gap:
         gap = tree.gap
