@@ -24,7 +24,9 @@ STYLES = {
 }
 """Style names used by the views, as rich knows them; leaf0 to leaf5 follow one another so that neighbours differ."""
 
-CONTROL = {i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160))} | {0x2028: "\\u2028", 0x2029: "\\u2029"}
+TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Characters that turn the direction of what follows, beyond the quotes too."""
+CONTROL = {i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160))} | {i: f"\\u{i:04x}" for i in (0x2028, 0x2029, *TURNING)}
 
 
 def plain(line: Line) -> str:

@@ -15,6 +15,7 @@ CATALOG = kwire_cli.catalog()
 SECRET = "Zq7#kPx2!vRm9~wLt4^y"
 TABLE = {message: SECRET_FIELDS.get(message, frozenset()) | CONFIG_VALUES.get(message, frozenset()) for message in SECRET_FIELDS | CONFIG_VALUES}
 
+
 def holds(message, path, version):
     spec = CATALOG[message]
     fields = spec.fields
@@ -28,8 +29,6 @@ def holds(message, path, version):
 
 FIELDS = [(m, path, version) for m in sorted(TABLE) for path in sorted(TABLE[m]) for version in CATALOG[m].valid_versions.each()]
 ENTRIES = [row for row in FIELDS if holds(*row)]
-    (message, path, version) for message in sorted(TABLE) for path in sorted(TABLE[message]) for version in CATALOG[message].valid_versions.each()
-]
 
 
 def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
