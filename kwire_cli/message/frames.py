@@ -184,10 +184,21 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
     if request.header and request.header.complete and _cut(request) and not (hints.api and hints.version is not None):
         # A response would have to fit to the last byte, and this is not the last one.
         return request
+    if hints.kind is None and request.body and request.body.guess and _names_its_client(request) and not request.contradicts(hints):
+        # Of a version that is not known; a response hardly has text in this place.
+        return request
     response = _response(catalog, frame, at, hints)
     if request.sure and not response.sure:
         return request
     return response if response.kind == "response" or request.kind == "unknown" else request
+
+
+def _names_its_client(frame: Frame) -> bool:
+    if frame.header is None or not frame.header.complete or frame.header.anomalies:
+        return False
+    client_id = frame.header.value.get("clientId") or ""
+    near = frame.body is not None and frame.body.version <= frame.body.spec.valid_versions.high + 4
+    return near and len(client_id) > 2 and client_id.isascii() and client_id.isprintable()
 
 
 def _cut(frame: Frame) -> bool:
