@@ -17,11 +17,12 @@ BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
 
 
 @click.command(name="lint")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
+@click.option("--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Definitions to check too, as the other commands take them.")
 @click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="The rule book; all are described in docs/rules.md.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="How the result looks.")
 @with_output
-def command(environment: Environment, paths: tuple[str, ...], rules: str, fmt: str) -> int:
+def command(environment: Environment, paths: tuple[str, ...], specs: tuple[str, ...], rules: str, fmt: str) -> int:
     """Check message definitions, one by one and against each other.
 
     All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if one of them is an error.
@@ -29,6 +30,9 @@ def command(environment: Environment, paths: tuple[str, ...], rules: str, fmt: s
     from kwire_cli.spec.files import read_text
     from kwire_cli.spec.rules import check, check_folder
 
+    paths += specs
+    if not paths:
+        raise click.UsageError("no definitions to check: give files or folders")
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
     found = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
