@@ -1,0 +1,172 @@
+"""The package as users get it: what the wheel holds, what it needs, what a command loads, and which way imports point."""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FRAME = "0000000a00120000000000010000"
+
+WATCH = """
+import sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+from kwire_cli.cli.main import run
+code = run(sys.argv[1:])
+import json
+print(json.dumps({"code": code, "modules": sorted(sys.modules), "opened": opened}), file=sys.stderr)
+"""
+HEAVY = {
+    "asyncio", "concurrent.futures", "email", "http", "logging", "multiprocessing", "numba", "numpy", "pandas", "pyarrow", "pyspark", "rich.console",
+    "socket", "ssl", "subprocess", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
+}  # fmt: skip
+
+
+def watched(*arguments):
+    done = subprocess.run([sys.executable, "-c", WATCH, *arguments], cwd=ROOT, capture_output=True, check=True, env={**os.environ, "NO_COLOR": "1"})
+    seen = json.loads(done.stderr.splitlines()[-1])
+    assert seen["code"] == 0, done.stderr
+    return seen, done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["decode", "--format", fmt, FRAME] for fmt in ("tree", "hex", "json", "jsonl")),
+        ["decode", "--format", "tree", "--color", "always", FRAME],
+        ["encode", "-m", "HeartbeatResponse", "-n", "0", '{"errorCode":0}'],
+        ["spec", "show", "HeartbeatRequest"],
+        ["errors", "3"],
+        ["--version"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_nothing_heavy(arguments):
+    seen, out = watched(*arguments)
+    assert out
+    assert HEAVY.isdisjoint(seen["modules"])
+    if "--color" not in arguments:
+        assert "rich" not in seen["modules"]
+
+
+def test_importing_the_package_loads_none_of_it():
+    show = "import kwire_cli, sys; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', 'click', 'construct'))))"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors']"
+
+
+@pytest.mark.parametrize(("fmt", "named"), [("tree", ["enums.json"]), ("hex", ["enums.json"]), ("json", []), ("jsonl", [])])
+def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
+    seen, _ = watched("decode", "--format", fmt, FRAME)
+    specs = [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"]
+    assert sorted(specs) == sorted(["index.json", "header-versions.json", "RequestHeader.json", "ApiVersionsRequest.json", *named])
+
+
+def test_a_body_alone_needs_no_header():
+    seen, _ = watched("decode", "-m", "HeartbeatResponse", "-n", "0", "0000")
+    assert [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"] == ["index.json", "HeartbeatResponse.json"]
+
+
+def test_imports_point_one_way():
+    assert importlib.util.find_spec("importlinter"), "import-linter is one of the development dependencies"
+    lint = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
+    done = subprocess.run([sys.executable, "-c", lint, "--no-cache"], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 broken" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built from this checkout; without the network where hatchling is installed."""
+    out = tmp_path_factory.mktemp("dist")
+    options = ["--no-isolation"] if importlib.util.find_spec("hatchling") else []
+    subprocess.run([sys.executable, "-m", "build", "--wheel", *options, "--outdir", out, ROOT], capture_output=True, check=True)
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A virtual environment of its own with the wheel, and of the packages of this one only those that the wheel says it needs."""
+    home = tmp_path_factory.mktemp("home")
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, wheel], check=True, capture_output=True)
+    [site] = home.glob("lib/python*/site-packages")
+    for needed in requirements("kwire"):
+        for file in distribution(needed).files:
+            top = Path(file.parts[0])
+            there = Path(distribution(needed).locate_file(top))
+            if ".." not in file.parts and top.name != "__pycache__" and not (site / top).exists():
+                (site / top).symlink_to(there)
+    return home / "bin"
+
+
+def requirements(name):
+    """The names of what a package needs, and what that needs, without extras."""
+    open_names, found = [name], set()
+    while open_names:
+        for line in distribution(open_names.pop()).requires or ():
+            needed = re.match(r"[\w.-]+", line).group()
+            if ";" not in line and needed not in found:
+                found.add(needed)
+                open_names.append(needed)
+    return found
+
+
+@pytest.mark.build
+def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    specs = {f"kwire_cli/specs/{path.relative_to(ROOT / 'specs').as_posix()}" for path in (ROOT / "specs").rglob("*.json")}
+    code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.py")}
+    assert len(specs) > 290
+    others = {name for name in names - specs - code if not re.match(r"kwire-[^/]*\.dist-info/", name)}
+    assert specs | code <= names
+    assert others == {"kwire_cli/py.typed"}
+
+
+@pytest.mark.build
+def test_the_installed_command_works_away_from_the_checkout(installed, tmp_path):
+    (tmp_path / "frame.hex").write_text(FRAME)
+    variables = {"PATH": os.defpath, "LANG": "C"}
+
+    def run(*arguments, **options):
+        return subprocess.run([installed / "kwire", *arguments], cwd=tmp_path, env=variables, capture_output=True, check=True, **options).stdout
+
+    assert json.loads(run("decode", "frame.hex"))["api"] == "ApiVersions"
+    assert run("encode", input=run("decode", "frame.hex")).decode().strip() == FRAME
+    assert b"ApiVersionsRequest version 0" in run("spec", "show", "ApiVersionsRequest", "0")
+    assert "└─ body".encode() in run("decode", "--format", "tree", "--color", "never", "frame.hex")
+    assert b"\x1b[" in run("decode", "--format", "tree", "--color", "always", "frame.hex")
+    where = "import kwire_cli, json; from kwire_cli.spec.location import specs_folder; print(json.dumps([kwire_cli.__file__, specs_folder()]))"
+    done = subprocess.run([installed / "python", "-I", "-c", where], cwd=tmp_path, env=variables, capture_output=True, check=True)
+    assert all(Path(path).is_relative_to(installed.parent) for path in json.loads(done.stdout))
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def test_the_declared_dependencies_are_those_that_are_imported():
+    used = {name.split(".")[0] for path in (ROOT / "kwire_cli").rglob("*.py") for name in imported(path)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    base = {re.match(r"[\w.-]+", line).group() for line in project["dependencies"]}
+    extra = {re.match(r"[\w.-]+", line).group() for lines in project["optional-dependencies"].values() for line in lines}
+    foreign = used - set(sys.stdlib_module_names) - {"kwire_cli"}
+    assert base <= foreign <= base | extra
