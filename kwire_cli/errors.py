@@ -12,9 +12,7 @@ class KwireError(Exception):
 class SpecError(KwireError):
     """A message definition is wrong; `file`, `line` and `column` (from 1), and `path` inside the definition say where."""
 
-    def __init__(
-        self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None, path: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None, path: str | None = None) -> None:
         self.reason, self.file, self.line, self.column, self.path = message, file, line, column, path
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(": ".join(part for part in (place, path, message) if part))

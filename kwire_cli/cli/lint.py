@@ -18,7 +18,9 @@ BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-@click.option("--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Definitions to check too, as the other commands take them.")
+@click.option(
+    "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Definitions to check too, as the other commands take them."
+)
 @click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="The rule book; all are described in docs/rules.md.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="How the result looks.")
 @with_output

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine import kernel
-from kwire_cli.engine import program as p
+from kwire_cli.engine import kernel, program as p
 
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry, Program

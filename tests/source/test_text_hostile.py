@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.text import FORMS, Input, read_input

@@ -4,8 +4,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kwire_cli.source.text import read_input
 
