@@ -61,7 +61,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if options["lossless"] and options["records"] == "size":
         raise click.UsageError("--lossless keeps every byte: leave --records size away")
     decodable = anomalies = False
-    for name, found in inputs(environment, source, form, verbose=options["verbose"]):
+    for name, found in inputs(environment, source, form, verbose=options["verbose"], bodies=bool(options["message"])):
         if name and len(source) > 1 and fmt in {"tree", "hex"}:
             environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):

@@ -6,10 +6,11 @@ import enum
 import os
 import sys
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.view.lines import Line
 
@@ -66,9 +67,13 @@ class Environment:
 
     def write_lines(self, lines: Iterable[Line]) -> None:
         """Styled lines, in colour where that is wanted."""
-        paint = _painter() if self.in_colour else None
-        for line in lines:
-            self.write("".join(paint(text, style) if paint else text for text, style in line).rstrip(" " if not paint else ""))
+        if self.in_colour:
+            paint = _painter()
+            for line in lines:
+                self.write("".join([paint(text, style) for text, style in line]))
+            return
+        for some in _batches(lines, 256):
+            self.write("\n".join(["".join([text for text, _ in line]).rstrip(" ") for line in some]))
 
     def note(self, text: str) -> None:
         """A remark on standard error."""
@@ -81,6 +86,12 @@ class Environment:
             self.stdout.flush()
         except BrokenPipeError:
             raise ClosedPipeError from None
+
+
+def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
+    rest = iter(lines)
+    while some := list(islice(rest, size)):
+        yield some
 
 
 def _painter() -> Any:

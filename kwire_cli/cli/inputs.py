@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.frames import read_source
+from kwire_cli.source.text import Chunk, Input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.source.text import Input
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -41,10 +41,11 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
             raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
-def inputs(environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool) -> Iterator[tuple[str | None, Input]]:
-    """The name of each input, and its bytes with the form that they were recognised in."""
+def inputs(environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool) -> Iterator[tuple[str | None, Input]]:
+    """The name of each input, and its bytes with the form that they were recognised in. With `bodies` no bytes are bytes too."""
     for data, name in contents(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
-        found = read_source(data, form, file=name)
+        empty = bodies and not (data if form == "raw" else data.strip())
+        found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
         if verbose:
             environment.note(f"{name or 'argument'}: {found.detail}")
         yield name, found

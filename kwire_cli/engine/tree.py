@@ -187,21 +187,32 @@ def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
 def places(item: Item, path: str = "") -> Iterator[tuple[str, Item]]:
     """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is `_tags`."""
     yield path, item
-    for part in item.parts:
-        node = part.node
-        if part.index is not None:
-            inner = f"{path}[{part.index}]"
-        elif part.tag is not None:
-            inner = f"{path}[{part.tag}]"
-        elif type(item.node) is Array or type(item.node) is Nullable:
-            inner = path
-        elif type(item.node) is Tags:
-            # the section is a part of its struct, its fields are the struct's
-            owner = path.removesuffix("_tags")
-            inner = path if node is item.node.count else owner + node.name
+    # One loop over what is open: a generator in a generator for each level would hand every item up through all of them.
+    still_open = [(path, item, iter(item.parts))]
+    while still_open:
+        path, parent, parts = still_open[-1]
+        for part in parts:
+            inner = _path_of(part, parent, path)
+            yield inner, part
+            if part.parts:
+                still_open.append((inner, part, iter(part.parts)))
+                break
         else:
-            inner = f"{path}.{node.name}" if path else node.name
-        yield from places(part, inner)
+            still_open.pop()
+
+
+def _path_of(part: Item, parent: Item, path: str) -> str:
+    if part.index is not None:
+        return f"{path}[{part.index}]"
+    if part.tag is not None:
+        return f"{path}[{part.tag}]"
+    kind = type(parent.node)
+    if kind is Array or kind is Nullable:
+        return path
+    if kind is Tags:
+        # the section is a part of its struct, its fields are the struct's
+        return path if part.node is parent.node.count else path.removesuffix("_tags") + part.node.name  # type: ignore[union-attr]
+    return f"{path}.{part.node.name}" if path else part.node.name
 
 
 def leaves(tree: Tree) -> Iterator[Span]:

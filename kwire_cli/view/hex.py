@@ -101,7 +101,7 @@ def _rows(data: bytes, start: int, end: int, note: Line, style: str, rows: int |
         raw = bytes(data[at : min(at + WIDTH, end)])
         seen = raw if masked_from is None else raw[: max(masked_from - at, 0)]
         masked = len(raw) - len(seen)
-        cells = " ".join([*(f"{byte:02x}" for byte in seen), *["**"] * masked])
+        cells = " ".join([seen.hex(" "), *["**"] * masked]) if masked and seen else seen.hex(" ") or " ".join(["**"] * masked)
         text = printable(seen) + "*" * masked
         line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<{WIDTH * 3 - 1}}", style), (f"  {text:<{WIDTH}}", style)]
         yield [*line, ("  ", "dim"), *note] if number == 0 else line

@@ -28,6 +28,8 @@ TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A
 """Characters that turn the direction of what follows, beyond the quotes too."""
 CONTROL = {i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160))} | {i: f"\\u{i:04x}" for i in (0x2028, 0x2029, *TURNING)}
 
+DOTS = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
+
 
 def plain(line: Line) -> str:
     """The text of a line."""
@@ -42,4 +44,4 @@ def quoted(text: str) -> str:
 
 def printable(data: bytes) -> str:
     """The ASCII column of a hex dump: a dot for what is not printable."""
-    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)
+    return data.translate(DOTS).decode("ascii")

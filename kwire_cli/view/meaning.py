@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,8 +23,13 @@ def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | Non
     if leaf.name in API_KEYS and leaf.kind == "int16":
         api = catalog.api_by_key(value)
         return api.name if api else None
-    known = catalog.named_value(message, leaf.path.replace("[]", ""), value) if message != "FrameSize" else None
+    known = _named(catalog, message, leaf.path, value) if message != "FrameSize" else None
     return known or _date(leaf, value)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _named(catalog: Catalog, message: str, path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
+    return catalog.named_value(message, path.replace("[]", ""), value)
 
 
 def _date(leaf: Leaf, value: Any) -> str | None:
