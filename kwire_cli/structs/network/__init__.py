@@ -1,0 +1,1 @@
+"""What carries a TCP stream: link layers, IP, tunnels, TCP and UDP headers."""
