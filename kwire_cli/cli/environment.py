@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import io
 import os
 import sys
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,13 +32,22 @@ class ClosedPipeError(Exception):
     """Whoever read the results has enough. Not a BrokenPipeError, which click makes exit code 1 of."""
 
 
+class UnwritableError(Exception):
+    """The results can't be written: a full disk, say."""
+
+
+def _stream(stream: TextIO | None) -> IO[bytes]:
+    """The bytes below one of Python's standard streams, which is None where the process was started with it closed."""
+    return io.BytesIO() if stream is None else stream.buffer
+
+
 @dataclass
 class Environment:
     """Binary streams, and the process's environment variables."""
 
-    stdin: IO[bytes] = field(default_factory=lambda: sys.stdin.buffer)
-    stdout: IO[bytes] = field(default_factory=lambda: sys.stdout.buffer)
-    stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
+    stdin: IO[bytes] = field(default_factory=lambda: _stream(sys.stdin))
+    stdout: IO[bytes] = field(default_factory=lambda: _stream(sys.stdout))
+    stderr: IO[bytes] = field(default_factory=lambda: _stream(sys.stderr))
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     colour: str = "auto"
 
@@ -64,6 +75,8 @@ class Environment:
             self.stdout.write(data)
         except BrokenPipeError:
             raise ClosedPipeError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
 
     def write_lines(self, lines: Iterable[Line]) -> None:
         """Styled lines, in colour where that is wanted."""
@@ -77,8 +90,9 @@ class Environment:
 
     def note(self, text: str) -> None:
         """A remark on standard error."""
-        self.stderr.write(text.encode("utf-8", "backslashreplace") + b"\n")
-        self.stderr.flush()
+        with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
+            self.stderr.write(text.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.flush()
 
     def flush(self) -> None:
         """Send out what was written."""
@@ -86,6 +100,8 @@ class Environment:
             self.stdout.flush()
         except BrokenPipeError:
             raise ClosedPipeError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
 
 
 def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:

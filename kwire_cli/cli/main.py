@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kwire_cli import __version__
-from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit
+from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, UnwritableError
 from kwire_cli.errors import KwireError
 
 COMMANDS = {
@@ -84,15 +84,19 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
         environment.note("interrupted")
         return Exit.INTERRUPTED
     except ClosedPipeError:
-        return _closed_pipe()
+        _let_go_of_output()
+        return Exit.DONE
+    except UnwritableError as error:
+        environment.note(f"kwire: the results cannot be written: {error}")
+        _let_go_of_output()
+        return Exit.FAILED
     return int(result) if isinstance(result, int) else Exit.DONE
 
 
-def _closed_pipe() -> int:
-    """Whoever read the results has enough; nothing more can be said, and Python must not try to when it exits."""
+def _let_go_of_output() -> None:
+    """Nothing more can be said there, and Python must not try to when it exits."""
     with contextlib.suppress(OSError):
         sys.stdout.close()
-    return Exit.DONE
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -14,6 +15,7 @@ from kwire_cli.cli.main import COMMANDS, cli
 
 HEARTBEAT = "076f72646572730000000102610000"
 PROCESS = [sys.executable, "-m", "kwire_cli"]
+FULL = Path("/dev/full")
 
 
 def every_command():
@@ -113,6 +115,25 @@ def test_a_closed_pipe_is_no_error(fmt):
     assert writer.stderr.read() == b""
     writer.stderr.close()
     assert writer.wait() == 0
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("repeat", [1, 40_000])
+def test_results_that_cannot_be_written_are_an_error(repeat):
+    frames = bytes.fromhex("0000000a00120000000000010000") * repeat
+    with FULL.open("wb", buffering=0) as full:
+        done = subprocess.run([*PROCESS, "decode", "-f", "hex", "-"], cwd=ROOT, input=frames, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize(("closed", "code"), [(0, 2), (1, 0), (2, 2)])
+def test_a_process_runs_with_a_standard_stream_closed(closed, code):
+    arguments = {0: "", 1: "0000000a00120000000000010000", 2: "zz"}[closed]
+    done = subprocess.run(
+        f"{sys.executable} -m kwire_cli decode {arguments} {closed}>&-", shell=True, cwd=ROOT, capture_output=True, check=False, text=True
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
 
 
 def test_ctrl_c_gives_130():
