@@ -173,7 +173,9 @@ def _secret_parts(catalog: Catalog, decoded: Decoded) -> list[Item]:
     for _, item in places(decoded.tree.root):
         node = item.node
         if isinstance(node, Struct):
-            found += (part for part in item.parts if part.node.path in configs and _is_sensitive(item, decoded))
+            if any(part.node.path in configs for part in item.parts) and _is_sensitive(item, decoded):
+                # what it is set to elsewhere, its synonyms, is no less secret
+                found += (part for _, part in places(item) if part.node.path in configs)
         elif not isinstance(node, Leaf) or not item.whole or node.kind in {"count", "presence", "tag-header"}:
             continue
         elif node.path in always or (node.path == FORWARDED.get(message) and _holds_secrets(catalog, decoded, item)):

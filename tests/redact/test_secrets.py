@@ -219,6 +219,16 @@ def test_a_config_that_says_it_is_sensitive_is_hidden_whatever_its_name():
     assert not any(shows(text) for text in views("-m", spec.name, "-n", 4, body.hex()))
 
 
+def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
+    synonyms = [{"name": "harmless too", "value": SECRET, "source": 5}]
+    config = {"name": "harmless", "value": None, "readOnly": False, "configSource": 5, "synonyms": synonyms, "configType": 9, "documentation": None}
+    result = {"errorCode": 0, "errorMessage": None, "resourceType": 4, "resourceName": "1"}
+    for sensitive in (True, False):
+        value = {"throttleTimeMs": 0, "results": [result | {"configs": [config | {"isSensitive": sensitive}]}]}
+        body = kwire_cli.encode(value, message="DescribeConfigsResponse", version=4)
+        assert any(shows(text) for text in views("-m", "DescribeConfigsResponse", "-n", 4, body.hex())) is not sensitive
+
+
 def envelope(inner, version=0):
     data = {"requestData": base64.b64encode(inner).decode(), "requestPrincipal": None, "clientHostAddress": "fwAAAQ=="}
     return kwire_cli.encode(data, message="EnvelopeRequest", version=version)
