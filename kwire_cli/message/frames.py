@@ -102,8 +102,10 @@ class Frame:
             out["bodyVersion"] = self.body.version
         if not self.prefix:
             out["prefixed"] = False
+        if self.guess or (self.body and self.body.guess):
+            out["guess"] = True
         if self.guess:
-            out |= {"guess": True, "candidates": list(self.candidates)}
+            out["candidates"] = list(self.candidates)
         out["anomalies"] = [a._asdict() for a in self.anomalies]
         return out | self._patched(out) if lossless else out
 

@@ -62,13 +62,19 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     if frame.guess:
         others = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
         line.append((f" (guessed{others}; --api and --version say it outright)", "warning"))
+    elif frame.body:
+        line.append((_layout_guess(frame.body), "warning"))
     return line
 
 
 def message_title(decoded: Decoded) -> Line:
     """What a body was decoded as."""
-    guess = f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
-    return [(decoded.message, "title"), (f" version {decoded.version}, {_bytes(decoded.stop - decoded.start)}{guess}", "dim")]
+    size = _bytes(decoded.stop - decoded.start)
+    return [(decoded.message, "title"), (f" version {decoded.version}, {size}", "dim"), (_layout_guess(decoded), "warning")]
+
+
+def _layout_guess(decoded: Decoded) -> str:
+    return f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
 
 
 def _bytes(count: int) -> str:

@@ -154,6 +154,8 @@ def test_a_version_newer_than_any_known():
     assert (frame.body.version, frame.body.guess, frame.sure) == (99, True, False)
     assert frame.body.layout_version < 99
     assert [row.path for row in kwire.ledger(frame.body)] == ["guess"]
+    assert frame.to_json()["guess"] is True
+    assert "candidates" not in frame.to_json()
 
 
 def test_a_request_that_is_not_what_was_said():
