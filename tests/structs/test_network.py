@@ -28,8 +28,8 @@ def test_a_captured_frame():
         (ip.IPV4, 20), (ip.IPV6, 40), (ip.EXTENSION, 2), (ip.FRAGMENT, 8), (transport.TCP, 20), (transport.UDP, 8),
         (tunnels.VXLAN, 8), (tunnels.GENEVE, 8), (tunnels.GRE, 4), (tunnels.ERSPAN2, 8), (tunnels.ERSPAN3, 12), (tunnels.ERSPAN3_PLATFORM, 8),
         (captures.PCAP["<"].header, 24), (captures.PCAP[">"].record, 16), (captures.PCAPNG["<"].block, 8), (captures.PCAPNG["<"].section, 16),
-        (captures.PCAPNG[">"].interface, 8), (captures.PCAPNG["<"].enhanced, 20), (captures.PCAPNG["<"].simple, 4), (captures.PCAPNG["<"].obsolete, 20),
-        (captures.PCAPNG["<"].secrets, 8), (captures.PCAPNG["<"].option, 4),
+        (captures.PCAPNG[">"].interface, 8), (captures.PCAPNG["<"].enhanced, 20), (captures.PCAPNG["<"].simple, 4),
+        (captures.PCAPNG["<"].obsolete, 20), (captures.PCAPNG["<"].secrets, 8), (captures.PCAPNG["<"].option, 4),
     ],
 )  # fmt: skip
 def test_sizes(decl, size):

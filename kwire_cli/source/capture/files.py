@@ -1,0 +1,150 @@
+"""Capture files: pcap or pcapng by their first bytes, plain or packed, as packets."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.capture.model import Notice, Packet
+from kwire_cli.source.capture.pcap import PcapReader, pcap_order
+from kwire_cli.source.capture.pcapng import PcapngReader, Secrets
+from kwire_cli.source.packing import Pieces, unpacked_start
+from kwire_cli.structs.captures import SECTION_BLOCK
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+MAGIC_SIZE = 4
+
+
+def is_capture(first_bytes: bytes) -> bool:
+    """Whether a file that begins so is a capture, packed or not.
+
+    Of a zstd file give the first 128 KiB; of fewer the answer is yes, as it may be one.
+    """
+    start = unpacked_start(first_bytes)
+    return start is None or capture_format(start) is not None
+
+
+def capture_format(start: bytes) -> str | None:
+    """`pcap` or `pcapng`, by the first 4 unpacked bytes; None for anything else."""
+    if len(start) < MAGIC_SIZE:
+        return None
+    if int.from_bytes(start[:MAGIC_SIZE]) == SECTION_BLOCK:
+        return "pcapng"
+    return "pcap" if pcap_order(start) else None
+
+
+class CaptureReader:
+    """The packets of one capture file, without I/O.
+
+    `feed` takes the unpacked bytes in pieces of any size and gives the packets that are whole by then; an empty list means that there are not enough
+    bytes yet, unless `stopped`. `close` says that no more bytes will come. `notices` say what ended the reading early, `secrets` hold what the file
+    gives for decryption, and `format` is `pcap` or `pcapng` as soon as that is known.
+    """
+
+    def __init__(self, file: str | None = None) -> None:
+        self.format: str | None = None
+        self._file = file
+        self._first = b""
+        self._reader: PcapReader | PcapngReader | None = None
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What the reader of the file has to be told, so far."""
+        return self._reader.notices if self._reader else []
+
+    @property
+    def secrets(self) -> list[Secrets]:
+        """The decryption secrets of the file, so far."""
+        return self._reader.secrets if isinstance(self._reader, PcapngReader) else []
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the file's order was lost, so that feeding more gives nothing."""
+        return self._reader is not None and self._reader.stopped
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that these bytes complete.
+
+        Raises:
+            InputError: It is no capture file.
+
+        """
+        if self._reader is None:
+            data = self._first = self._first + data
+            if len(data) < MAGIC_SIZE:
+                return []
+            self.format = capture_format(data)
+            if self.format is None:
+                raise InputError(f"neither pcap nor pcapng: it begins with {data[:MAGIC_SIZE].hex(' ')}", file=self._file)
+            self._reader = PcapReader() if self.format == "pcap" else PcapngReader()
+            self._first = b""
+        return self._reader.feed(data)
+
+    def close(self) -> None:
+        """The file has ended.
+
+        Raises:
+            InputError: It was empty, or too short to be told from others.
+
+        """
+        if self._reader is None:
+            raise InputError("neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty", file=self._file)
+        self._reader.close()
+
+
+class Packets:
+    """The packets of a capture file or pipe, in its order; iterate once. `notices` and `secrets` fill while it is read."""
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
+        self._pieces = Pieces(source)
+        self._reader = CaptureReader(self._pieces.name)
+        self._notices: list[Notice] = []
+
+    @property
+    def name(self) -> str | None:
+        """The file's path, if it has one."""
+        return self._pieces.name
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What the reader of the file has to be told, so far."""
+        return self._reader.notices + self._notices
+
+    @property
+    def secrets(self) -> list[Secrets]:
+        """The decryption secrets of the file, so far."""
+        return self._reader.secrets
+
+    def batches(self) -> Iterator[list[Packet]]:
+        """The packets, as many at once as a piece of the file completes.
+
+        Raises:
+            InputError: The file can't be read, or is no capture file.
+
+        """
+        packets = position = 0
+        for piece in self._pieces:
+            position += len(piece)
+            batch = self._reader.feed(piece)
+            packets += len(batch)
+            if batch:
+                yield batch
+            if self._reader.stopped:
+                return
+        if self._pieces.fault:
+            if self._reader.format is None:
+                raise InputError(self._pieces.fault, file=self.name)
+            self._notices.append(Notice(self._pieces.fault, position, packets))
+        self._reader.close()
+
+    def __iter__(self) -> Iterator[Packet]:
+        for batch in self.batches():
+            yield from batch
+
+
+def packets(source: str | os.PathLike[str] | IO[bytes]) -> Packets:
+    """The packets of a capture: a path, or a binary file object, which need not be seekable. InputError on reading what is no capture."""
+    return Packets(source)

@@ -1,0 +1,227 @@
+"""pcapng files, without I/O: bytes in, packets out."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kwire_cli.engine.fixed import Fixed, fixed
+from kwire_cli.source.capture.model import Notice, Packet
+from kwire_cli.source.capture.pcap import MAX_PACKET
+from kwire_cli.structs import captures
+from kwire_cli.structs.captures import PCAPNG, PcapngLayout
+
+MAX_BLOCK = MAX_PACKET + (1 << 20)
+"""No block that is read is longer: a packet with its options. Blocks of other kinds are skipped whatever their length."""
+MAX_SECRETS = 1 << 24
+"""Bytes of TLS secrets that are kept."""
+
+
+class Secrets(NamedTuple):
+    """The data of a decryption secrets block: its type (0x544c534b is a TLS key log), and the data."""
+
+    type: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    link: int
+    snap_length: int
+    units: int  # of the timestamp in a second
+    offset: int  # nanoseconds
+
+    def time(self, upper: int, lower: int) -> int:
+        """Nanoseconds since 1970."""
+        return ((upper << 32 | lower) * 1_000_000_000) // self.units + self.offset
+
+
+class _Order:
+    """The lowered layouts of one byte order."""
+
+    def __init__(self, layout: PcapngLayout) -> None:
+        self.block, self.trailer, self.section = fixed(layout.block), fixed(layout.trailer), fixed(layout.section)
+        self.interface, self.enhanced, self.simple = fixed(layout.interface), fixed(layout.enhanced), fixed(layout.simple)
+        self.obsolete, self.secrets, self.option = fixed(layout.obsolete), fixed(layout.secrets), fixed(layout.option)
+        self.offset, self.resolution = fixed(layout.offset), fixed(captures.TSRESOL)
+        self.least = self.block.size + self.trailer.size
+
+
+_ORDERS = {order: _Order(layout) for order, layout in PCAPNG.items()}
+_READ = frozenset(
+    (
+        captures.SECTION_BLOCK,
+        captures.INTERFACE_BLOCK,
+        captures.SIMPLE_PACKET_BLOCK,
+        captures.ENHANCED_PACKET_BLOCK,
+        captures.OBSOLETE_PACKET_BLOCK,
+        captures.SECRETS_BLOCK,
+    )
+)
+
+
+class PcapngReader:
+    """The packets of one pcapng file; `feed`, `close` and `notices` as PcapReader has them. `secrets` are those met so far."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.secrets: list[Secrets] = []
+        self.stopped = False
+        self.unread = 0
+        """Blocks that could not be read although their length was right."""
+        self._rest: list[bytes] = []
+        self._held = 0
+        self._needed = _ORDERS["<"].block.size
+        self._skip = 0  # bytes of a block that is not read
+        self._position = 0
+        self._number = 0
+        self._order: _Order | None = None
+        self._interfaces: list[_Interface] = []
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that these bytes complete."""
+        if self.stopped:
+            return []
+        if self._skip:
+            skipped = min(self._skip, len(data))
+            self._skip -= skipped
+            self._position += skipped
+            data = data[skipped:]
+        self._rest.append(data)
+        self._held += len(data)
+        if self._held < self._needed:
+            return []
+        data = b"".join(self._rest) if len(self._rest) > 1 else data
+        packets: list[Packet] = []
+        used = self._blocks(data, packets)
+        self._rest = [data[used:]]
+        self._held = len(data) - used
+        self._position += used
+        return packets
+
+    def close(self) -> None:
+        """The file has ended; a block that is not whole becomes a notice."""
+        if (self._held or self._skip) and not self.stopped:
+            self._stop("the file ends in the middle of a block", 0)
+
+    def _stop(self, text: str, used: int) -> None:
+        self.stopped = True
+        self.notices.append(Notice(text, self._position + used, self._number))
+
+    def _blocks(self, data: bytes, packets: list[Packet]) -> int:
+        """Read the whole blocks of `data`; where the first that is not whole begins."""
+        at, stop = 0, len(data)
+        least = _ORDERS["<"].block
+        while True:
+            self._needed = least.size
+            if stop - at < least.size:
+                return at
+            order = self._order
+            if order is None or data[at : at + order.trailer.size] == _SECTION_TYPE:
+                order = self._section_order(data, at)
+                if order is None:
+                    return at
+            kind, length = order.block.unpack(data, at)
+            if length % 4 or length < order.least or (length > MAX_BLOCK and kind in _READ):
+                self._stop(f"a block says that it is {length} bytes long; reading stops before it", at)
+                return at
+            end = at + length
+            if kind not in _READ:
+                if end > stop:
+                    self._skip, self._needed = end - stop, 0
+                    return stop
+            else:
+                if end > stop:
+                    self._needed = length
+                    return at
+                if order.trailer.unpack(data, end - order.trailer.size)[0] != length:
+                    self._stop("a block's two lengths differ; reading stops before it", at)
+                    return at
+                self._block(order, kind, data[at + order.block.size : end - order.trailer.size], packets, at)
+            at = end
+
+    def _section_order(self, data: bytes, at: int) -> _Order | None:
+        """The byte order of the section that begins here; None while that is not known, or when it is neither."""
+        begin = at + _ORDERS["<"].block.size
+        if len(data) < begin + _ORDERS["<"].section.size:
+            self._needed = begin - at + _ORDERS["<"].section.size
+            return None
+        for order in _ORDERS.values():
+            if order.section.unpack(data, begin)[0] == captures.BYTE_ORDER_MAGIC:
+                return order
+        self._stop("a section begins without a byte order mark; reading stops before it", at)
+        return None
+
+    def _block(self, order: _Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
+        try:
+            if kind == captures.SECTION_BLOCK:
+                self._order, self._interfaces = order, []
+            elif kind == captures.INTERFACE_BLOCK:
+                self._interfaces.append(_interface(order, body))
+            elif kind == captures.SECRETS_BLOCK:
+                self._secrets(order, body)
+            else:
+                self._number += 1
+                packets.append(self._packet(order, kind, body))
+        except (struct.error, IndexError, ValueError):
+            self.unread += 1
+            if self.unread == 1:
+                text = "a block's content does not fit it; it is passed over, as are others like it"
+                self.notices.append(Notice(text, self._position + at, self._number))
+
+    def _packet(self, order: _Order, kind: int, body: bytes) -> Packet:
+        """One packet; IndexError when its interface was not described, ValueError when it is longer than its block."""
+        if kind == captures.ENHANCED_PACKET_BLOCK:
+            number, upper, lower, captured, length = order.enhanced.unpack(body)
+            start = order.enhanced.size
+        elif kind == captures.OBSOLETE_PACKET_BLOCK:
+            number, _, upper, lower, captured, length = order.obsolete.unpack(body)
+            start = order.obsolete.size
+        else:
+            (length,) = order.simple.unpack(body)
+            interface, start = self._interfaces[0], order.simple.size
+            captured = min(length, interface.snap_length or length, len(body) - start)
+            return Packet(self._number, None, interface.link, body[start : start + captured], length)
+        interface = self._interfaces[number]
+        if captured > len(body) - start:
+            raise ValueError(captured)
+        return tuple.__new__(Packet, (self._number, interface.time(upper, lower), interface.link, body[start : start + captured], length))
+
+    def _secrets(self, order: _Order, body: bytes) -> None:
+        kind, length = order.secrets.unpack(body)
+        data = body[order.secrets.size :][:length]
+        if sum(len(secrets.data) for secrets in self.secrets) + len(data) <= MAX_SECRETS:
+            self.secrets.append(Secrets(kind, data))
+
+
+_SECTION_TYPE = captures.SECTION_BLOCK.to_bytes(4)
+
+
+def _interface(order: _Order, body: bytes) -> _Interface:
+    link, _, snap_length = order.interface.unpack(body)
+    units, offset = 1_000_000, 0
+    for code, value in _options(order, body, order.interface.size):
+        if code == captures.OPTION_TSRESOL:
+            (resolution,) = order.resolution.unpack(value)
+            units = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
+        elif code == captures.OPTION_TSOFFSET:
+            offset = _one(order.offset, value) * 1_000_000_000
+    return _Interface(link, snap_length, units, offset)
+
+
+def _one(layout: Fixed, data: bytes) -> int:
+    return int(layout.unpack(data)[0])
+
+
+def _options(order: _Order, body: bytes, at: int) -> list[tuple[int, bytes]]:
+    """Code and value of each option; struct.error where one is cut."""
+    out: list[tuple[int, bytes]] = []
+    while at < len(body):
+        code, length = order.option.unpack(body, at)
+        at += order.option.size
+        if code == captures.OPTION_END:
+            break
+        out.append((code, body[at : at + length]))
+        at += -(-length // 4) * 4
+    return out
