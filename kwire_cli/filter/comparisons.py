@@ -1,0 +1,172 @@
+"""Comparisons of one value with literals, as closures: what `==`, `<` and `~` mean for each type of column, and for fields."""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kwire_cli.filter.literals import DAY
+from kwire_cli.filter.subject import code_of, field_number, number_of, time_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.filter.columns import Column
+    from kwire_cli.filter.nodes import Compare, Literal
+    from kwire_cli.filter.subject import Context, Subject
+
+Test: TypeAlias = "Callable[[Any], bool]"
+
+ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+NO_CASE = frozenset({"name", "api", "error"})
+
+
+def test_of(node: Compare, subject: Subject, context: Context) -> Test:
+    """The test of one value; FilterError where the literal has no meaning beside the subject.
+
+    `!=`, `!~` and `not in` hold for a value exactly when `==`, `~` and `in` do not.
+    """
+    if node.operator in ORDER:
+        return _order(node, subject, context)
+    test = _search(node, subject, context) if node.operator in {"~", "!~"} else _equal(node.literals, subject, context)
+    return _complement(test) if node.operator in {"!=", "!~", "not in"} else test
+
+
+def keys_of(literals: tuple[Literal, ...], column: Column, context: Context) -> frozenset[Any]:
+    """What the values of a column of names, texts, numbers or apis may be, names folded; FilterError where a literal is nothing of the kind."""
+    return frozenset(None if literal.kind == "null" else _key(literal, column, context) for literal in literals)
+
+
+def _key(literal: Literal, column: Column, context: Context) -> Any:
+    match column.type:
+        case "number" | "duration" | "size":
+            return number_of(literal, column.type, context)
+        case "api":
+            return code_of(literal, "api", context)
+        case "name":
+            return literal.text.casefold()
+        case _:
+            return literal.text
+
+
+def _equal(literals: tuple[Literal, ...], subject: Subject, context: Context) -> Test:
+    column = subject.column
+    if column is None:
+        return _field_equal(literals, subject, context)
+    null = next((literal for literal in literals if literal.kind == "null"), None)
+    if null and column.many:
+        raise context.wrong(f"{column.name} is never null; 'not {column.name}' holds where there are none", null.column)
+    match column.type:
+        case "error":
+            return _error_equal(literals, context)
+        case "time":
+            tests = [_at(literal, operator.eq, context) if literal.kind != "null" else _is_null for literal in literals]
+            return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
+    keys = keys_of(literals, column, context)
+    if column.type == "end":
+        # The brackets of an IPv6 address belong to the port behind it.
+        keys |= {key[1:-1] for key in keys if key and key.startswith("[") and key.endswith("]")}
+        return lambda value: value in keys or (value is not None and value.rpartition(":")[0].strip("[]") in keys)
+    if column.type == "name":
+        return lambda value: value in keys or (value is not None and value.casefold() in keys)
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda value: bool(value == key)
+    return lambda value: value in keys
+
+
+def _field_equal(literals: tuple[Literal, ...], subject: Subject, context: Context) -> Test:
+    named = subject.names
+    # A bare word equals the text that it is written as, whatever else it means; null is nothing but null.
+    words = {literal.text for literal in literals if literal.kind != "null" and not named}
+    codes = {code_of(literal, named, context) for literal in literals if literal.kind != "null" and named}
+    numbers = codes | {number for literal in literals if (number := field_number(literal, subject)) is not None}
+    booleans = {literal.value for literal in literals if literal.kind == "boolean"}
+    null = any(literal.kind == "null" for literal in literals)
+
+    def test(value: Any) -> bool:
+        if value is None:
+            return null
+        if isinstance(value, str):
+            return value in words
+        if isinstance(value, bool):  # in Python, True equals 1
+            return value in booleans
+        return isinstance(value, (int, float)) and value in numbers
+
+    return test
+
+
+def _error_equal(literals: tuple[Literal, ...], context: Context) -> Test:
+    codes = {code_of(literal, "error", context) for literal in literals}
+    find = context.error_code
+    return lambda value: (find(value) if isinstance(value, str) else value) in codes
+
+
+def _order(node: Compare, subject: Subject, context: Context) -> Test:
+    (literal,) = node.literals
+    compare, column = ORDER[node.operator], subject.column
+    if literal.kind in {"null", "boolean"}:
+        raise context.wrong(f"{literal.text} has no order; compare with == or !=", literal.column)
+    if column is None:
+        return _field_order(literal, compare, subject, context)
+    match column.type:
+        case "error" | "name" | "end":
+            raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
+        case "api" if literal.kind != "number":
+            raise context.wrong(f"expected a number, as names of apis have no order, found {literal.text!r}", literal.column)
+        case "time":
+            return _at(literal, compare, context)
+    key = _key(literal, column, context)
+    return lambda value: value is not None and compare(value, key)
+
+
+def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], subject: Subject, context: Context) -> Test:
+    number, text = field_number(literal, subject), literal.text
+    if number is not None:
+        return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and compare(value, number)
+    if literal.kind in {"duration", "instant", "clock"}:
+        what = "a duration or date is compared with" if literal.kind != "clock" else "a time of day is compared with the column time; a date with"
+        raise context.wrong(f"{what} fields whose name ends in Ms or Timestamp; put a text in quotes", literal.column)
+    return lambda value: isinstance(value, str) and compare(value, text)
+
+
+def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context) -> Test:
+    found = time_of(literal, context)
+    instant = found.value
+    if found.kind == "clock":
+        return lambda value: value is not None and compare(value % DAY, instant)
+    return lambda value: value is not None and compare(value, instant)
+
+
+def _search(node: Compare, subject: Subject, context: Context) -> Test:
+    (literal,) = node.literals
+    column = subject.column
+    if column and column.type in {"number", "duration", "size", "time"}:
+        raise context.wrong(f"{column.name} is no text; compare with == != < <= > >= or in", node.column)
+    if column and column.name == "apiKey":
+        raise context.wrong("apiKey is a number; the column api has names", node.column)
+    pattern = _compiled(literal, context, re.IGNORECASE if column and column.type in NO_CASE else re.NOFLAG)
+    return lambda value: isinstance(value, str) and pattern.search(value) is not None
+
+
+def _compiled(literal: Literal, context: Context, flags: re.RegexFlag) -> re.Pattern[str]:
+    start = literal.column + (literal.kind == "string")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a pattern may mean in a later Python
+            return re.compile(literal.text, flags)
+    except re.error as error:
+        reason = error.msg.encode("utf-8", "replace").decode()  # it quotes the pattern, which as an argument may hold what is no text
+        raise context.wrong(f"expected a regular expression: {reason}", start + (error.pos or 0)) from None
+    except (OverflowError, RecursionError, ValueError) as error:
+        raise context.wrong(f"expected a regular expression: {error}", start) from None
+
+
+def _is_null(value: Any) -> bool:
+    return value is None
+
+
+def _complement(test: Test) -> Test:
+    return lambda value: not test(value)

@@ -1,0 +1,163 @@
+"""Filters as closures over rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.filter.comparisons import keys_of, test_of
+from kwire_cli.filter.grammar import parse
+from kwire_cli.filter.nodes import Both, Compare, Either, Exists, Name, Node, Not
+from kwire_cli.filter.paths import values_at
+from kwire_cli.filter.subject import Context, Subject, subject_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kwire_cli.filter.comparisons import Test
+
+
+class Row(Protocol):
+    """What a filter looks at: a frame."""
+
+    def column(self, name: str) -> Any:
+        """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is `many`; None where there is none."""
+
+    def fields(self) -> Mapping[str, Any]:
+        """Header and body in JSON form, as {"header": {…}, "body": {…}}; called only for field paths, once for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A compiled filter. `matches(row)` says whether a row is one of those asked for."""
+
+    text: str
+    matches: Callable[[Row], bool]
+    columns: frozenset[str]
+    """The columns that rows are asked for."""
+    names: tuple[Name, ...]
+    """The names in it that are field paths, with their columns in the text, for a caller that knows which fields there are."""
+    hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The field paths in it."""
+        return frozenset(name.text.removeprefix(".") for name in self.names)
+
+    @property
+    def needs_fields(self) -> bool:
+        """Whether any row's fields can be asked for."""
+        return bool(self.names)
+
+    def only(self, column: str) -> frozenset[Any] | None:
+        """The values of which every matching row has one in this column (names in lower case, None for null); None where there is no such limit."""
+        return self.hints.get(column)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A compiled node. `hints`: by column, the values of which a matching row has one."""
+
+    holds: Callable[[Row], bool]
+    columns: frozenset[str] = frozenset()
+    names: tuple[Name, ...] = ()
+    hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+
+
+def compile_filter(text: str, *, error_code: Callable[[str], int | None], api_key: Callable[[str], int | None]) -> Filter:
+    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case."""
+    context = Context(text, error_code, api_key).remembering()
+    part = _compiled(parse(text), context)
+    return Filter(text, part.holds, part.columns, tuple(sorted(part.names, key=lambda name: name.column)), part.hints)
+
+
+def _compiled(node: Node, context: Context) -> _Part:
+    if isinstance(node, Compare):
+        return _comparison(node, context)
+    if isinstance(node, Exists):
+        return _over(node.name, subject_of(node.name), bool if node.says else _is_something)
+    if isinstance(node, Not):
+        part = _compiled(node.operand, context)
+        holds = part.holds
+        return _Part(lambda row: not holds(row), part.columns, part.names)
+    # Columns are at hand, fields are made when asked for; the order of operands makes no other difference.
+    parts = sorted((_compiled(operand, context) for operand in node.operands), key=lambda part: bool(part.names))
+    both = isinstance(node, Both)
+    return _Part(
+        (_all if both else _any)([part.holds for part in parts]),
+        frozenset().union(*(part.columns for part in parts)),
+        tuple(name for part in parts for name in part.names),
+        _both_hints(parts) if both else _either_hints(parts),
+    )
+
+
+def _comparison(node: Compare, context: Context) -> _Part:
+    subject = subject_of(node.name)
+    if (column := subject.column) is None:
+        return _over(node.name, subject, test_of(node, subject, context))
+    asked = column.name
+    if asked == "api" and node.operator not in {"~", "!~"}:
+        # An api is compared by key, so that every name of it will do; only its name tells whether it is known.
+        nulls = tuple(literal for literal in node.literals if literal.kind == "null")
+        if nulls and len(nulls) < len(node.literals):
+            known = tuple(literal for literal in node.literals if literal.kind != "null")
+            together = Either if node.operator == "in" else Both
+            return _compiled(together((replace(node, literals=known), replace(node, literals=nulls))), context)
+        asked = "api" if nulls else "apiKey"
+    part = _over(node.name, subject, test_of(node, subject, context), asked)
+    if node.operator in {"==", "in"} and not column.many and column.type not in {"time", "end"}:
+        return _Part(part.holds, part.columns, part.names, {asked: keys_of(node.literals, column, context)})
+    return part
+
+
+def _over(name: Name, subject: Subject, test: Test, asked: str = "") -> _Part:
+    column, path = subject.column, subject.path
+    if column is None:
+        return _Part(_any_value(test, lambda row: values_at(row.fields(), path)), names=(name,))
+    asked = asked or column.name
+    if column.many:
+        return _Part(_any_value(test, lambda row: row.column(asked) or ()), frozenset({asked}))
+    return _Part(lambda row: test(row.column(asked)), frozenset({asked}))
+
+
+def _any_value(test: Test, values: Callable[[Row], Any]) -> Callable[[Row], bool]:
+    def holds(row: Row) -> bool:
+        for value in values(row):  # noqa: SIM110  any() makes a generator for each row, which costs more than the few values do
+            if test(value):
+                return True
+        return False
+
+    return holds
+
+
+def _all(operands: list[Callable[[Row], bool]]) -> Callable[[Row], bool]:
+    first, *others = operands
+    if len(others) == 1:
+        second = others[0]
+        return lambda row: first(row) and second(row)
+    return lambda row: all(holds(row) for holds in operands)
+
+
+def _any(operands: list[Callable[[Row], bool]]) -> Callable[[Row], bool]:
+    first, *others = operands
+    if len(others) == 1:
+        second = others[0]
+        return lambda row: first(row) or second(row)
+    return lambda row: any(holds(row) for holds in operands)
+
+
+def _both_hints(parts: list[_Part]) -> dict[str, frozenset[Any]]:
+    hints: dict[str, frozenset[Any]] = {}
+    for part in parts:
+        for column, values in part.hints.items():
+            hints[column] = hints[column] & values if column in hints else values
+    return hints
+
+
+def _either_hints(parts: list[_Part]) -> dict[str, frozenset[Any]]:
+    shared = set(parts[0].hints).intersection(*(part.hints for part in parts[1:]))
+    return {column: frozenset().union(*(part.hints[column] for part in parts)) for column in sorted(shared)}
+
+
+def _is_something(value: Any) -> bool:
+    return value is not None

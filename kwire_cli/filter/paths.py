@@ -1,0 +1,42 @@
+"""Values of a message by field path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROOTS = frozenset({"header", "body"})
+
+
+def values_at(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Any]:
+    """The values of all fields whose path, without indexes, ends with this one; one that begins with header or body is a whole path.
+
+    An array gives its elements; a structure (dict) is one value. `fields` is made of dicts and lists, as JSON is; it is walked without recursion.
+    """
+    if path[0] in ROOTS:
+        yield from _below([fields], path)
+        return
+    first = path[0]
+    waiting: list[Any] = [*fields.values()]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if first in node:
+                yield from _below([node], path)
+            waiting.extend(value for value in node.values() if isinstance(value, (dict, list)))
+        elif isinstance(node, list):
+            waiting.extend(value for value in node if isinstance(value, (dict, list)))
+
+
+def _below(found: list[Any], path: tuple[str, ...]) -> list[Any]:
+    for name in path:
+        found = _elements([value[name] for value in found if isinstance(value, dict) and name in value])
+    return found
+
+
+def _elements(values: list[Any]) -> list[Any]:
+    while any(isinstance(value, list) for value in values):
+        values = [element for value in values for element in (value if isinstance(value, list) else [value])]
+    return values
