@@ -1,0 +1,85 @@
+"""Rows to filter, and what names stand for."""
+
+from kwire_cli.filter import FilterError, compile_filter
+
+APIS = {"Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "ApiVersions": 18}
+ERRORS = {"UNKNOWN_SERVER_ERROR": -1, "NONE": 0, "NOT_LEADER_OR_FOLLOWER": 6, "NOT_LEADER_FOR_PARTITION": 6, "REQUEST_TIMED_OUT": 7}
+BY_CASE = {name.casefold(): code for names in (APIS, ERRORS) for name, code in names.items()}
+
+
+class Row:
+    def __init__(self, columns, header=None, body=None):
+        self.columns, self.json, self.asked = columns, {"header": header or {}, "body": body or {}}, []
+
+    def column(self, name):
+        self.asked.append(name)
+        return self.columns[name]
+
+    def fields(self):
+        self.asked.append("fields")
+        return self.json
+
+
+def number(name):
+    return BY_CASE.get(name.casefold())
+
+
+def compiled(text):
+    return compile_filter(text, error_code=number, api_key=number)
+
+
+def outcome(text):
+    try:
+        return compiled(text)
+    except FilterError as error:
+        return error
+
+
+FETCH = Row(
+    {
+        "frame": 12,
+        "time": 1_795_255_200_123_456_789,  # 2026-11-21T10:00:00.123456789Z
+        "src": "[fd00::1]:9092",
+        "dst": "10.0.0.5:50012",
+        "host": ["fd00::1", "10.0.0.5"],
+        "port": [9092, 50012],
+        "stream": 0,
+        "packet": 77,
+        "kind": "response",
+        "size": 1500,
+        "apiKey": 1,
+        "api": "Fetch",
+        "apiVersion": 13,
+        "correlationId": 9,
+        "clientId": "billing-1",
+        "topics": ["orders.v1", "orders.v2", "Audit"],
+        "latency": 0.25,
+        "error": ["NOT_LEADER_OR_FOLLOWER", 999],
+        "requestFrame": 11,
+        "protocol": None,
+        "anomaly": ["TAG_ORDER"],
+    },
+    {"headerVersion": 1, "correlationId": 9, "unknownTaggedFields": []},
+    {
+        "throttleTimeMs": 1500,
+        "errorCode": 0,
+        "host": "inner",
+        "timestamp": 1_795_255_200_000,
+        "complete": True,
+        "empty": [],
+        "text": "1000",
+        "nothing": None,
+        "nan": "NaN",
+        "rate": 0.5,
+        "responses": [
+            {"topic": "orders.v1", "partitions": [{"errorCode": 0, "replicas": [1, 2]}, {"errorCode": 6, "replicas": None}]},
+            {"topic": "Audit", "partitions": []},
+        ],
+        "apiKeys": [{"apiKey": 0}, {"apiKey": 3}],
+        "config": {"value": "true", "note": 'say "hi"'},
+    },
+)
+"""A response with a value in every place that a filter can look at."""
+
+UNKNOWN = Row(dict.fromkeys(FETCH.columns) | {"host": [], "port": [], "topics": [], "error": [], "anomaly": (), "apiKey": 99, "kind": "request"})
+"""A request of which next to nothing is known."""
