@@ -45,12 +45,14 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def complete_message(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Message names that go on from what was typed."""
-    return [entry.name for entry in _catalog(ctx) if entry.name.lower().startswith(incomplete.lower())]
+    catalog = _catalog(ctx)
+    return [entry.name for entry in catalog or () if entry.name.lower().startswith(incomplete.lower())]
 
 
 def complete_api(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Api names that go on from what was typed."""
-    return [api.name for api in _catalog(ctx).apis if api.name.lower().startswith(incomplete.lower())]
+    catalog = _catalog(ctx)
+    return [api.name for api in (catalog.apis if catalog else ()) if api.name.lower().startswith(incomplete.lower())]
 
 
 def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -58,6 +60,8 @@ def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) ->
     from kwire_cli.errors import KwireError
 
     catalog = _catalog(ctx)
+    if not catalog:
+        return []
     try:
         if name := ctx.params.get("message"):
             versions = catalog.entry(name).valid_versions
@@ -70,7 +74,12 @@ def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) ->
     return [str(version) for version in versions.each() if str(version).startswith(incomplete)]
 
 
-def _catalog(ctx: click.Context) -> Catalog:
+def _catalog(ctx: click.Context) -> Catalog | None:
+    """The catalogue that the options so far ask for; None where they ask for what is not there, which running the command will say."""
+    from kwire_cli.errors import KwireError
     from kwire_cli.spec.catalog import catalog
 
-    return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"))
+    try:
+        return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"))
+    except KwireError:
+        return None

@@ -164,6 +164,9 @@ def complete(words, index):
         ("kwire spec show HeartbeatRequest ", ["0", "1", "2", "3", "4"]),
         ("kwire decode --specs tests/cli/definitions --message Echo", ["EchoRequest", "EchoResponse"]),
         ("kwire decode --message nosuch --version ", []),
+        ("kwire decode --specs nosuch --message Heartb", []),
+        ("kwire decode --kafka 9.9 --api Heartb", []),
+        ("kwire decode --specs nosuch --api Heartbeat --version ", []),
         ("kwire decode --format j", ["json", "jsonl"]),
     ],
 )
