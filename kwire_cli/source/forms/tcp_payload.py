@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from kwire_cli.source.capture.model import Packet
+from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.forms.model import Chunk, Reading
+from kwire_cli.structs.network.link import LINK_ETHERNET, LINK_RAW_IP
+
+MAX_PACKET = 1 << 16
+"""A dump does not say how long the packet was; its own lengths do."""
 
 
 def payloads(packets: tuple[Chunk, ...]) -> Reading:
@@ -19,21 +25,9 @@ def tcp_payload(packet: bytes) -> bytes | None:
 
     A capture cut by tcpdump's -s gives None too: what is missing can't be told.
     """
-    for start in (0, 14):
-        if start == 14 and packet[12:14] not in (b"\x08\x00", b"\x86\xdd"):
-            continue
-        found = _ip_payload(packet[start:])
-        if found is not None and len(found) >= 20 and 20 <= (header := (found[12] >> 4) * 4) <= len(found):
-            return found[header:]
+    for link in (LINK_RAW_IP, LINK_ETHERNET):
+        segments = Segments()
+        segment = segments.segment(Packet(1, None, link, packet, MAX_PACKET))
+        if segment is not None and not segment.missing:
+            return segment.payload
     return None
-
-
-def _ip_payload(packet: bytes) -> bytes | None:
-    """What an unfragmented IP packet carries as TCP; None when it is anything else or its length lies."""
-    if len(packet) >= 40 and packet[0] >> 4 == 6 and packet[6] == 6:
-        start, end = 40, 40 + int.from_bytes(packet[4:6])
-    elif len(packet) >= 20 and packet[0] >> 4 == 4 and packet[9] == 6 and not int.from_bytes(packet[6:8]) & 0x3FFF:
-        start, end = (packet[0] & 15) * 4, int.from_bytes(packet[2:4])
-    else:
-        return None
-    return packet[start:end] if 20 <= start <= end <= len(packet) else None
