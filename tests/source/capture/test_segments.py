@@ -94,9 +94,6 @@ LINKS |= {
     "IP in IP": (ethernet(ipv4(FOUR, 4)), 1),
     "6in4": (ethernet(ipv4(SIX, 41)), 1),
 }
-    ethernet(ipv6(extension(60) + extension(43, bytes(14)) + extension(51) + authentication(60) + extension(6) + tcp(HELLO), 0), link.ETHER_IPV6),
-    1,
-)
 
 
 @pytest.mark.parametrize("name", LINKS)

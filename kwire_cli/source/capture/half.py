@@ -1,0 +1,156 @@
+"""One direction of a TCP connection: what was delivered, what waits, what is known of the rest.
+
+Positions count the bytes of a direction; only differences between them mean anything. Sequence numbers are those of the wire, modulo 2^32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.source.capture.chunks import Chunks
+
+if TYPE_CHECKING:
+    from kwire_cli.source.capture.model import Segment
+
+MASK = 0xFFFFFFFF
+HALF_RANGE = 1 << 31
+UNKNOWN = -1
+
+_ORIGIN = 1 << 40
+"""Positions start here, so that those before the first one seen are no special numbers either."""
+FAR = 1 << 28
+"""Sequence numbers this far apart belong to different connections, or one of them is damaged. Windows in use are far smaller."""
+
+
+def signed(difference: int) -> int:
+    """The difference of two sequence numbers, from -2^31 to 2^31 - 1."""
+    return ((difference + HALF_RANGE) & MASK) - HALF_RANGE
+
+
+class Tag(NamedTuple):
+    """Of which packet a chunk is, and what that packet acknowledged: that has to be delivered first. `have`: bytes of payload that were captured."""
+
+    time: int | None
+    packet: int
+    acknowledgment: int
+    have: int
+
+
+class Half:
+    """See the module. `next` is the sequence number of the next byte to deliver, UNKNOWN before the start of the stream is known."""
+
+    __slots__ = (
+        "acked",
+        "anchor",
+        "calm",
+        "connection",
+        "direction",
+        "fin",
+        "fin_tag",
+        "finished",
+        "held",
+        "hint",
+        "isn",
+        "last",
+        "mark",
+        "next",
+        "peer",
+        "position",
+        "since",
+        "stray",
+    )
+
+    peer: Half
+    fin_tag: Tag
+
+    def __init__(self, connection: Connection, direction: int) -> None:
+        self.connection, self.direction = connection, direction
+        self.calm = False  # nothing waits in either direction, and none has ended
+        self.next = UNKNOWN
+        self.anchor = UNKNOWN  # the sequence number at `position`, while `next` is unknown but data or a FIN was seen
+        self.position = _ORIGIN
+        self.isn = UNKNOWN
+        self.hint = UNKNOWN  # where the stream starts, by the other side's answer to a SYN that was not seen
+        self.acked = UNKNOWN  # what this side last acknowledged of the other's
+        self.held = Chunks()
+        self.mark = UNKNOWN  # a position up to which this side sent, and the other received: by acknowledgments without data
+        self.fin = UNKNOWN  # the sequence number of a FIN
+        self.finished = False
+        self.since = 0  # the packet since which what waits could go on; 0 while it can't, or nothing waits
+        self.last = 0  # the last packet of this side
+        self.stray: Segment | None = None
+
+    def at(self, sequence: int) -> int:
+        """The position of a sequence number."""
+        return self.position + signed(sequence - (self.next if self.next != UNKNOWN else self.anchor))
+
+    def advance(self, size: int) -> None:
+        """That many bytes are delivered or given up."""
+        self.next = (self.next + size) & MASK
+        self.position += size
+        self.since = 0
+
+    def begin(self, sequence: int) -> None:
+        """The stream starts with this sequence number."""
+        if self.anchor != UNKNOWN:
+            self.position = self.at(sequence)
+        self.next, self.anchor, self.since = sequence, UNKNOWN, 0
+
+    def behind(self, acknowledgment: int) -> bool:
+        """Whether an acknowledgment is of bytes that this side sent but that are not delivered yet."""
+        if self.next != UNKNOWN:
+            return self.finished < signed(acknowledgment - self.next) < FAR
+        return bool(self.held) and 0 < self.at(acknowledgment) - self.held.starts[0] < FAR
+
+    def blocked(self) -> bool:
+        """Whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
+        return self.ready() and self.peer.behind(self.held.chunks[0].tag.acknowledgment)
+
+    def ready(self) -> bool:
+        """Whether the first chunk is next."""
+        return self.next != UNKNOWN and bool(self.held) and self.held.starts[0] <= self.position
+
+    def hole(self) -> int:
+        """Where the hole ends that delivery waits at; UNKNOWN where there is none."""
+        if self.next == UNKNOWN or self.ready():
+            return UNKNOWN
+        ends = [self.held.starts[0]] if self.held else []
+        # A FIN counts as one byte, so that what its sender acknowledges later stands behind it.
+        last = self.at(self.fin) if self.fin != UNKNOWN else None
+        if self.position < self.mark and (last is None or self.mark <= last):
+            ends.append(self.mark)
+        if last is not None and last > self.position:
+            ends.append(last)
+        return min(ends, default=UNKNOWN)
+
+    def acknowledged(self, position: int) -> bool:
+        """Whether the other side has everything before this position."""
+        return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
+
+    def can_go_on(self) -> bool:
+        """Whether time alone decides: the stream's start, an answer before its question, or a hole that the other side has filled."""
+        if self.next == UNKNOWN:
+            return self.anchor != UNKNOWN
+        hole = self.hole()
+        return self.acknowledged(hole) if hole != UNKNOWN else self.blocked()
+
+
+class Connection:
+    """Two halves; `reset` is the packet with a RST, 0 without; `due` the packet at which what waits is decided, 0 for none."""
+
+    __slots__ = ("closed", "due", "first", "halves", "number", "reset", "reset_by")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.halves = one, other = Half(self, 0), Half(self, 1)
+        one.peer, other.peer = other, one
+        self.closed = False
+        self.reset = self.due = 0
+        self.reset_by: Half | None = None
+
+    def settle(self) -> bool:
+        """Work out whether all is calm: nothing waits, nothing has ended."""
+        calm = not self.closed and not self.reset and all(not half.held and half.fin == UNKNOWN and half.hole() == UNKNOWN for half in self.halves)
+        for half in self.halves:
+            half.calm = calm
+        return calm

@@ -1,0 +1,59 @@
+"""A capture from file to events: the steps together, and what they have to say beside the events."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.capture.tcp import Limits, Streams
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from kwire_cli.source.capture.events import Event
+    from kwire_cli.source.capture.model import Notice
+    from kwire_cli.source.capture.pcapng import Secrets
+
+
+class Capture:
+    """The events of a capture's TCP connections; iterate once.
+
+    `packets`, `segments` and `streams` are the steps, with what each knows; `notices`, `secrets` and `summary` fill while the capture is read.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> None:
+        self.packets = packets(source)
+        self.segments = Segments()
+        self.streams = Streams(limits)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What ended the reading early, or was passed over."""
+        return self.packets.notices
+
+    @property
+    def secrets(self) -> list[Secrets]:
+        """What the file holds for decryption."""
+        return self.packets.secrets
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Packets that are not TCP, by kind; datagrams whose fragments are not all there; bytes of payload that are in no event, by reason."""
+        fragments = {"incomplete datagrams": self.segments.fragments.incomplete, "differing fragments": self.segments.fragments.differing}
+        unseen = {f"{kind} bytes": size for kind, size in self.streams.counts.items()}
+        return {kind: count for kind, count in (self.segments.other | fragments | unseen).items() if count}
+
+    def __iter__(self) -> Iterator[Event]:
+        feed = self.streams.feed
+        for batch in self.packets.batches():
+            for segment in self.segments(batch):
+                yield from feed(segment)
+        self.segments.close()
+        yield from self.streams.close()
+
+
+def events(source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> Iterator[Event]:
+    """The events of a capture: a path, or a binary file object. InputError when it can't be read or is no capture."""
+    yield from Capture(source, limits)

@@ -1,0 +1,283 @@
+"""TCP streams put together, without I/O: segments in, ordered bytes and gaps out. docs/captures.md has the rules with their reasons.
+
+Bytes are delivered in the order in which they were sent, and not before what their packet acknowledges: an answer never comes before its question.
+Where that leaves something waiting, it is decided GRACE packets later, so that packets which the capture has in another order find their place:
+
+- in mid-stream, that the lowest sequence number seen so far is the start;
+- at a hole, that it stays one, if the other side has acknowledged past it (`lost`); a hole that it has not may still be filled by a retransmission,
+  and waits until the limit or the end;
+- that an answer is delivered although bytes which it acknowledges are missing;
+- after a RST, that the connection has ended.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.source.capture.connections import YOUNG, Connections, begins_another, opens_another
+from kwire_cli.source.capture.delivery import Delivery
+from kwire_cli.source.capture.events import Data, End, EndReason, Event, Start
+from kwire_cli.source.capture.half import FAR, HALF_RANGE, MASK, UNKNOWN, Connection, Half, Tag, signed
+from kwire_cli.source.capture.model import Segment, endpoints
+from kwire_cli.structs.network import transport
+from kwire_cli.structs.network.transport import ACK, RST, SYN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Limits(NamedTuple):
+    """Bounds of memory, in bytes with bookkeeping, and in connections; and how many packets of the capture decide what waits."""
+
+    direction: int = 4 << 20
+    total: int = 64 << 20
+    connections: int = 1 << 16
+    closed: int = 4096
+    grace: int = 64
+
+
+_NEVER = 1 << 62
+_NOTHING: tuple[Event, ...] = ()
+_DECIDING = transport.FIN | SYN | RST | ACK
+
+
+class Streams:
+    """All connections of a capture.
+
+    `feed` takes segments in the capture's order, with packet numbers that grow, and gives the events that each brings about; `close` gives the rest.
+    `counts` has bytes of payload that are in no event: `duplicate` (there before), `late` (after the connection's end), `stray` (far from where the
+    stream is), `reset` (the text of a RST).
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._delivery = Delivery()
+        self.counts = self._delivery.counts
+        self._table = Connections(self.limits.closed)
+        self._halves = self._table.halves
+        self._waiting: dict[int, Connection] = {}
+        self._due: list[tuple[int, int]] = []
+        self._next_due = _NEVER
+
+    def feed(self, segment: Segment) -> Sequence[Event]:
+        """The events that this segment brings about, of its connection and of those that waited long enough."""
+        number, time, ends, sequence, acknowledgment, flags, payload, missing = segment
+        if number < self._next_due:
+            half = self._halves.get(ends)
+            # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
+            if half is not None and half.calm and sequence == half.next and flags & _DECIDING == ACK and not missing:
+                if not payload:
+                    half.acked, half.last = acknowledgment, number
+                    return _NOTHING
+                delivered = half.peer.next
+                if acknowledgment == delivered or delivered < 0 or (delivered - acknowledgment) & MASK < HALF_RANGE:
+                    half.next = (sequence + len(payload)) & MASK
+                    half.acked, half.last = acknowledgment, number
+                    return (tuple.__new__(Data, (half.connection.number, half.direction, payload, time, number)),)
+        self._delivery.packet, self._delivery.time = number, time
+        events: list[Event] = []
+        if number >= self._next_due:
+            self._decide(number, events)
+        self._feed(segment, events)
+        return events
+
+    def flush(self) -> list[Event]:
+        """Decide now what would be decided GRACE packets later: for who waits for a capture to grow. Holes that may still be filled stay."""
+        events: list[Event] = []
+        while self._due:
+            self._decide(_NEVER, events)
+        return events
+
+    def close(self) -> list[Event]:
+        """The capture has ended: everything that waits is delivered, between gaps, and all connections end."""
+        events: list[Event] = []
+        for connection in self._table.open_ones():
+            self._finish(connection, "rst" if connection.reset else "end", events)
+        self._table.clear()
+        return events
+
+    def waiting_since(self) -> int | None:
+        """The lowest packet number of bytes that are not delivered yet; None when all are. Later events of lower numbers there will be none."""
+        packets = (chunk.tag.packet for connection in self._waiting.values() for half in connection.halves for chunk in half.held.chunks)
+        return min(packets, default=None)
+
+    # One segment, in full
+
+    def _feed(self, segment: Segment, events: list[Event]) -> None:
+        half = self._halves.get(segment.ends)
+        if half is not None and half.connection.closed:
+            if not begins_another(half, segment):
+                self._delivery.count("late", len(segment.payload))
+                return
+            half = None
+        elif half is not None and segment.flags & SYN and opens_another(half, segment):
+            self._finish(half.connection, "reused", events)
+            half = None
+        if half is None:
+            half = self._open(segment, events)
+        sequence, acknowledgment = segment.sequence, segment.acknowledgment
+        if segment.flags & SYN and (half.isn == sequence or (half.isn == UNKNOWN and (half.next == UNKNOWN or half.hint == (sequence + 1) & MASK))):
+            half.isn, sequence = sequence, (sequence + 1) & MASK
+            if half.next == UNKNOWN:
+                half.begin(sequence)
+            if segment.flags & ACK and half.peer.next == UNKNOWN:
+                half.peer.hint = acknowledgment
+        elif self._strays(half, sequence):
+            self._stray(half, segment, events)
+            return
+        half.last = segment.packet
+        if segment.flags & ACK:
+            half.acked = acknowledgment
+        self._take(half, segment, sequence, events)
+        self._go_on(half.connection, events)
+
+    def _take(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> None:
+        """Keep a segment's payload, and what its flags and numbers say."""
+        size = len(segment.payload) + segment.missing
+        connection = half.connection
+        if segment.flags & RST:
+            # What a RST carries is a text for people, not of the stream.
+            self._delivery.count("reset", len(segment.payload))
+            if not connection.reset:
+                connection.reset, connection.reset_by = segment.packet, half
+            return
+        if half.next == UNKNOWN and half.hint != UNKNOWN and 0 <= signed(sequence - half.hint) < YOUNG:
+            before = half.held.starts[0] if half.held else None
+            if before is None or half.at(half.hint) <= before:
+                half.begin(half.hint)
+        if half.next == UNKNOWN and half.anchor == UNKNOWN and size:
+            half.anchor = sequence
+        if size:
+            if half.fin != UNKNOWN and signed(sequence + size - half.fin) > 0:
+                half.fin, half.finished = UNKNOWN, False  # it was damaged: more follows
+            if self._delivery.hold(half, segment, sequence, events) and connection.reset_by is half:
+                connection.reset, connection.reset_by = 0, None  # who resets a connection sends nothing more: that RST was not its own
+        elif half.next != UNKNOWN and half.at(sequence) > half.position and half.acknowledged(half.at(sequence)):
+            half.mark = max(half.mark, half.at(sequence))
+        if segment.flags & transport.FIN:
+            half.fin = (sequence + size) & MASK
+            half.fin_tag = Tag(segment.time, segment.packet, segment.acknowledgment, 0)
+            if half.next == UNKNOWN and half.anchor == UNKNOWN:
+                half.anchor = half.fin
+
+    # Damaged numbers, unseen beginnings, ends
+
+    def _strays(self, half: Half, sequence: int) -> bool:
+        if half.next == UNKNOWN and half.anchor == UNKNOWN:
+            return False
+        return not -FAR < half.at(sequence) - half.position < FAR
+
+    def _stray(self, half: Half, segment: Segment, events: list[Event]) -> None:
+        """A segment far from where its stream is: damaged, unless the next one follows it; then another connection has begun unseen."""
+        size = len(segment.payload) + segment.missing
+        if not size:
+            return
+        before = half.stray
+        if before is None or (before.sequence + len(before.payload) + before.missing) & MASK != segment.sequence:
+            half.stray = segment
+            self._delivery.count("stray", len(segment.payload))
+            return
+        self._finish(half.connection, "reused", events)
+        self._delivery.count("stray", -len(before.payload))
+        half = self._open(before, events)
+        for each in (before, segment):
+            self._take(half, each, each.sequence, events)
+            half.acked, half.last = each.acknowledgment, each.packet
+        self._go_on(half.connection, events)
+
+    def _open(self, segment: Segment, events: list[Event]) -> Half:
+        """A new connection; its half of this segment. Where too many are open, the tenth of them that was silent longest is ended."""
+        if self._table.open >= self.limits.connections:
+            silent = sorted(self._table.open_ones(), key=lambda connection: max(half.last for half in connection.halves))
+            for connection in silent[: len(silent) // 10 + 1]:
+                self._finish(connection, "evicted", events)
+        half, ends = self._table.add(segment)
+        source, destination = endpoints(ends)
+        events.append(Start(half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet))
+        return half
+
+    def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
+        """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""
+        self._delivery.deliver_all(connection, events)
+        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet))
+        connection.closed = True
+        connection.settle()
+        for half in connection.halves:
+            half.stray = None
+        self._waiting.pop(connection.number, None)
+        self._table.close(connection)
+
+    # What waits
+
+    def _go_on(self, connection: Connection, events: list[Event]) -> None:
+        """Deliver what can be delivered; see to the rest later."""
+        self._delivery.deliver(connection, events)
+        for half in connection.halves:
+            while half.held.cost > self.limits.direction:
+                self._delivery.force(connection, half, events)
+        while self._delivery.held > self.limits.total and self._waiting:
+            first = next(iter(self._waiting.values()))
+            for half in first.halves:
+                self._delivery.force(first, half, events)
+            self._arrange(first, events)
+        self._arrange(connection, events)
+
+    def _arrange(self, connection: Connection, events: list[Event]) -> None:
+        if connection.closed:
+            return
+        if all(half.finished and not half.held for half in connection.halves):
+            self._finish(connection, "fin", events)
+            return
+        if connection.settle():
+            self._waiting.pop(connection.number, None)
+            return
+        if any(half.held for half in connection.halves):
+            self._waiting.setdefault(connection.number, connection)
+        else:
+            self._waiting.pop(connection.number, None)
+        since = [connection.reset] if connection.reset else []
+        for half in connection.halves:
+            if not half.can_go_on():
+                half.since = 0
+                continue
+            half.since = half.since or self._delivery.packet
+            since.append(half.since)
+        if since and not connection.due:
+            connection.due = min(since) + self.limits.grace
+            heappush(self._due, (connection.due, connection.number))
+            self._next_due = self._due[0][0]
+
+    def _decide(self, number: int, events: list[Event]) -> None:
+        """Decide what has waited for long enough at packet `number`."""
+        again: list[Connection] = []
+        while self._due and self._due[0][0] <= number:
+            _, which = heappop(self._due)
+            connection = self._table.get(which)
+            if connection is None or connection.closed:
+                continue
+            connection.due = 0
+            before = number - self.limits.grace
+            if connection.reset and connection.reset <= before:
+                self._finish(connection, "rst", events)
+                continue
+            ripe = [half for half in connection.halves if half.since and half.since <= before]
+            for half in ripe:
+                self._delivery.start(half)
+            self._delivery.deliver(connection, events)
+            for half in ripe:
+                if half.since:
+                    self._decide_half(connection, half, events)
+            again.append(connection)
+        self._next_due = self._due[0][0] if self._due else _NEVER
+        for connection in again:
+            self._arrange(connection, events)
+
+    def _decide_half(self, connection: Connection, half: Half, events: list[Event]) -> None:
+        if half.blocked() and half.peer.acknowledged(half.peer.hole()):
+            half = half.peer
+        if half.acknowledged(half.hole()):
+            self._delivery.give_up(half, "lost", events)
+        elif half.blocked():
+            self._delivery.deliver_one(half, events)
+        self._delivery.deliver(connection, events)
