@@ -100,7 +100,9 @@ class Half:
         """Whether an acknowledgment is of bytes that this side sent but that are not delivered yet."""
         if self.next != UNKNOWN:
             return self.finished < signed(acknowledgment - self.next) < FAR
-        return bool(self.held) and 0 < self.at(acknowledgment) - self.held.starts[0] < FAR
+        if self.held:
+            return 0 < self.at(acknowledgment) - self.held.starts[0] < FAR
+        return self.hint != UNKNOWN and 0 < signed(acknowledgment - self.hint) < FAR
 
     def blocked(self) -> bool:
         """Whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
@@ -127,6 +129,10 @@ class Half:
         """Whether the other side has everything before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
+    def busy(self) -> bool:
+        """Whether anything waits here, has ended, or is known to be on its way."""
+        return bool(self.held) or self.fin != UNKNOWN or self.hole() != UNKNOWN or (self.next == UNKNOWN and self.hint != UNKNOWN)
+
     def can_go_on(self) -> bool:
         """Whether time alone decides: the stream's start, an answer before its question, or a hole that the other side has filled."""
         if self.next == UNKNOWN:
@@ -150,7 +156,7 @@ class Connection:
 
     def settle(self) -> bool:
         """Work out whether all is calm: nothing waits, nothing has ended."""
-        calm = not self.closed and not self.reset and all(not half.held and half.fin == UNKNOWN and half.hole() == UNKNOWN for half in self.halves)
+        calm = not self.closed and not self.reset and not any(half.busy() for half in self.halves)
         for half in self.halves:
             half.calm = calm
         return calm

@@ -279,5 +279,6 @@ class Streams:
         if half.acknowledged(half.hole()):
             self._delivery.give_up(half, "lost", events)
         elif half.blocked():
+            half.peer.hint = UNKNOWN  # that side does not seem to be captured
             self._delivery.deliver_one(half, events)
         self._delivery.deliver(connection, events)
