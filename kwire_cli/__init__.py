@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
 
+    Specs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
 __version__ = "0.1.0"
 __all__ = ["DecodeError", "EncodeError", "InputError", "KwireError", "SpecError", "catalog", "decode", "encode", "ledger", "read_frames"]
 
 
-def catalog(specs: Sequence[str | os.PathLike[str]] | None = None, *, kafka: str | None = None) -> Catalog:
+def catalog(specs: Specs | None = None, *, kafka: str | None = None) -> Catalog:
     """Every message definition: look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`).
 
-    `specs` are files or folders with definitions that are added or take the place of those of their name; `kafka` is the release ("3.9") whose layout
-    counts where releases differ under one version number.
+    `specs` is a file or folder, or several, with definitions that are added or take the place of those of their name; `kafka` is the release ("3.9")
+    whose layout counts where releases differ under one version number.
     """
     from kwire_cli.spec.catalog import catalog as make  # noqa: PLC0415
 
-    return make(tuple(specs or ()), kafka)
+    return make(specs or (), kafka)
 
 
-def decode(
-    data: Any, *, message: str, version: int, strict: bool = False, specs: Sequence[str | os.PathLike[str]] | None = None, kafka: str | None = None
-) -> Decoded:
+def decode(data: Any, *, message: str, version: int, strict: bool = False, specs: Specs | None = None, kafka: str | None = None) -> Decoded:
     """The body of a message, without header. `data` is bytes-like and is not copied.
 
     Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
@@ -46,7 +46,7 @@ def decode(
     return checked(run(catalog(specs, kafka=kafka), data, message, version), strict=strict)
 
 
-def encode(value: Any, *, message: str, version: int, specs: Sequence[str | os.PathLike[str]] | None = None, kafka: str | None = None) -> bytes:
+def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None) -> bytes:
     """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives. EncodeError where a value does not fit."""
     from kwire_cli.message.encode import encode as run  # noqa: PLC0415
 
@@ -67,7 +67,7 @@ def read_frames(
     api: str | int | None = None,
     version: int | None = None,
     kind: str | None = None,
-    specs: Sequence[str | os.PathLike[str]] | None = None,
+    specs: Specs | None = None,
     kafka: str | None = None,
 ) -> Iterator[Frame]:
     """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw.

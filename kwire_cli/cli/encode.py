@@ -62,17 +62,25 @@ def _documents(data: bytes, name: str | None) -> Iterator[Any]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
     at = _skip(text, 0)
     while at < len(text):
         try:
             value, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
-        except RecursionError:
-            raise InputError("the JSON nests too deeply", file=name) from None
+        except (RecursionError, EncodeError) as error:
+            raise InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name) from None
         yield value
         at = _skip(text, at)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise EncodeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
+    return found
 
 
 def _skip(text: str, at: int) -> int:

@@ -10,7 +10,8 @@ from kwire_cli.engine import kernel, program as p
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry, Program
 
-CHUNK = 4096
+FIRST_CHUNK, CHUNK = 64, 4096
+"""Spans that the output has room for at first, and at most: most messages are small, and a list of zeros costs as much as many a message."""
 
 
 class Span(NamedTuple):
@@ -48,16 +49,18 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     stop = len(data) if stop is None else stop
     program = entry.program
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
-    chunk = min(CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
+    chunk = min(FIRST_CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
     state = first_state(program, jobs, chunk)
-    room = chunk + program.widest
-    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
     node: list[int] = []
     value: list[int] = []
     end: list[int] = []
     flags: dict[int, int] = {}
     status = kernel.FULL
+    room = 0
     while status == kernel.FULL:
+        if room < chunk:
+            room = chunk + program.widest
+            out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
         n = state[p.STATE_SPANS]
         node += out_node[:n]
@@ -65,7 +68,18 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
         end += out_end[:n]
         for i in range(0, state[p.STATE_FLAGS], 2):
             flags[pairs[i]] = flags.get(pairs[i], 0) | pairs[i + 1]
+        state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
     return Spans(program, data, start, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+
+
+def without_rest(spans: Spans) -> Spans:
+    """The spans of a message that something else follows: without the gap that stands for it."""
+    if spans.lost > 0 or spans.used == spans.stop:  # the gap of what follows has no node that was lost
+        return spans
+    last = len(spans.node) - 1
+    flags = {at: bits for at, bits in spans.flags.items() if at != last}
+    columns = (spans.node[:last], spans.value[:last], spans.end[:last])
+    return Spans(spans.program, spans.data, spans.start, spans.used, *columns, flags, spans.used, -1)
 
 
 def first_state(program: Program, jobs: Any, chunk: int) -> list[int]:

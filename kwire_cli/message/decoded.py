@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.spans import Span, Spans, walk
+from kwire_cli.engine.spans import Span, Spans, walk, without_rest
 from kwire_cli.engine.tree import Tree, build, leaves
 from kwire_cli.engine.values import ABSENT, Form, value
 from kwire_cli.errors import DecodeError, InputError
@@ -136,8 +136,10 @@ def decode(catalog: Catalog, data: Any, message: str, version: int, *, start: in
     return decode_spec(spec, data, version, start=start, stop=stop, notes=notes)
 
 
-def decode_spec(spec: MessageSpec, data: Any, version: int, *, start: int = 0, stop: int | None = None, notes: Sequence[Anomaly] = ()) -> Decoded:
-    """As `decode`, with the definition itself; `notes` are anomalies that are known beforehand."""
+def decode_spec(
+    spec: MessageSpec, data: Any, version: int, *, start: int = 0, stop: int | None = None, notes: Sequence[Anomaly] = (), alone: bool = True
+) -> Decoded:
+    """As `decode`, with the definition itself; `notes` are known beforehand. Unless it stands `alone`, something else may follow."""
     valid = spec.valid_versions
     if not valid:
         raise InputError(f"{spec.name} is reserved: no version of it is valid")
@@ -148,6 +150,7 @@ def decode_spec(spec: MessageSpec, data: Any, version: int, *, start: int = 0, s
         notes = [*notes, Anomaly("UNKNOWN_VERSION", "", start, detail)]
     entry = entry_for(spec, layout)
     spans = walk(entry, data, start, len(data) if stop is None else stop)
+    spans = spans if alone else without_rest(spans)
     return Decoded(spec, version, layout, entry, spans, tuple(notes), layout != version)
 
 

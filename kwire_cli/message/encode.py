@@ -78,7 +78,9 @@ def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int,
 
 
 def _needed(document: dict[str, Any], key: str) -> Any:
-    if document.get(key) is None:
+    if key in document and document[key] is None:
+        raise EncodeError("it is null", path=key)
+    if key not in document:
         raise EncodeError('it is missing; a document has "message", "version", "body", or "kind", "api", "apiVersion", "header", "body"', path=key)
     return document[key]
 

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
-from kwire_cli.message.headers import decode_header, header_version
+from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
 from kwire_cli.structs.frames import SIZE_PREFIX
+from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +21,14 @@ if TYPE_CHECKING:
 
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = 35
-SIZE_BYTES = 4
+_SIZE = fixed(declare(SIZE_PREFIX, 0))
+SIZE_BYTES = _SIZE.size
 MAX_SIZE = 100 * 1024 * 1024
 """The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
+
+
+NEWER_APIS, NEWER_VERSIONS = 32, 4
+"""How far above the known ones the api key and version of a request can be without anybody saying that it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Hints:
 class Frame:
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
-    `prefix` is the size that stands before it, if one does. With `guess` the api and version of a response were found from the bytes alone;
+    `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the bytes alone;
     `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself.
     """
 
@@ -51,7 +58,7 @@ class Frame:
     api_key: int | None = None
     api: str | None = None
     api_version: int | None = None
-    prefix: Decoded | None = None
+    prefixed: bool = False
     header: Decoded | None = None
     body: Decoded | None = None
     guess: bool = False
@@ -59,6 +66,11 @@ class Frame:
     notes: tuple[Anomaly, ...] = ()
     label: str | None = None
     flavour: str = "kafka"
+
+    @cached_property
+    def prefix(self) -> Decoded | None:
+        """The size that stands before it, if one does."""
+        return decode_spec(SIZE_PREFIX, self.data, 0, start=self.start, stop=min(self.start + SIZE_BYTES, self.stop)) if self.prefixed else None
 
     @property
     def size(self) -> int:
@@ -100,7 +112,7 @@ class Frame:
         out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=hidden.get("body", frozenset())) if self.body else None
         if self.body and self.api_version not in {self.body.version, None}:
             out["bodyVersion"] = self.body.version
-        if not self.prefix:
+        if not self.prefixed:
             out["prefixed"] = False
         if self.guess or (self.body and self.body.guess):
             out["guess"] = True
@@ -132,7 +144,7 @@ def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int,
     frames = []
     at = start
     while stop - at >= 8:
-        size = int.from_bytes(data[at : at + SIZE_BYTES], "big", signed=True)
+        size = says_size(data, at, stop) or 0
         if not 4 <= size <= stop - at - SIZE_BYTES:
             break
         frames.append((at, at + SIZE_BYTES + size, True))
@@ -155,7 +167,7 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
         return read_pieces(pieces, prefixed=framed is not False)
     # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
     bare = read_pieces([(0, len(data), False)], prefixed=False)
-    if bare[0].sure or (len(pieces) == 1 and not 0 <= int.from_bytes(data[:SIZE_BYTES], "big", signed=True) <= MAX_SIZE):
+    if bare[0].sure or (len(pieces) == 1 and not 0 <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE):
         return bare
     return min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
 
@@ -171,23 +183,23 @@ def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:
 
 def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
     """One frame: as a request if its header says so and its body fits, otherwise as the response that fits best."""
-    frame = Frame(catalog, number, "unknown", as_bytes(data), start, stop, flavour=hints.header)
+    data = as_bytes(data)
+    notes: tuple[Anomaly, ...] = ()
     at = start
     if prefixed:
         at = min(start + SIZE_BYTES, stop)
-        prefix = decode_spec(SIZE_PREFIX, data, 0, start=start, stop=at)
-        frame = replace(frame, prefix=prefix)
-        if prefix.complete and prefix.value["size"] != stop - at:
-            detail = f"the size prefix says {prefix.value['size']}, {stop - at} bytes follow"
-            frame = replace(frame, notes=(Anomaly("FRAME_SIZE_MISMATCH", "", start, detail),))
+        size = says_size(data, start, stop)
+        if size is not None and size != stop - at:
+            notes = (Anomaly("FRAME_SIZE_MISMATCH", "", start, f"the size prefix says {size}, {stop - at} bytes follow"),)
+    frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
     if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
         return request
     if request.header and request.header.complete and _cut(request) and not (hints.api and hints.version is not None):
         # A response would have to fit to the last byte, and this is not the last one.
         return request
-    if hints.kind is None and request.body and request.body.guess and _names_its_client(request) and not request.contradicts(hints):
-        # Of a version that is not known; a response hardly has text in this place.
+    if hints.kind is None and _is_newer(request) and not request.contradicts(hints):
+        # Of an api or version that is not known; a response hardly has text where the client id stands.
         return request
     response = _response(catalog, frame, at, hints)
     if request.sure and not response.sure:
@@ -195,35 +207,53 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
     return response if response.kind == "response" or request.kind == "unknown" else request
 
 
-def _names_its_client(frame: Frame) -> bool:
+def _is_newer(frame: Frame) -> bool:
+    """Whether it is a request of an api that is not known, or of a version a little above those that are."""
+    if frame.kind != "request" or not _has_client(frame):
+        return False
+    return frame.api is None or (frame.body is not None and 0 < frame.body.version - frame.body.spec.valid_versions.high <= NEWER_VERSIONS)
+
+
+def _has_client(frame: Frame) -> bool:
     if frame.header is None or not frame.header.complete or frame.header.anomalies:
         return False
     client_id = frame.header.value.get("clientId") or ""
-    near = frame.body is not None and frame.body.version <= frame.body.spec.valid_versions.high + 4
-    return near and len(client_id) > 2 and client_id.isascii() and client_id.isprintable()
+    return len(client_id) > 2 and client_id.isascii() and client_id.isprintable()
+
+
+def says_size(data: Any, at: int, stop: int) -> int | None:
+    """The number in the size prefix at `at`; None where it has not come whole."""
+    return int(_SIZE.unpack(data, at)[0]) if stop - at >= SIZE_BYTES else None
 
 
 def _cut(frame: Frame) -> bool:
-    return frame.prefix is not None and frame.prefix.value.get("size", 0) > frame.stop - frame.prefix.stop
+    return frame.prefixed and (says_size(frame.data, frame.start, frame.stop) or 0) > frame.size - SIZE_BYTES
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
-    known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
-    key, version = known.get("requestApiKey"), known.get("requestApiVersion")
-    if key is None or version is None:
+    head = request_head(catalog, frame.data, at, frame.stop) or _cut_head(catalog, frame, at)
+    if head is None:
         return frame
+    key, version = head.api_key, head.version
     api = catalog.api_by_key(key)
     if hints.kind == "request" and ((hints.api and hints.api.key != key) or hints.version not in {None, version}):
         said = f"api {hints.api.name if hints.api else key} version {version if hints.version is None else hints.version}"
         raise InputError(f"the request's header says api key {key} version {version}, not {said}; leave --api and --version away for requests")
     if not api or not api.request:
-        return _unknown_request(catalog, frame, at, hints, key, version) if hints.kind == "request" else frame
+        unknown = _unknown_request(catalog, frame, at, hints, key, version)
+        newer = 0 <= key <= max(known.key for known in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+        return unknown if hints.kind == "request" or (newer and hints.kind is None and _has_client(unknown)) else frame
     layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
     header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
-    frame = replace(frame, kind="request", api_key=key, api=api.name, api_version=version, header=header)
-    if not header.complete:
-        return frame
-    return replace(frame, body=_body(catalog, api.request, frame, header.raw.used, version, request=True))
+    body = _body(catalog, api, frame, header.raw.used, version, request=True) if header.complete else None
+    return replace(frame, kind="request", api_key=key, api=api.name, api_version=version, header=header, body=body)
+
+
+def _cut_head(catalog: Catalog, frame: Frame, at: int) -> RequestHead | None:
+    """What a request that ends in its head says of itself."""
+    known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
+    key, version = known.get("requestApiKey"), known.get("requestApiVersion")
+    return None if key is None or version is None else RequestHead(key, version, known.get("correlationId", 0))
 
 
 def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key: int, version: int) -> Frame:
@@ -235,9 +265,10 @@ def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key:
     return replace(frame, kind="request", api_key=key, api_version=version, header=header, notes=(*frame.notes, note))
 
 
-def _body(catalog: Catalog, message: str, frame: Frame, start: int, version: int, *, request: bool = False) -> Decoded:
+def _body(catalog: Catalog, api: Api, frame: Frame, start: int, version: int, *, request: bool = False) -> Decoded:
+    message = (api.request if request else api.response) or ""
     body = decode(catalog, frame.data, message, version, start=start, stop=frame.stop)
-    if request and frame.api_key == API_VERSIONS and version == 0 and bytes(frame.data[start : frame.stop]) == b"\0\0\0\0":
+    if request and api.key == API_VERSIONS and version == 0 and bytes(frame.data[start : frame.stop]) == b"\0\0\0\0":
         body = decode(catalog, frame.data, message, version, start=frame.stop, stop=frame.stop)
         note = Anomaly("EXTRA_HEADER_BYTES", "", start, MEANING["EXTRA_HEADER_BYTES"])
         return replace(body, notes=(*body.notes, note))
@@ -261,13 +292,10 @@ def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> 
     if not api.response:
         raise InputError(f"no definition of the response of {api.name} is known")
     header = decode_header(catalog, "response", header_version(catalog, "response", api.key, version), frame.data, start=at, stop=frame.stop)
-    frame = replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header)
-    if not header.complete:
-        return frame
-    body = _body(catalog, api.response, frame, header.raw.used, version)
-    if api.key == API_VERSIONS and version > 0 and not body.exact:
-        old = _body(catalog, api.response, frame, header.raw.used, 0)
+    body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None
+    if body and api.key == API_VERSIONS and version > 0 and not body.exact:
+        old = _body(catalog, api, frame, header.raw.used, 0)
         if old.exact and old.value.get("errorCode") == UNSUPPORTED_VERSION:
             note = Anomaly("VERSION_FALLBACK", "", old.start, MEANING["VERSION_FALLBACK"])
-            return replace(frame, body=replace(old, notes=(*old.notes, note)))
-    return replace(frame, body=body)
+            body = replace(old, notes=(*old.notes, note))
+    return replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header, body=body)

@@ -6,8 +6,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import Decoded, decode_spec
+from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
@@ -55,10 +57,31 @@ def header_version(catalog: Catalog, kind: str, api_key: int, version: int) -> i
     return catalog.request_header_version(api_key, version) if kind == "request" else catalog.response_header_version(api_key, version)
 
 
+class RequestHead(NamedTuple):
+    """What every request begins with, in all versions of its header."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+
+
+@cache
+def _head_layout(catalog: Catalog, kind: str) -> Fixed:
+    return fixed(declare(header_spec(catalog, kind), 0))
+
+
+def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead | None:
+    """The head of the request at `at`, read without decoding it; None where the bytes end before it does."""
+    layout = _head_layout(catalog, "request")
+    return RequestHead(*layout.unpack(data, at)) if stop - at >= layout.size else None
+
+
+def response_id(catalog: Catalog, data: Any, at: int, stop: int) -> int | None:
+    """The correlation id of the response at `at`; None where the bytes end before it does."""
+    layout = _head_layout(catalog, "response")
+    return int(layout.unpack(data, at)[0]) if stop - at >= layout.size else None
+
+
 def decode_header(catalog: Catalog, kind: str, version: int, data: Any, *, start: int, stop: int, flavour: str = "kafka") -> Decoded:
     """The header at `start`; what follows it is not an anomaly of the header's."""
-    spec = header_spec(catalog, kind, flavour)
-    whole = decode_spec(spec, data, version, start=start, stop=stop)
-    if not whole.complete or whole.raw.used == stop:
-        return whole
-    return decode_spec(spec, data, version, start=start, stop=whole.raw.used)
+    return decode_spec(header_spec(catalog, kind, flavour), data, version, start=start, stop=stop, alone=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import Hints, read, respond
+from kwire_cli.message.frames import SIZE_BYTES, Hints, read, respond
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
@@ -100,10 +100,16 @@ def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
     return frozenset(hidden)
 
 
-def hidden_in_frame(catalog: Catalog, frame: Frame) -> dict[str, frozenset[int]]:
-    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret."""
+def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False) -> dict[str, frozenset[int]]:
+    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret.
+
+    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does.
+    """
+    sure = frame.sure and (known or frame.kind == "request")
+    if sure and frame.body and not _can_hold(frame.body.message):
+        return {}
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
-    if frame.sure and frame.kind == "request":
+    if sure:
         return hidden
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
     if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
@@ -115,6 +121,11 @@ def hidden_in_frame(catalog: Catalog, frame: Frame) -> dict[str, frozenset[int]]
     return hidden | ({OUTSIDE: frozenset()} if secret else {})
 
 
+def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
+    """Everything of a frame: bytes that nobody knows, behind what held a secret whose size may have been wrong."""
+    return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts} | {OUTSIDE: frozenset()}
+
+
 def _unknown_parts(decoded: Decoded) -> list[Item]:
     """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text and bytes."""
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
@@ -124,7 +135,7 @@ def _unknown_parts(decoded: Decoded) -> list[Item]:
 def _token(frame: Frame) -> list[tuple[int, int]]:
     """Where a frame holds a raw SASL token and nothing else, as after SaslHandshake 0."""
     # Its size prefix may have been taken for something else.
-    starts = [frame.prefix.stop] if frame.prefix else [frame.start, frame.start + 4]
+    starts = [frame.prefix.stop] if frame.prefix else [frame.start, frame.start + SIZE_BYTES]
     return [(start, frame.stop) for start in starts if _tokens().fullmatch(bytes(frame.data[start : frame.stop]))]
 
 
@@ -152,7 +163,7 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
 def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
     """Where it holds secrets if it is a request after all, cut or of an unknown version, with a size prefix or without."""
     found: list[tuple[int, int]] = []
-    for start in (frame.start, frame.start + 4):
+    for start in (frame.start, frame.start + SIZE_BYTES):
         if frame.stop - start < 8:
             continue
         tried = read(catalog, frame.data, Hints(kind="request", header=frame.flavour), number=1, start=start, stop=frame.stop, prefixed=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+import os
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
+from kwire_cli.spec.files import json_files
 from kwire_cli.spec.findings import Finding, Report
 from kwire_cli.spec.location import read_bundled, specs_folder
 from kwire_cli.spec.reading import read_definition
@@ -13,8 +15,8 @@ from kwire_cli.spec.values import Enums, field_at
 from kwire_cli.spec.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from kwire_cli.spec.loader import Loaded
     from kwire_cli.spec.model import MessageSpec
@@ -186,18 +188,32 @@ class Catalog:
         return self._enums.name(f"{entry.name}.{field_path}", value)
 
 
-def catalog(specs: Sequence[str | os.PathLike[str]] = (), kafka: str | None = None) -> Catalog:
-    """The catalogue of the bundled definitions (one object for all who ask for the same).
+def catalog(specs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (), kafka: str | None = None) -> Catalog:
+    """The catalogue of the bundled definitions (one object for all who ask for the same, while their files stay as they are).
 
-    `specs` are files or folders of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
+    `specs` is a file or a folder, or several, of of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
     whose layouts count where releases differ under one version number. InputError for an unknown release or a missing file,
     SpecError (file, line, column) for a definition that can't be loaded; lesser problems are in `.findings`.
     """
     if not specs:
         return _bundled(kafka)
+    paths = [specs] if isinstance(specs, str | os.PathLike) else [*specs]
+    return _with_added(tuple((str(file), *_stamp(file)) for file in json_files(paths)), kafka)
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from None
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=16)
+def _with_added(files: tuple[tuple[str, int, int], ...], kafka: str | None) -> Catalog:
     from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
 
-    return _make(kafka, load_paths(specs))
+    return _make(kafka, load_paths([file for file, _, _ in files]))
 
 
 @cache
