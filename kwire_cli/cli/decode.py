@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("tree", "hex", "json", "jsonl")
+CAPTURE_FORMATS = ("table", "csv")
 ROWS = 4
 
 
 @click.command(name="decode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...")
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a body alone, as this message; needs --version.")
-@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
+@click.option(
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
+)
 @click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
 @click.option("--request", "kind", flag_value="request", help="The frames are requests.")
 @click.option("--response", "kind", flag_value="response", help="The frames are responses.")
@@ -42,12 +45,26 @@ ROWS = 4
     show_default=True,
     help="Request headers as shipped, or KIP-482's own flexible one.",
 )
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice((*FORMATS, *CAPTURE_FORMATS)),
+    help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]",
+)
 @click.option("--records", type=click.Choice(["base64", "size"]), help="Records as base64 text, or their size alone.  [default: base64]")
 @click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
+@click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
+@click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames.")
+@click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
+@click.option("--stats", is_flag=True, help="Of a capture, counts, sizes, latencies and errors by api, client and topic.")
+@click.option("--pairs", is_flag=True, help="Of a capture, requests together with their responses.")
+@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_catalog
 @with_output
@@ -62,12 +79,23 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         raise click.UsageError("--lossless keeps every byte: leave --records size away")
     decodable = anomalies = False
     for name, found in inputs(environment, source, form, verbose=options["verbose"], bodies=bool(options["message"])):
+        if isinstance(found, CaptureFile):
+            from kwire_cli.cli.captures import show_capture
+
+            outcome = show_capture(environment, catalog, found.source, fmt, options, strict=strict)
+            decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
+            continue
+        _refuse_capture_options(fmt, options)
         if name and len(source) > 1 and fmt in {"tree", "hex"}:
             environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(_anomalies(result))
             environment.flush()
+    return _exit(strict=strict, decodable=decodable, anomalies=anomalies)
+
+
+def _exit(*, strict: bool, decodable: bool, anomalies: bool) -> Exit:
     if not decodable:
         raise InputError("nothing could be decoded; --api and --version, or --message and --version, say what it is, --input how it is written")
     return Exit.FOUND if strict and anomalies else Exit.DONE
@@ -76,6 +104,9 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
 def _results(environment: Environment, catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
     if options["message"]:
         version = options["version"]
+        contradicting = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
+        if contradicting or options["header"] != "kafka":
+            raise click.UsageError(f"{(*contradicting, '--header')[0]} is for frames, and --message says that this is a body alone")
         if version is None:
             raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
         yield from (decode(catalog, chunk.data, options["message"], version) for chunk in found.chunks)
@@ -108,9 +139,12 @@ def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, f
 
 
 def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: str, options: dict[str, Any]) -> None:
-    from kwire_cli.redact.secrets import hidden_in_frame
+    from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
 
     hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame)
+    if frame.kind == "unknown" and options.get("after_secret"):
+        hidden = whole_frame_hidden(frame)
+    options["after_secret"] = OUTSIDE in hidden
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps
 
@@ -150,3 +184,12 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
     if hidden and options["lossless"]:
         raise InputError("the message holds secrets, and --lossless keeps every byte: add --show-secrets")
+
+
+def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
+    given = [
+        f"--{name}" for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit") if options[name] not in {None, False, ()}
+    ]
+    given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []
+    if given:
+        raise click.UsageError(f"{given[0]} is for packet captures, and this input is none")

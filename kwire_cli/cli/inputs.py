@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.binary import recognised_binary
 from kwire_cli.source.frames import read_source
 from kwire_cli.source.text import Chunk, Input
 
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
+
+MAGIC = 16
+"""Bytes that tell what a file is."""
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -41,14 +47,48 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
             raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
-def inputs(environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool) -> Iterator[tuple[str | None, Input]]:
-    """The name of each input, and its bytes with the form that they were recognised in. With `bodies` no bytes are bytes too."""
-    for data, name in contents(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
-        empty = bodies and not (data if form == "raw" else data.strip())
-        found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
-        if verbose:
-            environment.note(f"{name or 'argument'}: {found.detail}")
-        yield name, found
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """A packet capture: its path, or standard input. It is never read whole."""
+
+    source: str | IO[bytes]
+
+
+def inputs(
+    environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool
+) -> Iterator[tuple[str | None, Input | CaptureFile]]:
+    """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too."""
+    if not arguments and not environment.stdin.isatty():
+        arguments = ("-",)
+    files = any(argument == "-" or _is_file(argument) for argument in arguments)
+    for group in ([argument] for argument in arguments) if files else [arguments]:
+        if files and group[0] != "-" and not _is_file(group[0]):
+            raise InputError("there is no such file", file=group[0])
+        if files and form == "auto" and (capture := _capture(environment, group[0])):
+            yield group[0], capture
+            continue
+        for data, name in contents(environment, tuple(group), "the bytes themselves, such as 0000002b0012..."):
+            empty = bodies and not (data if form == "raw" else data.strip())
+            found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
+            if verbose:
+                environment.note(f"{name or 'argument'}: {found.detail}")
+            yield name, found
+
+
+def _capture(environment: Environment, argument: str) -> CaptureFile | None:
+    """The input if its first bytes are those of a packet capture, or of a packed file."""
+    if argument == "-":
+        stdin = io.BufferedReader(cast("io.RawIOBase", environment.stdin))
+        environment.stdin = stdin
+        return CaptureFile(stdin) if recognised_binary(stdin.peek(MAGIC)) else None
+    path = Path(argument)
+    if not path.is_file():  # a pipe can't be looked into and then read again
+        return None
+    try:
+        with path.open("rb") as file:
+            return CaptureFile(argument) if recognised_binary(file.read(MAGIC)) else None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
 def _is_file(argument: str) -> bool:
@@ -61,7 +101,8 @@ def _is_file(argument: str) -> bool:
 
 def _refuse_paths(argument: str) -> None:
     """InputError for a folder, and for what looks like a path, is none, and is no base64 either."""
-    if "/" not in argument and not argument.endswith((".bin", ".hex", ".txt", ".json", ".jsonl")):
+    suffixes = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
+    if "/" not in argument and not argument.endswith(suffixes):
         return
     try:
         folder = Path(argument).is_dir()

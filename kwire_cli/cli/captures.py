@@ -1,0 +1,194 @@
+"""What `kwire decode` does with packet captures: which lines are shown, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.kafka.traffic import Captured
+    from kwire_cli.spec.catalog import Catalog
+
+    Hide = Callable[[Captured], dict[str, frozenset[int]]]
+    Show = Callable[[Captured | None], None]
+
+ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether there was any line, and, where that was asked for, whether any had an anomaly."""
+
+    decodable: bool
+    anomalies: bool
+
+
+def show_capture(environment: Environment, catalog: Catalog, source: str | IO[bytes], fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
+    """Print the lines of a capture that were asked for, as they come; InputError where it can't be read."""
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    found = Capture(source)
+    name = found.packets.name or "standard input"
+    lines = traffic(catalog, found, port=options["port"])
+    decodable = anomalies = False
+    show = _shower(environment, catalog, fmt, options)
+    for line in _chosen(lines, catalog, options):
+        decodable = True
+        anomalies = anomalies or (strict and (line.kind == "gap" or bool(line.frame and line.frame.anomalies)))
+        show(line)
+    show(None)
+    for notice in found.notices:
+        environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+    if options["verbose"] and found.summary:
+        environment.note(f"{name}: besides: {', '.join(f'{count} {kind}' for kind, count in found.summary.items())}")
+    return Outcome(decodable, anomalies)
+
+
+def _chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:
+    """The lines that --frames, --stream, --filter and --limit leave."""
+    first, last = _frame_range(options["frames"])
+    streams, left = frozenset(options["stream"]), options["limit"]
+    matches = _filter(catalog, options["filter"])
+    for line in lines:
+        if left == 0 or (last is not None and line.number > last):
+            return
+        if line.number < first or (streams and line.stream not in streams) or not matches(line):
+            continue
+        yield line
+        left = None if left is None else left - 1
+
+
+def _frame_range(text: str | None) -> tuple[int, int | None]:
+    if not text:
+        return 1, None
+    low, dash, high = text.partition("-")
+    try:
+        first = int(low) if low else 1
+        last = int(high) if high else None if dash else first
+    except ValueError:
+        raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
+    return first, last
+
+
+def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
+    if not text:
+        return lambda _: True
+    from kwire_cli.filter import compile_filter
+    from kwire_cli.source.kafka.columns import LineRow
+
+    codes = {row.name: row.code for row in catalog.errors}
+    keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
+    found = compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
+    return lambda line: found.matches(LineRow(line))
+
+
+def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:
+    """What prints a line; None comes last."""
+    if options["stats"]:
+        return _stats(environment, fmt)
+
+    def hidden(line: Captured) -> dict[str, frozenset[int]]:
+        from kwire_cli.redact.secrets import hidden_in_frame
+
+        known = line.kind == "request" or line.request is not None
+        return {} if options["show_secrets"] or not line.frame else hidden_in_frame(catalog, line.frame, known=known)
+
+    if fmt in {"table", "csv"} or options["fields"]:
+        return _columns(environment, fmt, options, hidden)
+    if fmt in {"json", "jsonl"}:
+        return _documents(environment, fmt, options, hidden)
+    return _views(environment, catalog, fmt, options, hidden)
+
+
+def _stats(environment: Environment, fmt: str) -> Show:
+    from kwire_cli.source.kafka.stats import Stats
+
+    stats = Stats()
+
+    def show(line: Captured | None) -> None:
+        if line:
+            stats.add(line)
+        elif fmt in {"json", "jsonl"}:
+            from kwire_cli.view.json import dumps
+
+            environment.write(dumps(stats.to_json(), indent=fmt == "json"))
+        else:
+            from kwire_cli.view.table import stats_lines
+
+            environment.write_lines(stats_lines(stats))
+
+    return show
+
+
+def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.source.kafka.columns import LineRow
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.table import TABLE, csv_row, heading, row
+
+    columns = tuple(name.strip() for name in options["fields"].split(",")) if options["fields"] else TABLE
+    if fmt == "csv":
+        environment.write(csv_row(columns))
+    elif fmt not in {"json", "jsonl"}:
+        environment.write_lines([heading(columns)])
+
+    def show(line: Captured | None) -> None:
+        if line is None:
+            return
+        cells = LineRow(line, hidden(line))
+        if fmt == "csv":
+            environment.write(csv_row([cells.value(name) for name in columns]))
+        elif fmt in {"json", "jsonl"}:
+            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
+        else:
+            environment.write_lines([row(cells, columns)])
+
+    return show
+
+
+def _documents(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.view.json import dumps
+
+    def document(line: Captured) -> dict[str, Any]:
+        secret = hidden(line)
+        if secret and options["lossless"]:
+            raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
+        return line.to_json(records=options["records"] or "base64", lossless=options["lossless"], hidden=secret)
+
+    def show(line: Captured | None) -> None:
+        if line is None:
+            return
+        if not options["pairs"]:
+            environment.write(dumps(document(line), indent=fmt == "json"))
+        elif line.kind == "response":
+            request = document(line.request) if line.request else None
+            environment.write(dumps({"request": request, "response": document(line)}, indent=fmt == "json"))
+
+    return show
+
+
+def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.view.capture import hex_lines, tree_lines
+
+    def one(line: Captured) -> None:
+        if fmt == "hex":
+            environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS))
+        else:
+            environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"]))
+        environment.write("")
+
+    def show(line: Captured | None) -> None:
+        if line is None or (options["pairs"] and line.kind != "response"):
+            return
+        if options["pairs"] and line.request:
+            one(line.request)
+        one(line)
+
+    return show

@@ -1,0 +1,94 @@
+"""Columns of a capture's lines: what tables, filters and --fields name. One function a column; everything else is a field path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.source.kafka.traffic import Captured
+
+
+def _header(line: Captured, key: str) -> Any:
+    return line.frame.header.value.get(key) if line.frame and line.frame.header else None
+
+
+def _client(line: Captured) -> Any:
+    return _header(line, "clientId") if line.kind == "request" else _client(line.request) if line.request else None
+
+
+def _host(end: str) -> str:
+    return end.rpartition(":")[0].strip("[]")
+
+
+def _port(end: str) -> int:
+    return int(end.rpartition(":")[2])
+
+
+COLUMNS: dict[str, Callable[[Captured], Any]] = {
+    "frame": lambda line: line.number,
+    "time": lambda line: line.time,
+    "src": lambda line: line.src,
+    "dst": lambda line: line.dst,
+    "host": lambda line: [_host(line.src), _host(line.dst)],
+    "port": lambda line: [_port(line.src), _port(line.dst)],
+    "stream": lambda line: line.stream,
+    "packet": lambda line: line.seen.packet,
+    "kind": lambda line: line.kind,
+    "size": lambda line: line.seen.size,
+    "apiKey": lambda line: line.frame.api_key if line.frame else None,
+    "api": lambda line: line.frame.api if line.frame else None,
+    "apiVersion": lambda line: line.frame.api_version if line.frame else None,
+    "correlationId": lambda line: _header(line, "correlationId"),
+    "clientId": _client,
+    "topics": lambda line: line.topics,
+    "latency": lambda line: line.latency,
+    "error": lambda line: line.errors,
+    "requestFrame": lambda line: line.request.number if line.request else None,
+    "protocol": lambda line: line.seen.protocol,
+    "anomaly": lambda line: [anomaly.code for anomaly in line.frame.anomalies] if line.frame else [line.seen.code] if line.seen.code else [],
+}
+ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
+
+
+def line_fields(line: Captured, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
+    """The header and body of a line in JSON form, without the `hidden` spans of each; empty where it has none."""
+    hidden = hidden or {}
+    parts = dict(line.frame.parts) if line.frame else {}
+    return {name: parts[name].to_json(hidden=hidden.get(name, frozenset())) if name in parts else {} for name in ("header", "body")}
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """A line as filters and --fields see it: columns, and fields made only when they are asked for; `hidden` spans are not in them."""
+
+    line: Captured
+    hidden: dict[str, frozenset[int]] | None = None
+
+    def column(self, name: str) -> Any:
+        """The value of a column, a list of them, or None."""
+        return COLUMNS[ALIASES.get(name, name)](self.line)
+
+    def fields(self) -> dict[str, Any]:
+        """Header and body in JSON form."""
+        return line_fields(self.line, self.hidden)
+
+    def value(self, name: str) -> Any:
+        """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none."""
+        if ALIASES.get(name, name) in COLUMNS:
+            return self.column(name)
+        found = list(_values(self.fields(), tuple(name.split(".")), ()))
+        return found[0] if len(found) == 1 else found or None
+
+
+def _values(value: Any, wanted: tuple[str, ...], path: tuple[str, ...]) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _values(inner, wanted, (*path, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _values(inner, wanted, path)
+    elif path[-len(wanted) :] == wanted:
+        yield value

@@ -1,0 +1,306 @@
+"""A Kafka connection: the bytes of both sides in, requests and responses in pairs out. No I/O, in the manner of h11.
+
+States of a connection
+
+- OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does -> FOREIGN.
+- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error -> TOKENS.
+- TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as a request -> KAFKA.
+- FOREIGN: another protocol, to the end.
+
+Rules
+- The client is the side whose frames read as requests; ports do not matter, unless the broker's is given. While nothing is known yet, frames wait.
+- Responses come in the order of their requests. A correlation id further down the queue shows that the answers before it are in bytes that the
+  capture lacks; one that is nowhere in it has lost its request. Ids may be reused, negative or all zero: the order decides first.
+- A Produce request with acks 0 has no response.
+- A first frame that begins with 0x60, or is no request by key and client id, is a token without a handshake, as clients of 0.9 send it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.decoded import decode
+from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
+from kwire_cli.source.kafka.framing import Cut, Framer
+from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, reads_as_request
+from kwire_cli.source.kafka.protocols import beginning, undecided
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.message.headers import RequestHead
+    from kwire_cli.spec.catalog import Catalog
+
+PRODUCE, SASL_HANDSHAKE = 0, 17
+GSSAPI_TAG = 0x60
+MOST_WAITING = 64
+"""Frames that wait for a client to be found; then the side that spoke first is taken for it."""
+
+
+class State(enum.Enum):
+    """What the bytes of a connection are."""
+
+    OPENING = "opening"
+    KAFKA = "kafka"
+    TOKENS = "tokens"
+    FOREIGN = "foreign"
+
+
+class Seen:
+    """Something on a connection: `kind` is request, response, sasl-token, not-kafka or gap; `side` is the sender (0 or 1).
+
+    `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's request. `missing` bytes of a
+    frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `number` and `line` are the
+    caller's, to find a request again when its response comes.
+    """
+
+    __slots__ = ("code", "data", "frame", "head", "kind", "line", "missing", "number", "packet", "protocol", "request", "side", "size", "time")
+
+    def __init__(
+        self, kind: str, side: int, cut: Cut, *, head: RequestHead | None = None, request: Seen | None = None, protocol: str | None = None
+    ) -> None:
+        self.kind, self.side, self.data, self.packet, self.time, self.missing = kind, side, cut.data, cut.packet, cut.time, cut.missing
+        self.head, self.request, self.protocol = head, request, protocol
+        self.size = len(cut.data) if cut.kind != "lost" else cut.missing
+        self.code = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}.get(cut.kind)
+        self.number = 0
+        self.line: Any = None
+        self.frame: Frame | None = None
+
+
+class Connection:
+    """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure."""
+
+    def __init__(self, catalog: Catalog, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
+        self.catalog = catalog
+        self.state = State.OPENING
+        self.client: int | None = None if broker is None else 1 - broker
+        self._likely_client = client
+        self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
+        self._begun = [not from_start, not from_start]
+        self._early = [bytearray(), bytearray()]
+        self._waiting: list[tuple[int, Cut]] = []
+        self._served = False
+        self._pending: deque[Seen] = deque()
+        self._foreign: list[Seen | None] = [None, None]
+        if self.client is not None:
+            self.state = State.KAFKA
+
+    def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
+        """What is complete with these bytes from `side`."""
+        if self.state is State.FOREIGN:
+            yield from self._more_foreign(side, bytes(data), packet, time)
+            return
+        if not self._begun[side]:
+            early = self._early[side]
+            early += data
+            if undecided(early):
+                return
+            yield from self._begin(side, bytes(early), packet, time)
+            return
+        yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+
+    def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
+        """What ends with the loss of the next `count` bytes from `side`."""
+        if self.state is State.FOREIGN:
+            yield from self._flush_foreign()
+            yield Seen("gap", side, Cut("lost", b"", packet, time, count))
+            return
+        yield from self._force_begin(side, packet, time)
+        yield from self._cuts(side, self._framers[side].lose(count, packet, time))
+
+    def end(self) -> Iterator[Seen]:
+        """What is left when the connection has ended, or the capture has."""
+        for side in (0, 1):
+            yield from self._force_begin(side, 0, None)
+            yield from self._cuts(side, self._framers[side].end())
+        if self.state is State.OPENING:
+            yield from self._settle()
+        yield from self._flush_foreign()
+
+    # What the bytes are
+
+    def _begin(self, side: int, data: bytes, packet: int, time: int | None) -> Iterator[Seen]:
+        """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
+        found = beginning(data)
+        if found and found.prefix:
+            self._early[side] = bytearray(data[found.prefix :])
+            yield Seen("not-kafka", side, Cut("frame", data[: found.prefix], packet, time), protocol=found.protocol)
+            if self._early[side] and not undecided(self._early[side]):
+                yield from self._begin(side, bytes(self._early[side]), packet, time)
+            return
+        self._begun[side] = True
+        self._early[side].clear()
+        if found and self.state is State.OPENING:
+            self.state = State.FOREIGN
+            yield from self._settle_foreign(found.protocol)
+            yield from self._more_foreign(side, data, packet, time, found.protocol)
+            return
+        yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+
+    def _force_begin(self, side: int, packet: int, time: int | None) -> Iterator[Seen]:
+        if not self._begun[side]:
+            self._begun[side] = True
+            data = bytes(self._early[side])
+            self._early[side].clear()
+            yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+
+    def _settle_foreign(self, protocol: str) -> Iterator[Seen]:
+        for side, cut in self._waiting:
+            yield Seen("not-kafka", side, cut, protocol=protocol)
+        self._waiting.clear()
+
+    def _more_foreign(self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None) -> Iterator[Seen]:
+        """Bytes of another protocol, as one piece for as long as the same side speaks; they are counted, not kept."""
+        other, own = self._foreign[1 - side], self._foreign[side]
+        if other:
+            self._foreign[1 - side] = None
+            yield other
+        if own is None:
+            known = protocol or (other.protocol if other else None)
+            own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=known)
+        own.size += len(data)
+        own.packet, own.time = packet, time
+
+    def _flush_foreign(self) -> Iterator[Seen]:
+        for side in (0, 1):
+            if found := self._foreign[side]:
+                self._foreign[side] = None
+                yield found
+
+    # Who is who
+
+    def _cuts(self, side: int, cuts: Iterator[Cut]) -> Iterator[Seen]:
+        for cut in cuts:
+            if self.state is State.OPENING:
+                self._waiting.append((side, cut))
+                if cut.kind == "frame" and (reads_as_request(self.catalog, cut.data) or _is_first_token(cut)):
+                    self.client = side
+                    yield from self._settle()
+                elif len(self._waiting) >= MOST_WAITING:
+                    yield from self._settle()
+            else:
+                yield from self._one(side, cut)
+
+    def _settle(self) -> Iterator[Seen]:
+        """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
+        if self.client is None:
+            first = self._waiting[0][0] if self._waiting else 0
+            self.client = self._likely_client if self._likely_client is not None else first
+        waiting, self._waiting = self._waiting, []
+        self.state = State.KAFKA
+        for side, cut in waiting:
+            yield from self._one(side, cut)
+
+    def _one(self, side: int, cut: Cut) -> Iterator[Seen]:
+        if cut.kind != "frame":
+            yield Seen("gap", side, cut)
+        elif side == self.client:
+            yield self._from_client(side, cut)
+        else:
+            yield self._from_broker(side, cut)
+
+    def _from_client(self, side: int, cut: Cut) -> Seen:
+        head = head_of(self.catalog, cut.data)
+        if self.state is State.TOKENS:
+            if not reads_as_request(self.catalog, cut.data):
+                return Seen("sasl-token", side, cut)
+            self.state = State.KAFKA
+        if head is None or _is_first_token(cut) or (not self._served and is_no_request(self.catalog, cut.data)):
+            self.state = State.TOKENS
+            return Seen("sasl-token", side, cut)
+        self._served = True
+        seen = Seen("request", side, cut, head=head)
+        if not (head.api_key == PRODUCE and self._without_answer(seen)):
+            self._pending.append(seen)
+        return seen
+
+    def _from_broker(self, side: int, cut: Cut) -> Seen:
+        if self.state is State.TOKENS:
+            return Seen("sasl-token", side, cut)
+        request = self._request_of(correlation_id(self.catalog, cut.data))
+        seen = Seen("response", side, cut, head=request.head if request else None, request=request)
+        if request and request.head and request.head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(seen):
+            self.state = State.TOKENS
+        return seen
+
+    # What belongs together
+
+    def _request_of(self, wanted: int | None) -> Seen | None:
+        for position, request in enumerate(self._pending):
+            if request.head and request.head.correlation_id == wanted:
+                for _ in range(position + 1):
+                    self._pending.popleft()
+                return request
+        return None
+
+    def _without_answer(self, seen: Seen) -> bool:
+        frame = self.frame(seen)
+        return frame.body is not None and frame.body.value.get("acks") == 0
+
+    def _accepted(self, seen: Seen) -> bool:
+        body = decode(self.catalog, seen.data, "SaslHandshakeResponse", 0, start=SIZE_BYTES * 2)
+        return body.value.get("errorCode") == 0
+
+    def frame(self, seen: Seen) -> Frame:
+        """A request or response, decoded once."""
+        if seen.frame is None:
+            hints = Hints(kind=seen.kind)
+            if seen.kind == "response" and seen.head and (api := self.catalog.api_by_key(seen.head.api_key)):
+                hints = Hints(api, seen.head.version, "response")
+            seen.frame = read(self.catalog, seen.data, hints, number=seen.number, start=0, stop=len(seen.data), prefixed=True)
+        return seen.frame
+
+    # Where frames begin
+
+    def _recogniser(self, side: int) -> Callable[[bytearray, int], int]:
+        def recognise(buffer: bytearray, start: int) -> int:
+            if self.client is None or self.client == side:
+                found = self._find_request(buffer, start)
+                if found >= 0 or self.client == side:
+                    return found
+            return self._find_response(buffer, start)
+
+        return recognise
+
+    def _find_request(self, buffer: bytearray, start: int) -> int:
+        for match in _REQUEST.finditer(buffer, start):
+            at = match.start()
+            if reads_as_request(self.catalog, buffer, at) and self._goes_on(buffer, at):
+                return at
+        return -1 - max(start, len(buffer) - _REQUEST_BYTES + 1)
+
+    def _goes_on(self, buffer: bytearray, at: int) -> bool:
+        """Whether what follows the frame at `at` begins a request too, as far as it is there."""
+        after = at + SIZE_BYTES + int.from_bytes(buffer[at : at + SIZE_BYTES], "big")
+        return len(buffer) - after < _REQUEST_BYTES or reads_as_request(self.catalog, buffer, after)
+
+    def _find_response(self, buffer: bytearray, start: int) -> int:
+        for request in self._pending:
+            if request.head is None:
+                continue
+            wanted = request.head.correlation_id.to_bytes(4, "big", signed=True)
+            at = buffer.find(wanted, start + SIZE_BYTES)
+            while at >= 0:
+                if chain_end(buffer, at - SIZE_BYTES) is not None:
+                    return at - SIZE_BYTES
+                at = buffer.find(wanted, at + 1)
+        if self._pending:
+            return -1 - max(start, len(buffer) - 2 * SIZE_BYTES + 1)
+        # No request tells what to look for: whole frames from the beginning of what came last to its very end.
+        end = chain_end(buffer, start)
+        if end is None:
+            return -1 - len(buffer)
+        return start if end == len(buffer) and end > start else -1 - start
+
+
+_REQUEST_BYTES = SIZE_BYTES + 8
+_REQUEST = re.compile(rb"(?=[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff][\0-\xff]{4})", re.DOTALL)
+"""Where a size that can be one stands before an api key and a version below 256."""
+
+
+def _is_first_token(cut: Cut) -> bool:
+    return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG

@@ -1,0 +1,137 @@
+"""Framing: the bytes of one direction cut at its size prefixes, and what to do where bytes are missing.
+
+Rules
+- A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.kafka.common.network.NetworkReceive).
+- Lost bytes inside a frame cost that frame alone: its end is known from its prefix. It comes out cut, with what was there before the loss.
+- Lost bytes that may hold the end of a frame, a size that is none, and a start in mid-stream cost the framing: bytes are skipped until a frame is
+  recognised again.
+- Every byte comes out once: in a frame, skipped, or lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAX_UNRECOGNISED = 1 << 20
+"""Bytes that are kept while no frame is recognised in them; a frame that is longer is found by its beginning."""
+
+
+class Cut(NamedTuple):
+    """What framing makes of a direction's bytes, with the packet and time (ns) of the last of them.
+
+    `kind` is frame; skipped, for bytes in which no frame was recognised; or lost, for bytes that the capture does not have (`data` is empty then).
+    `missing` are the bytes of a frame that were lost or never came, or the number of those lost.
+    """
+
+    kind: str
+    data: bytes
+    packet: int
+    time: int | None
+    missing: int = 0
+
+
+class Framer:
+    """One direction of a connection: feed it bytes and losses in order, it gives back cuts.
+
+    `recognise(buffer, start)` says where in the buffer, from `start` on, a frame begins; or, as a negative number, that none does up to there
+    (-1 - position), where it is to go on when more bytes have come.
+    """
+
+    def __init__(self, recognise: Callable[[bytearray, int], int], *, synchronised: bool) -> None:
+        self.buffer = bytearray()
+        self.synchronised, self._recognise = synchronised, recognise
+        self._seen = 0  # bytes of the buffer in which no frame begins
+        self._rest = 0  # bytes of a cut frame that still come, after those that were lost
+        self._packet = 0
+        self._time: int | None = None
+
+    def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
+        """The cuts that are complete with these bytes."""
+        self._packet, self._time = packet, time
+        if self._rest:
+            rest, data = data[: self._rest], data[self._rest :]
+            self._rest -= len(rest)
+            yield Cut("skipped", bytes(rest), packet, time)
+        self.buffer += data
+        if not self.synchronised:
+            yield from self._search()
+        if self.synchronised:
+            yield from self._frames()
+
+    def _frames(self) -> Iterator[Cut]:
+        buffer, at = self.buffer, 0
+        while len(buffer) - at >= SIZE_BYTES:
+            size = says_size(buffer, at, len(buffer)) or 0
+            if not 0 <= size <= MAX_SIZE:
+                del buffer[:at]
+                self.lose_framing()
+                yield from self._search()
+                if self.synchronised:
+                    yield from self._frames()
+                return
+            end = at + SIZE_BYTES + size
+            if end > len(buffer):
+                break
+            yield Cut("frame", bytes(buffer[at:end]), self._packet, self._time)
+            at = end
+        if at:
+            del buffer[:at]
+
+    def lose_framing(self) -> None:
+        """What is in the buffer does not begin with a frame, or no longer surely."""
+        self.synchronised = False
+        self._seen = 1 if self.buffer else 0
+
+    def _search(self) -> Iterator[Cut]:
+        found = self._recognise(self.buffer, self._seen)
+        if found >= 0:
+            self.synchronised = True
+            self._seen = 0
+            yield from self._skip(found)
+            return
+        self._seen = -1 - found
+        if self._seen > MAX_UNRECOGNISED:
+            yield from self._skip(self._seen)
+            self._seen = 0
+
+    def _skip(self, count: int) -> Iterator[Cut]:
+        if count:
+            data = bytes(self.buffer[:count])
+            del self.buffer[:count]
+            yield Cut("skipped", data, self._packet, self._time)
+
+    def lose(self, count: int, packet: int, time: int | None) -> Iterator[Cut]:
+        """The cuts that end with the loss of the next `count` bytes."""
+        self._packet, self._time = packet, time
+        if self._rest:
+            lost_of_rest = min(self._rest, count)
+            self._rest -= lost_of_rest
+            framing_held = count == lost_of_rest
+        elif self.synchronised and len(self.buffer) >= SIZE_BYTES:
+            missing = SIZE_BYTES + (says_size(self.buffer, 0, len(self.buffer)) or 0) - len(self.buffer)
+            yield Cut("frame", bytes(self.buffer), packet, time, missing)
+            self.buffer.clear()
+            self._rest = max(missing - count, 0)
+            framing_held = count <= missing
+        else:
+            framing_held = False
+            yield from self._skip(len(self.buffer))
+        yield Cut("lost", b"", packet, time, count)
+        if not framing_held:
+            self._rest = self._seen = 0
+            self.synchronised = False
+
+    def end(self) -> Iterator[Cut]:
+        """What is left when nothing more comes: a frame that was cut off, or bytes in which no frame was recognised."""
+        if not self.buffer:
+            return
+        missing = 0
+        if self.synchronised and len(self.buffer) >= SIZE_BYTES:
+            missing = SIZE_BYTES + (says_size(self.buffer, 0, len(self.buffer)) or 0) - len(self.buffer)
+        yield Cut("frame" if missing else "skipped", bytes(self.buffer), self._packet, self._time, missing)
+        self.buffer.clear()

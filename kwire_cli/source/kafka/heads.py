@@ -1,0 +1,73 @@
+"""What stands at the front of requests and responses, read without decoding them: enough to tell one from the other and to pair them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head, response_id
+
+if TYPE_CHECKING:
+    from kwire_cli.spec.catalog import Catalog
+
+API_VERSIONS = 18
+NEWER = 8
+"""How far above the newest known version a request's version may be, and still be one."""
+LONGEST_CLIENT_ID = 1024
+LEAST = 8
+"""Bytes of the shortest request header."""
+
+
+def head_of(catalog: Catalog, frame: Any) -> RequestHead | None:
+    """The head of a frame taken for a request; None where it is too short for one."""
+    return request_head(catalog, frame, SIZE_BYTES, len(frame))
+
+
+def correlation_id(catalog: Catalog, frame: Any) -> int | None:
+    """The correlation id of a frame taken for a response."""
+    return response_id(catalog, frame, SIZE_BYTES, len(frame))
+
+
+def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
+    """Whether the bytes at `start` begin a request: a size that can be one, a known api, a version near the known ones, a client id that is text.
+
+    Bytes that end before the client id does are judged by what is there.
+    """
+    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    if head is None:
+        return False
+    key, version, _ = head
+    size = says_size(data, start, len(data)) or 0
+    api = catalog.api_by_key(key)
+    if not api or not api.request or not LEAST <= size <= MAX_SIZE or version < 0:
+        return False
+    if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
+        return False
+    stop = min(start + SIZE_BYTES + size, len(data))
+    head = data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)]
+    header = decode_header(catalog, "request", header_version(catalog, "request", key, version), bytes(head), start=SIZE_BYTES, stop=len(head))
+    client_id = header.value.get("clientId")
+    if not header.complete:
+        return stop < start + SIZE_BYTES + size and len(head) < SIZE_BYTES + LONGEST_CLIENT_ID
+    return not header.anomalies and (client_id is None or client_id.isprintable())
+
+
+def is_no_request(catalog: Catalog, frame: Any) -> bool:
+    """Whether a whole frame can't be a request: its api key is not known, and what stands where the client id does is none."""
+    head = head_of(catalog, frame)
+    if head is None:
+        return True
+    if catalog.api_by_key(head.api_key):
+        return False
+    return not decode_header(catalog, "request", 1, bytes(frame), start=SIZE_BYTES, stop=len(frame)).complete
+
+
+def chain_end(data: Any, start: int) -> int | None:
+    """Where the frames that begin at `start` lead to by their sizes: at or beyond the end of the data; None where a size is none on the way."""
+    at = start
+    while len(data) - at >= SIZE_BYTES:
+        size = says_size(data, at, len(data)) or 0
+        if not SIZE_BYTES <= size <= MAX_SIZE:
+            return None
+        at += SIZE_BYTES + size
+    return at

@@ -1,0 +1,53 @@
+"""Lines of a capture for eyes: as trees, as annotated hex, and requests with their responses below them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.view import hex as hex_view, tree as tree_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.kafka.traffic import Captured
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.lines import Line
+
+
+def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, full: bool) -> Iterator[Line]:
+    """A line of a capture as a tree."""
+    yield _where(line)
+    if line.frame:
+        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full)
+    else:
+        yield _other(line)
+
+
+def hex_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, rows: int | None) -> Iterator[Line]:
+    """A line of a capture byte by byte; offsets count from the start of the frame."""
+    yield _where(line)
+    if line.frame:
+        yield from hex_view.frame_lines(catalog, line.frame, hidden, rows=rows)
+    else:
+        yield _other(line)
+
+
+def _where(line: Captured) -> Line:
+    out: Line = [(f"{line.time or 'no time'}  {line.src} → {line.dst}  stream {line.stream}, packet {line.seen.packet}", "dim")]
+    if line.request:
+        out.append((f"  answers frame {line.request.number}", "dim"))
+    if line.latency is not None:
+        out.append((f" after {line.latency * 1000:.3f} ms", "number"))
+    if line.topics:
+        out.append((f"  {', '.join(line.topics)}", "text"))
+    return out
+
+
+def _other(line: Captured) -> Line:
+    seen = line.seen
+    size = f"{seen.size} byte{'' if seen.size == 1 else 's'}"
+    if line.kind == "sasl-token":
+        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" <redacted {size}>", "secret")]
+    if line.kind == "not-kafka":
+        return [(f"frame {line.number}: ", "dim"), (f"not Kafka: {seen.protocol or 'unknown'}", "warning"), (f", {size}", "dim")]
+    return [(f"frame {line.number}: ", "dim"), (f"gap: {seen.code}", "warning"), (f", {size}", "dim")]
