@@ -100,8 +100,20 @@ class Frame:
         return found + (self.body.anomalies if self.body else [])
 
     def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
-        """The frame as in JSON lines: kind, size, api, header, body, anomalies. `hidden` has the spans to redact by part (header, body)."""
+        """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a response is a gap.
+
+        `hidden` has the spans to redact by part (header, body).
+        """
         hidden = hidden or {}
+        if self.kind == "unknown":
+            gap = {
+                "frame": self.number,
+                "kind": "gap",
+                "size": self.size,
+                "code": "NOT_RECOGNISED",
+                "anomalies": [a._asdict() for a in self.anomalies],
+            }
+            return gap | self._patched(gap) if lossless else gap
         out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size}
         out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
         header = self.header.to_json(lossless=lossless, hidden=hidden.get("header", frozenset())) if self.header else {}

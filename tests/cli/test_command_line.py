@@ -98,7 +98,7 @@ def test_a_process_gives_results_notes_and_exit_code():
     done = subprocess.run([*PROCESS, "decode", "--strict", "0000000a00120000000000010000aa"], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == b""
-    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["request", "unknown"]
+    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["request", "gap"]
     done = subprocess.run([*PROCESS, "decode", "zz"], cwd=ROOT, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"kwire: ")
