@@ -1,0 +1,143 @@
+import pytest
+from hypothesis import given, strategies as st
+
+from kwire_cli.source.kafka.framing import MAX_UNRECOGNISED, Framer
+
+MARK = b"KWIRE"
+BODIES = [MARK + bytes([n]) * size for n, size in enumerate((0, 1, 30, 7, 200, 3), 1)]
+FRAMES = [len(body).to_bytes(4, "big") + body for body in BODIES]
+WHOLE = b"".join(FRAMES)
+
+
+def recognise(buffer, start):
+    """A frame begins where its body begins with the mark."""
+    at = buffer.find(MARK, start + 4)
+    return at - 4 if at >= 0 else -1 - max(start, len(buffer) - len(MARK) - 3)
+
+
+def framed(pieces, *, synchronised=True):
+    """What framing makes of bytes and losses (numbers)."""
+    framer, cuts = Framer(recognise, synchronised=synchronised), []
+    for number, piece in enumerate(pieces, 1):
+        act = framer.lose if isinstance(piece, int) else framer.feed
+        cuts += act(piece, number, number * 1000)
+    return [*cuts, *framer.end()]
+
+
+def whole(cuts):
+    return [cut.data for cut in cuts if cut.kind == "frame" and not cut.missing]
+
+
+def test_several_frames_in_a_piece():
+    assert [(cut.kind, cut.data, cut.packet, cut.time) for cut in framed([WHOLE])] == [("frame", frame, 1, 1000) for frame in FRAMES]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
+def test_frames_over_many_pieces(size):
+    cuts = framed([WHOLE[at : at + size] for at in range(0, len(WHOLE), size)])
+    assert whole(cuts) == FRAMES
+    assert len(cuts) == len(FRAMES)
+
+
+def test_a_frame_has_the_packet_and_time_of_its_last_byte():
+    (cut,) = framed([FRAMES[2][:10], FRAMES[2][10:20], FRAMES[2][20:]])
+    assert (cut.packet, cut.time) == (3, 3000)
+
+
+def test_a_frame_of_no_bytes():
+    assert whole(framed([bytes(4) + FRAMES[0]])) == [bytes(4), FRAMES[0]]
+
+
+def test_loss_inside_a_frame_costs_that_frame_alone():
+    cuts = framed([FRAMES[0] + FRAMES[4][:50], 100, FRAMES[4][150:] + FRAMES[1]])
+    assert whole(cuts) == [FRAMES[0], FRAMES[1]]
+    cut, lost, rest = cuts[1:4]
+    assert (cut.kind, cut.data, cut.missing) == ("frame", FRAMES[4][:50], len(FRAMES[4]) - 50)
+    assert (lost.kind, lost.data, lost.missing) == ("lost", b"", 100)
+    assert (rest.kind, rest.data) == ("skipped", FRAMES[4][150:])
+
+
+def test_losses_twice_in_a_frame():
+    cuts = framed([FRAMES[4][:50], 10, FRAMES[4][60:70], 30, FRAMES[4][100:] + FRAMES[1]])
+    assert whole(cuts) == [FRAMES[1]]
+    assert [cut.kind for cut in cuts] == ["frame", "lost", "skipped", "lost", "skipped", "frame"]
+
+
+def test_loss_to_the_very_end_of_a_frame():
+    # What comes next need not be recognised: the prefix said where the frame ends.
+    plain = bytes([0, 0, 0, 2, 9, 9])
+    cuts = framed([FRAMES[4][:50], len(FRAMES[4]) - 50, plain])
+    assert [cut.data for cut in cuts] == [FRAMES[4][:50], b"", plain]
+
+
+@pytest.mark.parametrize("known", [0, 2, 50])
+def test_loss_over_a_boundary_resynchronises_at_the_next_frame(known):
+    lost = len(FRAMES[4]) - known + 6
+    rest = (FRAMES[3] + FRAMES[2] + FRAMES[1])[6:]
+    cuts = framed([FRAMES[4][:known], lost, rest])
+    assert whole(cuts) == [FRAMES[2], FRAMES[1]]
+    assert [cut.data for cut in cuts if cut.kind == "skipped"][-1] == FRAMES[3][6:]
+
+
+def test_a_size_that_is_none_costs_the_framing():
+    junk = b"\xff\xff\xff\xffjunk"
+    cuts = framed([FRAMES[0] + junk + FRAMES[1] + FRAMES[2]])
+    assert whole(cuts) == FRAMES[:3]
+    assert [cut.data for cut in cuts if cut.kind == "skipped"] == [junk]
+
+
+def test_a_start_in_mid_stream():
+    cuts = framed([WHOLE[5:]], synchronised=False)
+    assert whole(cuts) == FRAMES[1:]
+    assert cuts[0] == ("skipped", FRAMES[0][5:], 1, 1000, 0)
+
+
+def test_what_is_left_at_the_end():
+    (cut,) = framed([FRAMES[4][:50]])
+    assert (cut.kind, cut.missing) == ("frame", len(FRAMES[4]) - 50)
+    (rest,) = framed([FRAMES[4][:3]])
+    assert (rest.kind, rest.data, rest.missing) == ("skipped", FRAMES[4][:3], 0)
+    assert framed([]) == []
+
+
+def test_memory_is_bounded_while_no_frame_is_recognised():
+    framer = Framer(recognise, synchronised=False)
+    count = 0
+    for _ in range(5):
+        count += sum(len(cut.data) for cut in framer.feed(b"x" * MAX_UNRECOGNISED, 1, 0))
+        assert len(framer.buffer) <= 2 * MAX_UNRECOGNISED
+    assert count + len(framer.buffer) == 5 * MAX_UNRECOGNISED
+
+
+@st.composite
+def cut_and_lossy(draw):
+    """Pieces of the stream, some of them replaced by their sizes; and where these pieces lie."""
+    ends = sorted(draw(st.sets(st.integers(1, len(WHOLE) - 1), max_size=12)))
+    spans = list(zip([0, *ends], [*ends, len(WHOLE)], strict=True))
+    lost = draw(st.lists(st.booleans(), min_size=len(spans), max_size=len(spans)))
+    return [(a, b, gone) for (a, b), gone in zip(spans, lost, strict=True)]
+
+
+@given(cut_and_lossy(), st.booleans())
+def test_every_byte_comes_out_once(spans, synchronised):
+    cuts = framed([b - a if gone else WHOLE[a:b] for a, b, gone in spans], synchronised=synchronised)
+    assert b"".join(cut.data for cut in cuts) == b"".join(WHOLE[a:b] for a, b, gone in spans if not gone)
+    assert sum(cut.missing for cut in cuts if cut.kind == "lost") == sum(b - a for a, b, gone in spans if gone)
+
+
+@given(cut_and_lossy(), st.booleans())
+def test_frames_without_loss_come_out_whole(spans, synchronised):
+    cuts = framed([b - a if gone else WHOLE[a:b] for a, b, gone in spans], synchronised=synchronised)
+    at, wanted = 0, []
+    for frame in FRAMES:
+        if not any(gone and a < at + len(frame) and b > at for a, b, gone in spans):
+            wanted.append(frame)
+        at += len(frame)
+    assert whole(cuts) == wanted
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.integers(1, 100)), max_size=12), st.booleans())
+def test_every_byte_of_anything_comes_out_once(pieces, synchronised):
+    cuts = framed(pieces, synchronised=synchronised)
+    assert b"".join(cut.data for cut in cuts) == b"".join(piece for piece in pieces if isinstance(piece, bytes))
+    assert sum(cut.missing for cut in cuts if cut.kind == "lost") == sum(piece for piece in pieces if isinstance(piece, int))
