@@ -1,9 +1,13 @@
-"""Roles of fields: which leaves of a message are topic names, topic ids, error codes. Found once a layout, then read from spans without a tree."""
+"""Single fields read from spans without a tree: those with a role (topic names, topic ids, error codes) and those of a name; found once a layout."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.program import Leaf
+from kwire_cli.engine.tree import Item, Tree
+from kwire_cli.engine.values import leaf_value
 from kwire_cli.spec.values import field_at
 
 if TYPE_CHECKING:
@@ -49,3 +53,22 @@ def role_values(decoded: Decoded) -> dict[str, list[bytes]]:
             if node in found:
                 out.setdefault(found[node], []).append(bytes(raw.data[value:end]))
     return out
+
+
+@cache
+def _top_leaf(entry_id: int, name: str) -> int:
+    entry, _ = _ROLES[entry_id]
+    return next((field.id for field in entry.root.fields if isinstance(field, Leaf) and field.name == name), -1)
+
+
+def top_value(decoded: Decoded, name: str) -> Any:
+    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none."""
+    roles(decoded.spec, decoded.entry)
+    wanted = _top_leaf(id(decoded.entry), name)
+    raw = decoded.raw
+    if wanted < 0 or wanted not in raw.node:
+        return None
+    at = raw.node.index(wanted)
+    item = Item(raw.program.leaves[wanted], raw.end[at - 1] if at else raw.start)
+    item.span, item.end, item.whole = at, raw.end[at], True
+    return leaf_value(item, Tree(item, None, raw))

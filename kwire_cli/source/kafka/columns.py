@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.roles import top_value
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _header(line: Captured, key: str) -> Any:
-    return line.frame.header.value.get(key) if line.frame and line.frame.header else None
+    return top_value(line.frame.header, key) if line.frame and line.frame.header else None
 
 
 def _client(line: Captured) -> Any:

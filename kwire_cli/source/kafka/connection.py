@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
+from kwire_cli.message.roles import top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
 from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
@@ -239,7 +240,7 @@ class Connection:
 
     def _without_answer(self, seen: Seen) -> bool:
         frame = self.frame(seen)
-        return frame.body is not None and frame.body.value.get("acks") == 0
+        return frame.body is not None and top_value(frame.body, "acks") == 0
 
     def _accepted(self, seen: Seen) -> bool:
         body = decode(self.catalog, seen.data, "SaslHandshakeResponse", 0, start=SIZE_BYTES * 2)

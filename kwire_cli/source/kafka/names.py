@@ -10,7 +10,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.roles import ERROR, NO_UUID, TOPIC, TOPIC_ID, role_values
+from kwire_cli.message.roles import ERROR, NO_UUID, TOPIC, TOPIC_ID, role_values, top_value
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
@@ -39,7 +39,7 @@ class Names:
         elif frame.kind == "response" and frame.api_key in NAMING:
             self._learn_topics(frame.body.value)
         elif frame.kind == "response" and frame.api_key == FETCH and request and request.body:
-            self._learn_session(frame.body.value, request, broker)
+            self._learn_session(frame.body, request.body, broker)
 
     def _learn_software(self, body: dict[str, Any], stream: int) -> None:
         if name := body.get("clientSoftwareName"):
@@ -53,10 +53,10 @@ class Names:
         for broker in body.get("brokers") or ():
             self.brokers[broker["nodeId"]] = f"{broker['host']}:{broker['port']}"
 
-    def _learn_session(self, body: dict[str, Any], request: Frame, broker: str) -> None:
-        session = body.get("sessionId", 0)
-        if session and request.body and request.body.value.get("sessionEpoch") in {0, -1}:
-            self.sessions[broker, session] = self.own_topics(request.body)
+    def _learn_session(self, body: Decoded, request: Decoded, broker: str) -> None:
+        session = top_value(body, "sessionId")
+        if session and top_value(request, "sessionEpoch") in {0, -1}:
+            self.sessions[broker, session] = self.own_topics(request)
 
     def topics_of(self, frame: Frame, broker: str) -> list[str]:
         """The topics that a frame is about: those in it, and those of its fetch session where it is an incremental Fetch."""
@@ -64,7 +64,7 @@ class Names:
             return []
         found = self.own_topics(frame.body)
         if frame.api_key == FETCH and frame.api_version is not None and frame.api_version >= 7:
-            session = frame.body.value.get("sessionId", 0)
+            session = top_value(frame.body, "sessionId") or 0
             known = self.sessions.get((broker, session), [])
             if frame.kind == "request" and known:
                 known = self._changed(known, found, frame.body.value)

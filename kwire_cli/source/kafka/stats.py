@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import frexp, ldexp
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.roles import top_value
 from kwire_cli.source.kafka.columns import COLUMNS
 from kwire_cli.source.kafka.traffic import WAITING
 
@@ -71,7 +72,7 @@ class Group:
         if line.latency is not None:
             waits = line.frame is not None and line.frame.api in WAITING
             (self.waits if waits else self.latency).add(line.latency)
-        if line.frame and line.frame.body and not line.frame.body.guess and (line.frame.body.value.get("throttleTimeMs") or 0) > 0:
+        if line.frame and line.frame.body and not line.frame.body.guess and (top_value(line.frame.body, "throttleTimeMs") or 0) > 0:
             self.throttled += 1
 
     def to_json(self) -> dict[str, Any]:
