@@ -23,10 +23,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.decoded import decode
-from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
+from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read, says_size
 from kwire_cli.message.roles import top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
-from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, reads_as_request
+from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ PRODUCE, SASL_HANDSHAKE = 0, 17
 GSSAPI_TAG = 0x60
 MOST_WAITING = 64
 """Frames that wait for a client to be found; then the side that spoke first is taken for it."""
+
+MOST_UNSURE = 1 << 16
+"""Bytes in which a request is waited for to be confirmed by what follows it, where bytes are missing before it."""
 
 
 class State(enum.Enum):
@@ -259,25 +262,32 @@ class Connection:
 
     def _recogniser(self, side: int) -> Callable[[bytearray, int], int]:
         def recognise(buffer: bytearray, start: int) -> int:
-            if self.client is None or self.client == side:
-                found = self._find_request(buffer, start)
-                if found >= 0 or self.client == side:
-                    return found
+            if self.client == side:
+                return self._find_request(buffer, start)
+            if self.client is None and (found := self._find_request(buffer, max(start - MOST_UNSURE, 0))) >= 0:
+                return found
             return self._find_response(buffer, start)
 
         return recognise
 
     def _find_request(self, buffer: bytearray, start: int) -> int:
+        """The first request that what follows it confirms; else the first that names its client; else what may yet be confirmed is waited for."""
+        likely = unsure = -1
         for match in _REQUEST.finditer(buffer, start):
             at = match.start()
-            if reads_as_request(self.catalog, buffer, at) and self._goes_on(buffer, at):
+            if not reads_as_request(self.catalog, buffer, at):
+                continue
+            left = len(buffer) - at - SIZE_BYTES - (says_size(buffer, at, len(buffer)) or 0)
+            if left == 0 or (left >= _REQUEST_BYTES and reads_as_request(self.catalog, buffer, len(buffer) - left)):
                 return at
-        return -1 - max(start, len(buffer) - _REQUEST_BYTES + 1)
-
-    def _goes_on(self, buffer: bytearray, at: int) -> bool:
-        """Whether what follows the frame at `at` begins a request too, as far as it is there."""
-        after = at + SIZE_BYTES + int.from_bytes(buffer[at : at + SIZE_BYTES], "big")
-        return len(buffer) - after < _REQUEST_BYTES or reads_as_request(self.catalog, buffer, after)
+            if left < _REQUEST_BYTES:
+                if likely < 0 and names_client(self.catalog, buffer, at, needed=at > 0):
+                    likely = at
+                if unsure < 0 and len(buffer) - at < MOST_UNSURE:
+                    unsure = at
+        if likely >= 0:
+            return likely
+        return -1 - (unsure if unsure >= 0 else max(start, len(buffer) - _REQUEST_BYTES + 1))
 
     def _find_response(self, buffer: bytearray, start: int) -> int:
         for request in self._pending:

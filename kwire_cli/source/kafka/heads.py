@@ -52,6 +52,16 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
     return not header.anomalies and (client_id is None or client_id.isprintable())
 
 
+def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bool:
+    """Whether what reads as a request at `start` has its client id whole; `needed` says that it may not be empty."""
+    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    if head is None:
+        return False
+    part = bytes(data[start : start + SIZE_BYTES + LONGEST_CLIENT_ID])
+    header = decode_header(catalog, "request", header_version(catalog, "request", head[0], head[1]), part, start=SIZE_BYTES, stop=len(part))
+    return header.complete and (not needed or bool(header.value.get("clientId")))
+
+
 def is_no_request(catalog: Catalog, frame: Any) -> bool:
     """Whether a whole frame can't be a request: its api key is not known, and what stands where the client id does is none."""
     head = head_of(catalog, frame)

@@ -8,10 +8,31 @@ from kwire_cli.source.capture.events import Data, Start
 from kwire_cli.source.capture.model import Endpoint
 from kwire_cli.source.kafka.connection import Connection
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.spec.defaults import default_value
 
 CATALOG = kwire_cli.catalog()
 CLIENT, BROKER = Endpoint(bytes([10, 0, 0, 1]), 50000), Endpoint(bytes([10, 0, 0, 2]), 9092)
 MILLISECOND = 1_000_000
+
+
+def filled(spec, fields, version, value):
+    """A value with the defaults of all that it leaves out."""
+    out = dict(value)
+    for field in fields:
+        name = field.json_name
+        if version not in field.versions or (name not in value and version in field.tagged_versions):
+            continue
+        inner = spec.struct_fields(field) if field.struct_name else ()
+        if name not in value:
+            out[name] = filled(spec, inner, version, {}) if inner and not field.is_array else default_value(field)
+        elif inner and value[name] is not None:
+            out[name] = [filled(spec, inner, version, each) for each in value[name]] if field.is_array else filled(spec, inner, version, value[name])
+    return out
+
+
+def body_of(message, version, value):
+    spec = CATALOG.message(message)
+    return filled(spec, spec.fields, version, value)
 
 
 class Wire:
@@ -22,11 +43,14 @@ class Wire:
     @staticmethod
     def request(api, version=0, correlation=1, client="c", **body):
         header = {"correlationId": correlation, "clientId": client}
-        return encode_document(CATALOG, {"kind": "request", "api": api, "apiVersion": version, "header": header, "body": body})
+        return encode_document(
+            CATALOG, {"kind": "request", "api": api, "apiVersion": version, "header": header, "body": body_of(f"{api}Request", version, body)}
+        )
 
     @staticmethod
     def response(api, version=0, correlation=1, body_version=None, **body):
-        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}, "body": body}
+        filled_body = body_of(f"{api}Response", version if body_version is None else body_version, body)
+        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}, "body": filled_body}
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @staticmethod

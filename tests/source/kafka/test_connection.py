@@ -1,0 +1,264 @@
+import pytest
+
+from kwire_cli.source.kafka.connection import Connection, State
+from kwire_cli.source.kafka.protocols import PROXY_V2
+
+V2 = PROXY_V2 + bytes([0x21, 0x11, 0, 12]) + bytes(12)
+LINE = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 9092\r\n"
+
+
+def kinds(seen):
+    return [each.kind for each in seen]
+
+
+def pairs(seen):
+    """(position of the request or None) for each response."""
+    return [seen.index(each.request) if each.request else None for each in seen if each.kind == "response"]
+
+
+def heartbeat(wire, correlation=1, client="c"):
+    return wire.request("Heartbeat", 0, correlation, client, groupId="g", memberId="m", generationId=1)
+
+
+def beat(wire, correlation=1):
+    return wire.response("Heartbeat", 0, correlation)
+
+
+# Pairs
+
+
+def test_a_request_and_its_response(wire):
+    request, response = wire.talk((0, heartbeat(wire, 7)), (1, beat(wire, 7)))
+    assert (request.kind, request.side, request.head) == ("request", 0, (12, 0, 7))
+    assert (response.kind, response.side, response.head) == ("response", 1, (12, 0, 7))
+    assert response.request is request
+
+
+def test_the_client_is_the_side_that_asks_wherever_it_stands(wire):
+    request, response = wire.talk((1, heartbeat(wire)), (0, beat(wire)))
+    assert (request.side, response.side) == (1, 0)
+    assert response.request is request
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 3], [0, 0, 0], [-1, -2, -3], [2147483647, -2147483648, 0], [5, 5, 6]])
+def test_pipelined_requests_are_answered_in_order(wire, ids):
+    seen = wire.talk((0, b"".join(heartbeat(wire, n) for n in ids)), (1, b"".join(beat(wire, n) for n in ids)))
+    assert kinds(seen) == ["request"] * 3 + ["response"] * 3
+    assert pairs(seen) == [0, 1, 2]
+
+
+def test_an_id_that_is_used_again(wire):
+    seen = wire.talk((0, heartbeat(wire)), (1, beat(wire)), (0, wire.request("Metadata", 1, 1, topics=[])), (1, wire.response("Metadata", 1, 1)))
+    assert pairs(seen) == [0, 2]
+    assert seen[3].head.api_key == 3
+
+
+def test_answers_that_the_capture_lacks_are_passed_over(wire):
+    seen = wire.talk((0, b"".join(heartbeat(wire, n) for n in (1, 2, 3, 4))), (1, beat(wire, 3) + beat(wire, 4)))
+    assert pairs(seen) == [2, 3]
+
+
+def test_a_response_without_request_takes_nobody_elses(wire):
+    seen = wire.talk((0, heartbeat(wire, 1)), (1, beat(wire, 9) + beat(wire, 1)))
+    assert pairs(seen) == [None, 0]
+    assert seen[1].head is None
+
+
+def test_produce_with_acks_0_has_no_answer(wire):
+    quiet = wire.request("Produce", 3, 1, acks=0, timeoutMs=1, topicData=[])
+    loud = wire.request("Produce", 3, 1, acks=1, timeoutMs=1, topicData=[])
+    seen = wire.talk((0, quiet + loud), (1, wire.response("Produce", 3, 1)))
+    assert pairs(seen) == [1]
+
+
+def test_byte_by_byte_is_as_whole(wire):
+    said = [(0, heartbeat(wire, 1) + heartbeat(wire, 2)), (1, beat(wire, 1) + beat(wire, 2))]
+    whole = wire.talk(*said)
+    single = wire.talk(*((side, bytes([byte])) for side, data in said for byte in data))
+    assert [(each.kind, each.data, each.head) for each in single] == [(each.kind, each.data, each.head) for each in whole]
+    assert pairs(single) == pairs(whole) == [0, 1]
+
+
+# ApiVersions
+
+
+def test_api_versions_fall_back(wire):
+    """A broker that does not know the version answers as version 0 does, with UNSUPPORTED_VERSION."""
+    request = wire.request("ApiVersions", 4, 1, clientSoftwareName="x", clientSoftwareVersion="1")
+    answer = wire.response("ApiVersions", 4, 1, body_version=0, errorCode=35, apiKeys=[{"apiKey": 18, "minVersion": 0, "maxVersion": 3}])
+    line = wire.lines((0, request), (1, answer))[1]
+    assert line.errors == ["UNSUPPORTED_VERSION"]
+    assert [anomaly.code for anomaly in line.frame.anomalies] == ["VERSION_FALLBACK"]
+    assert line.frame.body.value["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]
+
+
+def test_a_version_that_is_newer_than_known(wire):
+    request = bytearray(heartbeat(wire))
+    request[7] = 6
+    seen = wire.talk((0, bytes(request)), (1, beat(wire)))
+    assert kinds(seen) == ["request", "response"]
+    assert seen[0].head[:2] == (12, 6)
+
+
+def test_an_unknown_api_is_a_request_among_known_ones(wire):
+    strange = bytearray(heartbeat(wire, 2))
+    strange[4:6] = (9999).to_bytes(2, "big")
+    seen = wire.talk((0, heartbeat(wire, 1) + bytes(strange)), (1, beat(wire, 1) + beat(wire, 2)))
+    assert pairs(seen) == [0, 1]
+    line = wire.lines((0, heartbeat(wire, 1) + bytes(strange)))[1]
+    assert (line.kind, line.frame.api, line.frame.api_key) == ("request", None, 9999)
+
+
+# SASL
+
+
+def handshake(wire, version=0, error=0, mechanism="PLAIN"):
+    request = wire.request("SaslHandshake", version, 3, mechanism=mechanism)
+    return [(0, request), (1, wire.response("SaslHandshake", version, 3, errorCode=error, mechanisms=["PLAIN"]))]
+
+
+def test_tokens_after_a_handshake_of_version_0_and_back(wire):
+    tokens = [(0, wire.raw(b"\0user\0password")), (1, wire.raw(b""))]
+    seen = wire.talk(*handshake(wire), *tokens, (0, heartbeat(wire, 4)), (1, beat(wire, 4)))
+    assert kinds(seen) == ["request", "response", "sasl-token", "sasl-token", "request", "response"]
+    assert pairs(seen) == [0, 4]
+
+
+def test_several_rounds_of_tokens(wire):
+    rounds = [
+        (side, wire.raw(token)) for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,s=c2FsdA==,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]
+    ]
+    seen = wire.talk(*handshake(wire), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4)))
+    assert kinds(seen)[2:] == ["sasl-token"] * 4 + ["request", "response"]
+
+
+def test_after_a_refused_handshake_frames_go_on(wire):
+    seen = wire.talk(*handshake(wire, error=33), *handshake(wire), (0, wire.raw(b"\0u\0p")))
+    assert kinds(seen) == ["request", "response", "request", "response", "sasl-token"]
+
+
+def test_after_a_handshake_of_version_1_tokens_have_headers(wire):
+    token = wire.request("SaslAuthenticate", 0, 4, authBytes="AHUAcA==")
+    answer = wire.response("SaslAuthenticate", 0, 4, errorMessage=None)
+    seen = wire.talk(*handshake(wire, 1), (0, token), (1, answer), *handshake(wire, 1), (0, token), (1, answer))
+    assert kinds(seen) == ["request", "response"] * 4
+    assert pairs(seen) == [0, 2, 4, 6]
+
+
+def test_a_token_without_handshake(wire):
+    """As clients of 0.9 begin GSSAPI: the first frame is a token (0x60 is how RFC 2743's initial token begins)."""
+    seen = wire.talk((0, wire.raw(b"\x60\x82\2\3token")), (1, wire.raw(b"\x60\x10answer")), (0, heartbeat(wire)), (1, beat(wire)))
+    assert kinds(seen) == ["sasl-token", "sasl-token", "request", "response"]
+
+
+def test_tokens_are_shown_by_their_size_alone(wire):
+    lines = wire.lines(*handshake(wire), (0, wire.raw(b"\0user\0password")))
+    shown = lines[2].to_json()
+    assert set(shown) == {"frame", "time", "src", "dst", "stream", "packet", "kind", "size"}
+    assert shown["size"] == 4 + len(b"\0user\0password")
+
+
+# What is not Kafka
+
+
+@pytest.mark.parametrize(
+    ("hello", "protocol"),
+    [(b"\x16\x03\x01\0\x05hello", "tls"), (b"GET / HTTP/1.1\r\n\r\n", "http"), (b"SSH-2.0-x\r\n", "ssh"), (b"ruok", "zookeeper")],
+)
+def test_another_protocol_to_the_end(wire, hello, protocol):
+    connection = Connection(wire.catalog)
+    seen = wire.talk((0, hello), (0, b"more"), (1, b"answer"), (0, heartbeat(wire)), connection=connection)
+    assert connection.state is State.FOREIGN
+    assert [(each.kind, each.protocol, each.side) for each in seen] == [("not-kafka", protocol, side) for side in (0, 1, 0)]
+    assert [each.size for each in seen] == [len(hello) + 4, 6, len(heartbeat(wire))]
+
+
+def test_another_protocol_byte_by_byte(wire):
+    seen = wire.talk(*((0, bytes([byte])) for byte in b"GET / HTTP/1.1\r\n"))
+    assert [(each.kind, each.protocol, each.size) for each in seen] == [("not-kafka", "http", 16)]
+
+
+def test_losses_in_another_protocol(wire):
+    seen = wire.talk((0, b"SSH-2.0-x\r\n"), (0, 100), (0, b"rest"))
+    assert [(each.kind, each.size) for each in seen] == [("not-kafka", 11), ("gap", 100), ("not-kafka", 4)]
+
+
+@pytest.mark.parametrize("header", [LINE, V2])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_kafka_behind_a_proxy_header(wire, header, size):
+    data = header + heartbeat(wire)
+    seen = wire.talk(*((0, data[at : at + size]) for at in range(0, len(data), size)), (1, beat(wire)))
+    assert [(each.kind, each.protocol, each.size) for each in seen[:2]] == [
+        ("not-kafka", "proxy", len(header)),
+        ("request", None, len(heartbeat(wire))),
+    ]
+    assert pairs(seen) == [1]
+
+
+def test_tls_behind_a_proxy_header(wire):
+    seen = wire.talk((0, LINE + b"\x16\x03\x01\0\x05hello"))
+    assert [(each.protocol, each.size) for each in seen] == [("proxy", len(LINE)), ("tls", 10)]
+
+
+# Starts and losses
+
+
+def test_a_start_in_the_middle_of_a_request(wire):
+    seen = wire.talk((0, heartbeat(wire, 1)[9:] + heartbeat(wire, 2) + heartbeat(wire, 3)), (1, beat(wire, 2) + beat(wire, 3)), from_start=False)
+    assert kinds(seen) == ["gap", "request", "request", "response", "response"]
+    assert seen[0].code == "NOT_RECOGNISED"
+    assert pairs(seen) == [1, 2]
+
+
+def test_a_start_in_the_middle_of_a_response(wire):
+    answer = wire.response("Metadata", 1, 1, topics=[{"name": "t" * 100}])
+    seen = wire.talk((1, answer[50:]), (0, heartbeat(wire, 2)), (1, beat(wire, 2)), (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+    assert [each.kind for each in seen if each.kind != "gap"] == ["request", "response"] * 2
+    assert sum(len(each.data) for each in seen if each.kind == "gap") == len(answer) - 50
+    assert all(each.request for each in seen if each.kind == "response")
+
+
+def test_a_loss_that_takes_an_answer(wire):
+    asked = [(0, heartbeat(wire, n)) for n in (1, 2, 3)]
+    seen = wire.talk(*asked, (1, beat(wire, 1)), (1, len(beat(wire, 2))), (1, beat(wire, 3)))
+    assert kinds(seen) == ["request"] * 3 + ["response", "gap", "response"]
+    assert pairs(seen) == [0, 2]
+    assert (seen[4].code, seen[4].size) == ("LOST", len(beat(wire, 2)))
+
+
+def test_a_loss_that_takes_a_request(wire):
+    seen = wire.talk((0, heartbeat(wire, 1)), (0, len(heartbeat(wire))), (0, heartbeat(wire, 3)), (1, b"".join(beat(wire, n) for n in (1, 2, 3))))
+    assert kinds(seen) == ["request", "gap", "request", "response", "response", "response"]
+    assert pairs(seen) == [0, None, 2]
+
+
+def test_a_response_without_its_request_is_a_guess(wire):
+    known = (0, heartbeat(wire, 1))
+    lost = wire.response("FindCoordinator", 1, 2, errorMessage=None, nodeId=1, host="broker.example", port=9092)
+    lines = wire.lines(known, (1, beat(wire, 1)), (1, lost))
+    assert lines[2].request is None
+    assert lines[2].frame.guess
+    assert lines[2].latency is None
+    assert lines[2].to_json()["guess"]
+
+
+def test_the_port_says_who_the_broker_is(wire):
+    """With answers alone, only the port tells that they are none of a client."""
+    (line,) = wire.lines((1, beat(wire)), port=9092, opened=False)
+    assert line.kind == "response"
+    (line,) = wire.lines((1, beat(wire)), port=50000)
+    assert line.kind in {"request", "sasl-token"}
+
+
+def test_nothing_at_all(wire):
+    assert wire.talk() == []
+    assert wire.talk((0, b""), (1, b"")) == []
+
+
+def test_a_start_anywhere_in_the_smallest_requests(wire):
+    """Short client ids and small numbers look like frames at many places; a false one of many megabytes would swallow all that follows."""
+    first = heartbeat(wire, 1)
+    for cut in range(1, len(first)):
+        seen = wire.talk((0, first[cut:]), (0, heartbeat(wire, 2)), (1, beat(wire, 2)), (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+        assert kinds(seen) == ["gap", "request", "response", "request", "response"], cut
+        assert pairs(seen) == [1, 3]
