@@ -17,7 +17,7 @@ def anomalies(tree: Tree) -> list[Anomaly]:
     spans, data = tree.spans, tree.spans.data
     found: list[Anomaly] = []
     lost = ""
-    for path, item in places(tree.root):
+    for path, item in places(tree.root, keep=False):
         node = item.node
         if not item.whole:
             lost = path

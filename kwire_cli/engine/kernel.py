@@ -274,7 +274,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                         left = v
                         after = pc
                     else:
-                        empty += v
+                        empty += v * code[pc + 2]
                         if empty > stop - jobs[job * JOB + 1]:
                             bits |= INVALID_LENGTH
 
@@ -307,6 +307,10 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                         bits |= COUNT_MISMATCH
                     sp += FRAME
                     state[sp] = v
+                    if code[pc + 4] > 0:
+                        empty += v * code[pc + 4]
+                        if empty > stop - jobs[job * JOB + 1]:
+                            bits |= INVALID_LENGTH
                 else:
                     after = code[pc + 2]
                     if v < -1:
@@ -329,16 +333,18 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 section = code[pc + 2]
                 bits |= state[sp + 3]
                 row = code[section + 2]
-                last = row + TAG_ROW * code[section + 3]
+                last = code[section + 3]
+                while last > 1:  # the rows ascend; there can be thousands
+                    half = last >> 1
+                    if tables[row + TAG_ROW * half] <= state[sp + 1]:
+                        row += TAG_ROW * half
+                    last -= half
                 entry = -1
-                while row < last:
-                    if tables[row] == state[sp + 1]:
-                        entry = tables[row + 1]
-                        node = tables[row + 2]
-                        if entry < 0:
-                            bits |= TAG_NOT_VALID
-                        break
-                    row += TAG_ROW
+                if last == 1 and tables[row] == state[sp + 1]:
+                    entry = tables[row + 1]
+                    node = tables[row + 2]
+                    if entry < 0:
+                        bits |= TAG_NOT_VALID
                 if entry >= 0:
                     state[sp + 2] = pos + v
                     state[sp + 3] = base + n

@@ -106,17 +106,19 @@ class _Lowering:
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
         dot = f"{path}." if path else ""
         fields = tuple(self.node(sc.subcon, sc.name, dot + sc.name) for sc in decl.subcons)
-        return Struct(name, path, fields, self.tags(decl.tags, path) if decl.tags else None)
+        flat = len(fields) if all(type(field) is Leaf for field in fields) else 0
+        return Struct(name, path, fields, self.tags(decl.tags, path) if decl.tags else None, flat)
 
     def array(self, decl: ArrayOf, name: str, path: str) -> Array:
         count = self.leaf("count", name, path, decl)
+        weight = _weight(decl.element)
         fixed = self.fixed_element(decl.element, name, f"{path}[]")
         if fixed:
             element, run = fixed
-            self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run), len(run), decl.nullable)
+            self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run) if run else weight, len(run), decl.nullable)
             self.program.widest = max(self.program.widest, len(run))
             return Array(name, path, count, element)
-        start = self.emit(p.ARRAYV if decl.compact else p.ARRAY32, count.id, 0, decl.nullable)
+        start = self.emit(p.ARRAYV if decl.compact else p.ARRAY32, count.id, 0, decl.nullable, weight)
         self.open()
         body = self.here()
         element = self.node(decl.element, name, f"{path}[]")
@@ -126,8 +128,8 @@ class _Lowering:
         return Array(name, path, count, element)
 
     def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
-        """The element and its fields if all of it has a fixed size; else nothing, and no trace of the try."""
-        if not _is_fixed(decl):
+        """The element and its fields if all of it has a fixed size; else nothing, and no trace of the try. One with bytes must not have a weight."""
+        if not _is_fixed(decl) or (_weight(decl) and _extent(decl)[1]):
             return None
         self.flush()
         element = self.node(decl, name, path)
@@ -173,3 +175,22 @@ def _is_fixed(decl: Any) -> bool:
     if isinstance(decl, MessageStruct):
         return decl.tags is None and all(_is_fixed(sc.subcon) for sc in decl.subcons)
     return isinstance(decl, FIXED_SIZE)
+
+
+def _weight(decl: Any) -> int:
+    """What an element costs beyond its bytes, for which the kernel bounds how many there can be: its structs above WEIGHTLESS for each byte."""
+    structs, size = _extent(decl)
+    return max(structs - p.WEIGHTLESS * size, 0)
+
+
+def _extent(decl: Any) -> tuple[int, int]:
+    """How many structs stand in every value, and how many bytes it has at least; of an array only its count is in every value."""
+    if isinstance(decl, MessageStruct):
+        structs, size = 1, int(decl.tags is not None)
+        for sc in decl.subcons:
+            more, least = _extent(sc.subcon)
+            structs, size = structs + more, size + least
+        return structs, size
+    if isinstance(decl, NullableStruct):
+        return _extent(decl.subcon)[0], 1
+    return 0, decl.length if isinstance(decl, FIXED_SIZE) else 1

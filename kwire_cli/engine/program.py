@@ -22,8 +22,9 @@ PRESENT8 = 5  # presence        where null goes       -                    -
 # an int16 or int32,
 STR16 = 6  #    string          nullable              longest length       -
 LEN32 = 7  #    bytes, records  nullable              longest length       -
-ARRAY32 = 8  #  count           where the loop ends   nullable             -
+ARRAY32 = 8  #  count           where the loop ends   nullable             weight of an element
 FIXED32 = 9  #  count           first table row       fields per element   nullable
+#               without fields: weight of an element
 # or an unsigned varint.
 LENV = 10  #    like LEN32
 ARRAYV = 11  #  like ARRAY32
@@ -36,7 +37,11 @@ TAGSIZE = 16  # unknown header  its TAGS              -                    -
 RUN_ROW = 2
 """node, end of the field relative to the start of the run."""
 TAG_ROW = 3
-"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header."""
+"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header; the rows of a section ascend by tag."""
+
+WEIGHTLESS = 16
+"""Structs of an array's element that cost nothing, for each byte that the element has at least. The weight of an element is how many more it has, and
+a message has at most as much weight as bytes: what is made of it is in proportion to them. No element in the definitions of Kafka has a weight."""
 
 GAP = 0
 """The node of bytes that could not be decoded."""
@@ -58,12 +63,16 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Fields in order, then the tag section of a flexible version."""
+    """Fields in order, then the tag section of a flexible version.
+
+    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes say; else 0.
+    """
 
     name: str
     path: str
     fields: tuple[Node, ...]
     tags: Tags | None
+    flat: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine import kernel, program as p
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSequence, Sequence
+
     from kwire_cli.engine.program import Entry, Program
 
 FIRST_CHUNK, CHUNK = 64, 4096
 """Spans that the output has room for at first, and at most: most messages are small, and a list of zeros costs as much as many a message."""
+MANY = 16384
+"""Spans from which on their columns are arrays."""
 
 
 class Span(NamedTuple):
@@ -36,9 +41,9 @@ class Spans:
     data: Any
     start: int
     stop: int
-    node: list[int]
-    value: list[int]
-    end: list[int]
+    node: Sequence[int]
+    value: Sequence[int]
+    end: Sequence[int]
     flags: dict[int, int]
     used: int
     lost: int
@@ -51,9 +56,9 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
     chunk = min(FIRST_CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
     state = first_state(program, jobs, chunk)
-    node: list[int] = []
-    value: list[int] = []
-    end: list[int] = []
+    node: MutableSequence[int] = []
+    value: MutableSequence[int] = []
+    end: MutableSequence[int] = []
     flags: dict[int, int] = {}
     status = kernel.FULL
     room = 0
@@ -63,12 +68,14 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
             out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
         n = state[p.STATE_SPANS]
-        node += out_node[:n]
-        value += out_value[:n]
-        end += out_end[:n]
+        node.extend(out_node[:n])
+        value.extend(out_value[:n])
+        end.extend(out_end[:n])
         for i in range(0, state[p.STATE_FLAGS], 2):
             flags[pairs[i]] = flags.get(pairs[i], 0) | pairs[i + 1]
         state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
+        if len(node) >= MANY and isinstance(node, list):  # lists are the faster ones to fill, but hold an object for each number
+            node, value, end = array("i", node), array("q", value), array("q", end)
     return Spans(program, data, start, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
 
 

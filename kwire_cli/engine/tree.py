@@ -15,9 +15,13 @@ from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.sized import ArrayOf, Sized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.engine.program import Entry
+
+
+LONG_ROW = 32
+"""Elements from which on an array of leaves is a row: making a few of them twice costs more than keeping them."""
 
 
 class Item:
@@ -32,15 +36,72 @@ class Item:
 
     def __init__(self, node: Node, start: int, index: int | None = None) -> None:
         self.node, self.start, self.end, self.index = node, start, start, index
-        self.parts: list[Item] = []
+        self.parts: Sequence[Item] = ()
         self.span = -1
         self.tag: int | None = None
         self.whole = False
+
+    def each(self) -> Iterator[Item]:
+        """The parts, for one pass: unlike those in `parts` they need not be the same objects the next time."""
+        return iter(self.parts)
 
     @property
     def leaf(self) -> Leaf:
         """The node of an item that is a leaf."""
         return cast("Leaf", self.node)
+
+
+class Row(Item):
+    """An item of which all parts are leaves, whole, and spans that follow each other from `first` on; last there may be an empty tag section.
+
+    It makes the parts when they are asked for, and keeps only what `parts` gave: as an object a leaf is a hundred times as big as most are as bytes.
+    """
+
+    __slots__ = ("first", "spans")
+
+    def __init__(self, node: Node, start: int, index: int | None, first: int, spans: Spans) -> None:
+        self.node, self.start, self.end, self.index = node, start, start, index
+        self.first, self.spans = first, spans
+        self.span = -1
+        self.tag = None
+        self.whole = True
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "parts":
+            raise AttributeError(name)
+        self.parts = list(self.each())
+        return self.parts
+
+    def each(self) -> Iterator[Item]:
+        """The parts, for one pass."""
+        node = self.node
+        at, start, ends = self.first, self.start, self.spans.end
+        if isinstance(node, Array):
+            item = _leaf(node.count, start, at, ends)
+            yield item
+            for index in range(read_count(item, self.spans.data)):
+                at += 1
+                item = _leaf(node.element, item.end, at, ends, index)
+                yield item
+            return
+        struct = cast("Struct", node)
+        for field in struct.fields:
+            item = _leaf(field, start, at, ends)
+            yield item
+            start = item.end
+            at += 1
+        if struct.tags:
+            section = Item(struct.tags, start)
+            section.parts = (_leaf(struct.tags.count, start, at, ends),)
+            section.end = ends[at]
+            section.whole = True
+            yield section
+
+
+def _leaf(node: Node, start: int, span: int, ends: Sequence[int], index: int | None = None) -> Item:
+    item = Item(node, start, index)
+    item.span, item.end, item.whole = span, ends[span], True
+    return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +121,7 @@ def build(entry: Entry, spans: Spans) -> Tree:
     """The tree of the spans that `entry`'s program made; partial where they end early."""
     builder = _Builder(spans)
     root = Item(entry.root, spans.start)
+    root.parts = []
     try:
         builder.struct(root, entry.root)
     except _EndOfSpansError:
@@ -75,7 +137,7 @@ class _Builder:
     """A position in the spans, and one method per kind of node that takes its spans from there."""
 
     def __init__(self, spans: Spans) -> None:
-        self.data = spans.data
+        self.spans, self.data = spans, spans.data
         self.nodes, self.ends, self.leaves = spans.node, spans.end, spans.program.leaves
         self.at, self.count, self.pos = 0, len(spans.node), spans.start
 
@@ -88,16 +150,39 @@ class _Builder:
         item.whole = True
         self.at = at + 1
 
+    def row(self, item: Row, count: int) -> Row:
+        """Give an item the next `count` spans."""
+        self.at += count
+        self.pos = item.end = self.ends[self.at - 1]
+        return item
+
+    def flat(self, node: Struct) -> int:
+        """How many spans from here are those of a struct of leaves, all there and with no tags; 0 where that is not so."""
+        last = self.at + node.flat - 1
+        if not node.tags:
+            return node.flat if last < self.count and self.nodes[last] == node.fields[-1].id else 0  # type: ignore[union-attr]
+        last += 1
+        if last >= self.count or self.nodes[last] != node.tags.count.id:
+            return 0
+        start = self.ends[last - 1]
+        return node.flat + 1 if self.ends[last] == start + 1 and self.data[start] == 0 else 0
+
     def part(self, parent: Item, node: Node, index: int | None = None) -> Item:
-        item = Item(node, self.pos, index)
-        parent.parts.append(item)
+        parts = cast("list[Item]", parent.parts)
         kind = type(node)
+        if kind is Struct and node.flat and (count := self.flat(node)):  # type: ignore[union-attr,arg-type]
+            parts.append(self.row(Row(node, self.pos, index, self.at, self.spans), count))
+            return parts[-1]
+        item = Item(node, self.pos, index)
+        parts.append(item)
         if kind is Leaf:
             self.leaf(item, node)  # type: ignore[arg-type]
-        elif kind is Struct:
+            return item
+        item.parts = []
+        if kind is Struct:
             self.struct(item, node)  # type: ignore[arg-type]
         elif kind is Array:
-            self.array(item, node)  # type: ignore[arg-type]
+            parts[-1] = item = self.array(item, node)  # type: ignore[arg-type]
         elif kind is Tags:
             self.tags(item, node)  # type: ignore[arg-type]
         else:
@@ -115,11 +200,15 @@ class _Builder:
             self.part(item, node.tags)
         self.done(item)
 
-    def array(self, item: Item, node: Array) -> None:
+    def array(self, item: Item, node: Array) -> Item:
+        at = self.at
         count = read_count(self.part(item, node.count), self.data)
+        if count >= LONG_ROW and type(node.element) is Leaf and at + count < self.count and self.nodes[at + count] == node.element.id:
+            return self.row(Row(node, item.start, item.index, at, self.spans), count)
         for i in range(max(count, 0)):
             self.part(item, node.element, i)
         self.done(item)
+        return item
 
     def nullable(self, item: Item, node: Nullable) -> None:
         if not is_null(self.part(item, node.presence), self.data):
@@ -184,18 +273,21 @@ def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
         yield parts[i], parts[i + 1]
 
 
-def places(item: Item, path: str = "") -> Iterator[tuple[str, Item]]:
-    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is `_tags`."""
+def places(item: Item, path: str = "", *, keep: bool = True) -> Iterator[tuple[str, Item]]:
+    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is `_tags`.
+
+    The items are those in `parts`; not so without `keep`, which takes less memory.
+    """
     yield path, item
     # One loop over what is open: a generator in a generator for each level would hand every item up through all of them.
-    still_open = [(path, item, iter(item.parts))]
+    still_open = [(path, item, iter(item.parts) if keep else item.each())]
     while still_open:
         path, parent, parts = still_open[-1]
         for part in parts:
             inner = _path_of(part, parent, path)
             yield inner, part
-            if part.parts:
-                still_open.append((inner, part, iter(part.parts)))
+            if type(part.node) is not Leaf:
+                still_open.append((inner, part, iter(part.parts) if keep else part.each()))
                 break
         else:
             still_open.pop()
@@ -220,7 +312,7 @@ def leaves(tree: Tree) -> Iterator[Span]:
     spans = tree.spans
     lost = ""
     start = spans.start
-    for path, item in places(tree.root):
+    for path, item in places(tree.root, keep=False):
         if item.span >= 0 and item.whole:
             at = item.span
             yield Span(path, item.leaf.kind, start, spans.value[at], spans.end[at], spans.flags.get(at, 0))

@@ -35,21 +35,17 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
         return leaf_value(item, tree, form)
     if kind is Struct:
         return _struct_value(item, tree, form)
-    if not item.parts[0].whole:
+    parts = item.each()
+    first = next(parts)
+    if not first.whole:
         return ABSENT
-    return _array_value(item, tree, form) if kind is Array else _nullable_value(item, tree, form)
-
-
-def _array_value(item: Item, tree: Tree, form: Form) -> list[Any] | None:
-    if read_count(item.parts[0], tree.spans.data) < 0:
+    if kind is Array:
+        null = read_count(first, tree.spans.data) < 0
+        return None if null else [v for part in parts if (v := value(part, tree, form)) is not ABSENT]
+    if is_null(first, tree.spans.data):
         return None
-    return [v for part in item.parts[1:] if (v := value(part, tree, form)) is not ABSENT]
-
-
-def _nullable_value(item: Item, tree: Tree, form: Form) -> Any:
-    if is_null(item.parts[0], tree.spans.data):
-        return None
-    return value(item.parts[1], tree, form) if len(item.parts) > 1 else ABSENT
+    struct = next(parts, None)
+    return value(struct, tree, form) if struct else ABSENT
 
 
 def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
@@ -77,7 +73,7 @@ def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
 
 def _struct_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     out: dict[str, Any] = {}
-    for part in item.parts:
+    for part in item.each():
         if isinstance(part.node, Tags):
             out |= _tags_value(part, part.node, tree, form)
         elif (v := value(part, tree, form)) is not ABSENT:
@@ -86,7 +82,9 @@ def _struct_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
 
 
 def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any]:
-    known: dict[str, Any] = {}
+    if len(item.parts) == 1:
+        return {}
+    known: dict[int, Any] = {}
     unknown = []
     for header, part in tagged_parts(item):
         if header.tag is not None:
@@ -95,11 +93,10 @@ def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any
             continue
         default = node.known[header.leaf.id][1]
         v = value(part, tree, form)
-        known.pop(part.node.name, None)  # of a tag that occurs twice the last value counts
+        known.pop(header.leaf.id, None)  # of a tag that occurs twice the last value counts
         if v is not ABSENT and v != default:
-            known[part.node.name] = v
-    names = [field.name for field, _ in node.known.values()]
-    out = {name: known[name] for name in names if name in known}
+            known[header.leaf.id] = v
+    out = {node.known[number][0].name: known[number] for number in sorted(known)}  # numbered as they are declared
     return out | ({UNKNOWN_KEY: unknown} if unknown else {})
 
 

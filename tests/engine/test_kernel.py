@@ -1,3 +1,5 @@
+from array import array
+
 import pytest
 from definitions import FLEXIBLE, definition, field
 from golden_rows import sample, shared
@@ -16,7 +18,7 @@ def entry_of(row):
 
 
 def columns(spans):
-    return spans.node, spans.value, spans.end, spans.flags, spans.used, spans.lost
+    return [*spans.node], [*spans.value], [*spans.end], spans.flags, spans.used, spans.lost
 
 
 def covered(spans):
@@ -82,6 +84,20 @@ def test_the_kernel_resumes_where_the_output_was_full(chunk, monkeypatch):
     whole = [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)]
     monkeypatch.setattr(spans, "CHUNK", chunk)
     assert [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)] == whole
+
+
+def test_the_columns_of_many_spans_are_arrays(monkeypatch):
+    rows = [row for row in sample() if len(row.body) > 100]
+    lists = [walk(entry_of(row), row.body) for row in rows]
+    monkeypatch.setattr(spans, "MANY", 1)
+    monkeypatch.setattr(spans, "CHUNK", 8)
+    arrays = [walk(entry_of(row), row.body) for row in rows]
+    assert {type(each.node) for each in lists} == {list}
+    assert array in {type(each.end) for each in arrays}
+    assert [columns(each) for each in arrays] == [columns(each) for each in lists]
+    row = rows[0]
+    longer = spans.without_rest(walk(entry_of(row), row.body + b"\xff"))
+    assert columns(longer) == columns(lists[0])
 
 
 def test_the_kernel_resumes_amid_an_array_of_structs(monkeypatch):
@@ -201,6 +217,96 @@ def test_a_flexible_element_without_fields_has_a_byte():
     decoded = decode_spec(spec, b"\3\0\0\0", FLEXIBLE)
     assert decoded.value == {"f": [{}, {}]}
     assert not decoded.anomalies
+
+
+def hollow(count):
+    """Structs without a field."""
+    return [{"name": f"E{i}", "type": f"E{i}", "fields": []} for i in range(count)]
+
+
+def chain(depth, inner):
+    """A struct in a struct in a struct."""
+    return {"name": f"C{depth}", "type": f"C{depth}", "fields": [chain(depth - 1, inner) if depth else inner]}
+
+
+BYTE = {"name": "B", "type": "int8"}
+TEXT = {"name": "T", "type": "string"}
+HEAVY = {
+    "nothing else": hollow(300),
+    "a byte": [BYTE, *hollow(300)],
+    "a text": [TEXT, *hollow(300)],
+    "a null": [{"name": "N", "type": "N", "nullableVersions": "0+", "fields": hollow(300)}],
+    "an array": [{"name": "A", "type": "[]S", "fields": [BYTE]}, *hollow(300)],
+    "elements without bytes": [{"name": "A", "type": "[]S", "fields": hollow(300)}],
+    "deep": [chain(25, BYTE)],
+}
+
+
+@pytest.mark.parametrize("fields", HEAVY.values(), ids=HEAVY)
+@pytest.mark.parametrize("octet", [0, 1])
+def test_no_definition_makes_more_than_a_few_items_of_a_byte(fields, octet):
+    spec = definition(field("[]F", fields=fields))
+    data = (2000).to_bytes(4, "big") + bytes([0, 0, 0, octet]) * 2000
+    decoded = decode_spec(spec, data, 0)
+    assert covered(decoded.raw)
+    assert items(decoded.tree.root) <= 20 * len(data)
+    if decoded.raw.lost > 0:
+        assert "INVALID_LENGTH" in [anomaly.code for anomaly in decoded.anomalies]
+
+
+def test_a_few_structs_without_a_field_are_no_fault():
+    spec = definition(field("[]F", fields=[BYTE, *hollow(15)]))
+    decoded = decode_spec(spec, (1000).to_bytes(4, "big") + bytes(range(100)) * 10, 0)
+    assert not decoded.anomalies
+    assert [element["b"] for element in decoded.value["f"]] == [*range(100)] * 10
+    assert decoded.value["f"][0]["e7"] == {}
+
+
+def test_no_definition_of_kafkas_has_elements_with_a_weight():
+    for row in sample():
+        entry = entry_of(row)
+        code = entry.program.code
+        for at in range(0, len(code), p.STRIDE):
+            assert code[at] not in {p.ARRAY32, p.ARRAYV} or code[at + 4] == 0
+
+
+class Counted(list):
+    """A list that counts how often something is taken from it."""
+
+    taken = 0
+
+    def __getitem__(self, at):
+        self.taken += 1
+        return super().__getitem__(at)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 64, 1000])
+def test_every_tag_is_found_among_many_in_a_few_steps(count):
+    # Of every third there is no field in version 1.
+    tagged = [
+        {"name": f"A{i}", "type": "int16", "tag": i, "taggedVersions": "1+", "versions": "0+" if i % 3 else "2+"} for i in range(count) if i != 5
+    ]
+    spec = definition(*tagged, validVersions="0-2")
+    tags = [*range(count + 2)]
+    data = b"".join(map(varint, [len(tags)])) + b"".join(varint(tag) + b"\2" + (tag + 1).to_bytes(2, "big") for tag in tags)
+    decoded = decode_spec(spec, data, 1)
+    known = [i for i in range(count) if i % 3 and i != 5]
+    value = decoded.value
+    unknown = [entry["tag"] for entry in value.pop("unknownTaggedFields")]
+    assert {name: number for name, number in value.items() if number} == {f"a{i}": i + 1 for i in known}
+    assert unknown == [tag for tag in tags if tag not in known]
+    invalid = [a for a in decoded.anomalies if a.code == "TAG_NOT_VALID"]
+    assert len(invalid) == len([i for i in range(count) if i % 3 == 0])
+
+    entry = lower(declare(spec, 1))
+    tables = Counted(entry.program.tables)
+    entry.program.tables = tables
+    walk(entry, data)
+    assert tables.taken <= len(tags) * (8 + count.bit_length())
+
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
 
 
 def test_every_bit_has_a_name():
