@@ -40,6 +40,8 @@ GSSAPI_TAG = 0x60
 MOST_WAITING = 64
 """Frames that wait for a client to be found; then the side that spoke first is taken for it."""
 
+MOST_PENDING = 10_000
+"""Requests that wait for their responses; of a capture of one side alone none ever comes, and the oldest are given up."""
 MOST_UNSURE = 1 << 16
 """Bytes in which a request is waited for to be confirmed by what follows it, where bytes are missing before it."""
 
@@ -88,7 +90,7 @@ class Connection:
         self._early = [bytearray(), bytearray()]
         self._waiting: list[tuple[int, Cut]] = []
         self._served = False
-        self._pending: deque[Seen] = deque()
+        self._pending: deque[Seen] = deque(maxlen=MOST_PENDING)
         self._foreign: list[Seen | None] = [None, None]
         if self.client is not None:
             self.state = State.KAFKA
@@ -213,12 +215,13 @@ class Connection:
             if not reads_as_request(self.catalog, cut.data):
                 return Seen("sasl-token", side, cut)
             self.state = State.KAFKA
-        if head is None or _is_first_token(cut) or (not self._served and is_no_request(self.catalog, cut.data)):
+        whole = not cut.missing
+        if _is_first_token(cut) or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data)))):
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
         self._served = True
         seen = Seen("request", side, cut, head=head)
-        if not (head.api_key == PRODUCE and self._without_answer(seen)):
+        if head is None or not (head.api_key == PRODUCE and self._without_answer(seen)):
             self._pending.append(seen)
         return seen
 

@@ -51,7 +51,8 @@ class Names:
             if name and topic.get("topicId"):
                 self.topics[topic["topicId"]] = name
         for broker in body.get("brokers") or ():
-            self.brokers[broker["nodeId"]] = f"{broker['host']}:{broker['port']}"
+            if "port" in broker:  # it is whole
+                self.brokers[broker["nodeId"]] = f"{broker['host']}:{broker['port']}"
 
     def _learn_session(self, body: Decoded, request: Decoded, broker: str) -> None:
         session = top_value(body, "sessionId")

@@ -105,7 +105,11 @@ class Stats:
         self.anomalies.update(COLUMNS["anomaly"](line))
         if line.frame is None or line.frame.guess:
             return
-        keys = {"api": [f"{line.frame.api} {line.frame.api_version}"], "client": [COLUMNS["clientId"](line) or ""], "topic": line.topics}
+        keys = {
+            "api": [f"{line.frame.api or line.frame.api_key} {line.frame.api_version}"],
+            "client": [COLUMNS["clientId"](line) or ""],
+            "topic": line.topics,
+        }
         for group, names in keys.items():
             for name in names:
                 self.groups[group].setdefault(name, Group()).add(line)

@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.source.kafka.connection import Connection, State
+from kwire_cli.source.kafka.connection import MOST_PENDING, Connection, State
 from kwire_cli.source.kafka.protocols import PROXY_V2
 
 V2 = PROXY_V2 + bytes([0x21, 0x11, 0, 12]) + bytes(12)
@@ -125,9 +125,7 @@ def test_tokens_after_a_handshake_of_version_0_and_back(wire):
 
 
 def test_several_rounds_of_tokens(wire):
-    rounds = [
-        (side, wire.raw(token)) for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,s=c2FsdA==,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]
-    ]
+    rounds = [(side, wire.raw(token)) for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]]
     seen = wire.talk(*handshake(wire), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4)))
     assert kinds(seen)[2:] == ["sasl-token"] * 4 + ["request", "response"]
 
@@ -262,3 +260,21 @@ def test_a_start_anywhere_in_the_smallest_requests(wire):
         seen = wire.talk((0, first[cut:]), (0, heartbeat(wire, 2)), (1, beat(wire, 2)), (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
         assert kinds(seen) == ["gap", "request", "response", "request", "response"], cut
         assert pairs(seen) == [1, 3]
+
+
+def test_requests_of_a_capture_of_one_side_are_given_up(wire):
+    connection = Connection(wire.catalog)
+    frame = heartbeat(wire)
+    for _ in range(MOST_PENDING + 10):
+        list(connection.feed(0, frame, 1, 0))
+    assert len(connection._pending) == MOST_PENDING
+
+
+@pytest.mark.parametrize("known", range(4, 12))
+def test_a_request_without_its_head_is_no_token(wire, known):
+    request = heartbeat(wire, 2)
+    seen = wire.talk(
+        (0, heartbeat(wire, 1) + request[:known]), (0, len(request) - known), (0, heartbeat(wire, 3)), (1, beat(wire, 1) + beat(wire, 3))
+    )
+    assert kinds(seen) == ["request", "request", "gap", "request", "response", "response"]
+    assert pairs(seen) == [0, 3]

@@ -1,0 +1,66 @@
+import base64
+
+import pytest
+
+ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (1, 2))
+
+
+def fetch(wire, correlation, session=0, epoch=0, topics=(), forgotten=(), version=13):
+    key = "topicId" if version >= 13 else "topic"
+    asked = [{key: topic, "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}]} for topic in topics]
+    left = [{key: topic, "partitions": [0]} for topic in forgotten]
+    body = {"maxWaitMs": 500, "minBytes": 1, "sessionId": session, "sessionEpoch": epoch, "topics": asked, "forgottenTopicsData": left}
+    return 0, wire.request("Fetch", version, correlation, replicaId=-1, **body)
+
+
+def fetched(wire, correlation, session=0, version=13):
+    return 1, wire.response("Fetch", version, correlation, sessionId=session, responses=[])
+
+
+def named(wire, correlation, *topics):
+    found = [{"name": name, "topicId": topic, "partitions": []} for topic, name in topics]
+    brokers = [{"nodeId": 1, "host": "broker.example", "port": 9092, "rack": None}]
+    answer = wire.response("Metadata", 12, correlation, clusterId=None, brokers=brokers, topics=found)
+    return [(0, wire.request("Metadata", 12, correlation, topics=None)), (1, answer)]
+
+
+def topics(lines):
+    return [line.topics for line in lines]
+
+
+def test_topic_ids_get_their_names_from_metadata(wire):
+    lines = wire.lines(
+        fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders")), fetch(wire, 3, topics=[ORDERS, PAYMENTS])
+    )
+    assert topics(lines) == [[ORDERS], [ORDERS], [], ["orders"], ["orders", PAYMENTS]]
+
+
+def test_topic_ids_get_their_names_from_create_topics(wire):
+    created = {"name": "orders", "topicId": ORDERS, "errorMessage": None, "configs": None}
+    request = wire.request("CreateTopics", 7, 1, topics=[{"name": "orders", "numPartitions": 1, "replicationFactor": 1}], timeoutMs=1)
+    lines = wire.lines((0, request), (1, wire.response("CreateTopics", 7, 1, topics=[created])), fetch(wire, 2, topics=[ORDERS]))
+    assert topics(lines) == [["orders"], ["orders"], ["orders"]]
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_an_empty_fetch_counts_for_the_topics_of_its_session(wire, version):
+    one, two = (ORDERS, PAYMENTS) if version >= 13 else ("orders", "payments")
+    know = named(wire, 1, (ORDERS, "orders"), (PAYMENTS, "payments"))
+    said = [fetch(wire, 2, 0, 0, [one], version=version), fetched(wire, 2, 77, version)]  # makes the session
+    said += [fetch(wire, 3, 77, 1, version=version), fetched(wire, 3, 77, version)]  # all as before
+    said += [fetch(wire, 4, 77, 2, [two], version=version), fetched(wire, 4, 77, version)]  # adds a topic
+    said += [fetch(wire, 5, 77, 3, forgotten=[one], version=version), fetched(wire, 5, 77, version)]  # forgets one
+    said += [fetch(wire, 6, 77, 4, version=version), fetched(wire, 6, 77, version)]
+    seen = [set(found) for found in topics(wire.lines(*know, *said))[2:]]
+    assert seen[:4] == [{"orders"}] * 4
+    assert seen[4:6] == [{"orders", "payments"}] * 2
+    assert seen[8:] == [{"payments"}] * 2
+
+
+def test_a_session_that_began_before_the_capture_is_not_known(wire):
+    assert topics(wire.lines(fetch(wire, 1, 77, 9), fetched(wire, 1, 77))) == [[], []]
+
+
+def test_a_topic_that_has_a_name_and_an_id_is_named_once(wire):
+    lines = wire.lines(*named(wire, 1, (ORDERS, "orders")), (0, wire.request("Metadata", 12, 2, topics=[{"topicId": ORDERS, "name": "orders"}])))
+    assert lines[-1].topics == ["orders"]
