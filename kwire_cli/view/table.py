@@ -56,7 +56,7 @@ def _cell(line: LineRow, name: str) -> str:
     if name == "latency" and value is not None:
         return f"{value * 1000:.3f}ms"
     if name == "api" and value is None:
-        return line.line.seen.protocol or line.line.seen.code or ""
+        return line.line.seen.protocol or line.line.seen.code or text_of(line.column("apiKey"))
     return text_of(value)
 
 
