@@ -177,12 +177,17 @@ def _documents(environment: Environment, fmt: str, options: dict[str, Any], hidd
 def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
     from kwire_cli.view.capture import hex_lines, tree_lines
 
+    shown = False
+
     def one(line: Captured) -> None:
+        nonlocal shown
+        if shown:
+            environment.write("")
+        shown = True
         if fmt == "hex":
             environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS))
         else:
             environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"]))
-        environment.write("")
 
     def show(line: Captured | None) -> None:
         if line is None or (options["pairs"] and line.kind != "response"):

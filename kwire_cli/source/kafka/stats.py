@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.traffic import Captured
 
 GROUPS = ("api", "client", "topic")
-STEPS = 64
+STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
 

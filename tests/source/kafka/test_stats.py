@@ -17,7 +17,7 @@ def test_percentiles_are_at_most_a_little_off(latencies):
     for share in SHARES:
         exact = ranked[max(math.ceil(share * len(ranked)), 1) - 1]
         assert exact <= histogram.percentile(share) * (1 + 1e-9)
-        assert histogram.percentile(share) <= exact * (1 + 1 / 64 + 1e-9)
+        assert histogram.percentile(share) <= exact * 1.011
     assert histogram.percentile(1.0) == max(latencies)
 
 
@@ -26,7 +26,7 @@ def test_buckets_do_not_grow_with_latencies():
     for number in range(100_000):
         histogram.add(0.001 + number % 1000 / 1e6)
     assert histogram.count == 100_000
-    assert len(histogram.buckets) <= 65
+    assert len(histogram.buckets) <= 97
 
 
 def test_strange_latencies_are_counted():
