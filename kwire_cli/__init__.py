@@ -70,13 +70,19 @@ def read_frames(
     specs: Specs | None = None,
     kafka: str | None = None,
 ) -> Iterator[Frame]:
-    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw.
+    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw, or a packet capture.
 
     `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say so itself.
     """
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
-    from kwire_cli.source.frames import frames_in, read_source  # noqa: PLC0415
+    from kwire_cli.source.frames import capture_in, frames_in, read_source  # noqa: PLC0415
 
     known = catalog(specs, kafka=kafka)
+    capture = capture_in(source) if input == "auto" else None
+    if capture is not None:
+        from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
+        from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
+
+        return (line.frame for line in traffic(known, Capture(capture)) if line.frame)
     hints = Hints(known.api(api) if api is not None else None, version, kind)
     return frames_in(known, read_source(source, input), hints)

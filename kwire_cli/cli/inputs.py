@@ -9,16 +9,13 @@ from typing import IO, TYPE_CHECKING, cast
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.binary import recognised_binary
-from kwire_cli.source.frames import read_source
+from kwire_cli.source.frames import MAGIC, read_source
 from kwire_cli.source.text import Chunk, Input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
-
-MAGIC = 16
-"""Bytes that tell what a file is."""
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:

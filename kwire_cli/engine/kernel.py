@@ -131,22 +131,22 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
             row = code[pc + 2]
             fields = code[pc + 3]
             size = tables[row + RUN_ROW * fields - 1]
-            todo = left
-            if todo * size > stop - pos:
-                todo = (stop - pos) // size
-            if todo * fields > room + widest - n:
-                todo = (room + widest - n) // fields
-            left -= todo
+            batch = left
+            if batch * size > stop - pos:
+                batch = (stop - pos) // size
+            if batch * fields > room + widest - n:
+                batch = (room + widest - n) // fields
+            left -= batch
             if fields == 1:
                 node = tables[row]
-                for _ in range(todo):
+                for _ in range(batch):
                     out_node[n] = node
                     out_value[n] = pos
                     pos += size
                     out_end[n] = pos
                     n += 1
             else:
-                for _ in range(todo):
+                for _ in range(batch):
                     start = pos
                     for k in range(row, row + RUN_ROW * fields, RUN_ROW):
                         out_node[n] = tables[k]

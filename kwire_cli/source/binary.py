@@ -18,7 +18,7 @@ _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r
 
 
 def recognised_binary(data: bytes) -> str | None:
-    """What a file is by its first bytes ("a packet capture (pcap)"), when it is one that kwire does not read yet; else None."""
+    """What a file is by its first bytes ("a packet capture (pcap)"), when it is one of binary form; else None."""
     return next((what for magic, what in MAGICS if data.startswith(magic)), None)
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame, Hints, read_all
+from kwire_cli.source.binary import recognised_binary
 from kwire_cli.source.text import Input, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.spec.catalog import Catalog
+
+MAGIC = 16
+"""Bytes that tell what a file is."""
 
 
 def read_source(source: Any, form: str = "auto", *, file: str | None = None) -> Input:
@@ -27,6 +32,25 @@ def read_source(source: Any, form: str = "auto", *, file: str | None = None) -> 
         return read_input(Path(source).read_bytes(), form, file=file or str(source))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file or str(source)) from None
+
+
+def capture_in(source: Any) -> Any:
+    """What to read as a packet capture: the source, or bytes as a file, if its first bytes are those of one; else None."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return io.BytesIO(source) if recognised_binary(bytes(source[:MAGIC])) else None
+    if hasattr(source, "read"):
+        # Only what can be read again is looked into; a pipe is read as text or raw bytes.
+        if not (hasattr(source, "seekable") and source.seekable()):
+            return None
+        position = source.tell()
+        start = source.read(MAGIC)
+        source.seek(position)
+        return source if isinstance(start, bytes) and recognised_binary(start) else None
+    try:
+        with Path(source).open("rb") as file:
+            return source if recognised_binary(file.read(MAGIC)) else None
+    except (OSError, ValueError, TypeError):
+        return None  # reading it says what is wrong
 
 
 def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:

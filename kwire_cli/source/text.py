@@ -48,7 +48,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
     if form == "auto":
         what = recognised_binary(data)
         if what is not None:
-            raise InputError(f"this is {what}, which this version of kwire recognises but does not read; `--input raw` takes its bytes", file=file)
+            raise InputError(f"this is {what}, which is no text; `--input raw` takes its bytes", file=file)
         text = as_text(data)
         if text is None:
             return _raw(data, "it holds control characters or is no UTF-8, so it is no text")

@@ -15,16 +15,10 @@ from typing import Any
 import construct
 
 from kwire_cli.errors import EncodeError
+from kwire_cli.spec.defaults import INTEGER_RANGES
 from kwire_cli.structs.places import field_path, shown
 
-RANGES = {
-    "int8": (-(1 << 7), (1 << 7) - 1),
-    "int16": (-(1 << 15), (1 << 15) - 1),
-    "uint16": (0, (1 << 16) - 1),
-    "int32": (-(1 << 31), (1 << 31) - 1),
-    "uint32": (0, (1 << 32) - 1),
-    "int64": (-(1 << 63), (1 << 63) - 1),
-}
+RANGES = INTEGER_RANGES
 _FORMATS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "l", "uint32": "L", "int64": "q"}
 _FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 

@@ -1,11 +1,15 @@
+import io
 import json
+from pathlib import Path
 
 import pytest
 
+import kwire_cli as kwire
 from kwire_cli.source.capture.events import Data, End, Gap, Start
 from kwire_cli.source.capture.model import Endpoint
 from kwire_cli.source.kafka.traffic import time_text, traffic
 
+ROOT = Path(__file__).resolve().parents[3]
 HERE, THERE = Endpoint(bytes([127, 0, 0, 1]), 50012), Endpoint(bytes(15) + b"\1", 9092)
 
 
@@ -91,3 +95,12 @@ def test_connections_that_do_not_end_are_ended(wire):
     request, _ = exchange(wire)
     said = list(events([(0, request + request[:10], 1)]))[:-1]
     assert [line.kind for line in traffic(wire.catalog, said)] == ["request", "request"]
+
+
+def test_read_frames_takes_captures_by_path_bytes_and_file():
+    path = ROOT / "samples" / "captures" / "not-kafka.pcapng"
+    data = path.read_bytes()
+    expected = [(frame.kind, frame.api_key, frame.data) for frame in kwire.read_frames(path)]
+    assert expected
+    for source in (str(path), data, memoryview(data), io.BytesIO(data)):
+        assert [(frame.kind, frame.api_key, frame.data) for frame in kwire.read_frames(source)] == expected
