@@ -11,7 +11,8 @@ from golden_rows import SHARED, without_unknown_tags
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode
-from kwire_cli.message.frames import Hints, read_all
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.reading import read_all
 
 CONFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 CATALOG = kwire.catalog()

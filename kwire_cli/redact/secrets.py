@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import SIZE_BYTES, Hints, read, respond
+from kwire_cli.message.frames import SIZE_BYTES, Hints
+from kwire_cli.message.reading import read, respond
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:

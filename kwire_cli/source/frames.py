@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.message.frames import Frame, Hints, read_all
+from kwire_cli.message.reading import read_all
 from kwire_cli.source.binary import recognised_binary
 from kwire_cli.source.text import Input, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.message.frames import Frame, Hints
     from kwire_cli.spec.catalog import Catalog
 
 MAGIC = 16

@@ -7,7 +7,8 @@ import kwire_cli as kwire
 from kwire_cli.cost.ledger import ledger
 from kwire_cli.engine.codes import KERNEL_BITS, MEANING
 from kwire_cli.message.decoded import decode_spec
-from kwire_cli.message.frames import Hints, read_all
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.reading import read_all
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "anomalies.md"

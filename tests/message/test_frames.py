@@ -3,7 +3,8 @@ import io
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.message.frames import Hints, read_all, split
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.reading import read_all, split
 
 CATALOG = kwire.catalog()
 

@@ -4,8 +4,9 @@ import pytest
 from golden_rows import SHARED
 
 import kwire_cli as kwire
-from kwire_cli.message.frames import Hints, read_all
+from kwire_cli.message.frames import Hints
 from kwire_cli.message.headers import HEADERS, decode_header, header_spec, header_version
+from kwire_cli.message.reading import read_all
 
 CATALOG = kwire.catalog()
 

@@ -15,8 +15,9 @@ from kwire_cli.cost.ledger import ledger
 from kwire_cli.engine.tree import places
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_document, encode_spec
-from kwire_cli.message.frames import Hints, read_all
+from kwire_cli.message.frames import Hints
 from kwire_cli.message.guess import response_candidates
+from kwire_cli.message.reading import read_all
 from kwire_cli.spec.encodings import ENCODING_NAMES
 from kwire_cli.spec.loader import load_text
 from kwire_cli.structs.messages import declare

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 
 import kwire_cli
 from kwire_cli.message.decoded import decode
-from kwire_cli.message.frames import Hints, read_all
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.reading import read_all
 from kwire_cli.redact.secrets import hidden_in_frame, hidden_spans
 from kwire_cli.view.hex import frame_lines, message_lines
 from kwire_cli.view.lines import STYLES, plain, printable

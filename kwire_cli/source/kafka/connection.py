@@ -23,7 +23,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.decoded import decode
-from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read, says_size
+from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.reading import read
 from kwire_cli.message.roles import top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
 from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
