@@ -24,7 +24,7 @@ ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether there was any line, and, where that was asked for, whether any had an anomaly."""
+    """Whether there was any line, or none that was asked for; and, where that was asked for, whether any had an anomaly."""
 
     decodable: bool
     anomalies: bool
@@ -38,7 +38,9 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     found = Capture(source)
     name = found.packets.name or "standard input"
     lines = traffic(catalog, found, port=options["port"])
-    decodable = anomalies = False
+    # Frames that were not asked for may be there all the same.
+    decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
+    anomalies = False
     show = _shower(environment, catalog, fmt, options)
     for line in _chosen(lines, catalog, options):
         decodable = True
@@ -82,12 +84,12 @@ def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
     if not text:
         return lambda _: True
     from kwire_cli.filter import compile_filter
-    from kwire_cli.source.kafka.columns import LineRow
+    from kwire_cli.source.kafka.columns import FilterRow
 
     codes = {row.name: row.code for row in catalog.errors}
     keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
     found = compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
-    return lambda line: found.matches(LineRow(line))
+    return lambda line: found.matches(FilterRow(line))
 
 
 def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:
@@ -142,7 +144,7 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
     def show(line: Captured | None) -> None:
         if line is None:
             return
-        cells = LineRow(line, hidden(line))
+        cells = LineRow(line, hidden)
         if fmt == "csv":
             environment.write(csv_row([cells.value(name) for name in columns]))
         elif fmt in {"json", "jsonl"}:

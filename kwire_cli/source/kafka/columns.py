@@ -64,10 +64,10 @@ def line_fields(line: Captured, hidden: dict[str, frozenset[int]] | None = None)
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """A line as filters and --fields see it: columns, and fields made only when they are asked for; `hidden` spans are not in them."""
+    """A line as filters and --fields see it: columns, and fields made only when they are asked for, without what `hide` says is secret."""
 
     line: Captured
-    hidden: dict[str, frozenset[int]] | None = None
+    hide: Callable[[Captured], dict[str, frozenset[int]]] | None = None
 
     def column(self, name: str) -> Any:
         """The value of a column, a list of them, or None."""
@@ -75,7 +75,7 @@ class LineRow:
 
     def fields(self) -> dict[str, Any]:
         """Header and body in JSON form."""
-        return line_fields(self.line, self.hidden)
+        return line_fields(self.line, self.hide(self.line) if self.hide else None)
 
     def value(self, name: str) -> Any:
         """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none."""
@@ -83,6 +83,16 @@ class LineRow:
             return self.column(name)
         found = list(_values(self.fields(), tuple(name.split(".")), ()))
         return found[0] if len(found) == 1 else found or None
+
+
+class FilterRow(LineRow):
+    """A line as filters compare it: times in nanoseconds since 1970, all else as it is shown."""
+
+    __slots__ = ()
+
+    def column(self, name: str) -> Any:
+        """The value of a column, a list of them, or None."""
+        return self.line.seen.time if name == "time" else super().column(name)
 
 
 def _values(value: Any, wanted: tuple[str, ...], path: tuple[str, ...]) -> Iterator[Any]:

@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.source.kafka.columns import ALIASES, COLUMNS, LineRow, line_fields
+from kwire_cli.source.kafka.columns import ALIASES, COLUMNS, FilterRow, LineRow, line_fields
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +51,10 @@ def test_lines_without_frames_have_what_they_have(lines):
         row.column(name)
     assert line_fields(lines[2]) == {"header": {}, "body": {}}
     assert row.value("errorCode") is None
+
+
+def test_filters_compare_times_as_numbers(lines):
+    assert FilterRow(lines[0]).column("time") == lines[0].seen.time == 1_000_000
+    assert [FilterRow(lines[0]).column(name) for name in COLUMNS if name != "time"] == [
+        LineRow(lines[0]).column(name) for name in COLUMNS if name != "time"
+    ]
