@@ -18,7 +18,6 @@ from kwire_cli.source.text import FORMS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
 
@@ -90,7 +89,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
             environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):
             decodable = _show(environment, catalog, result, fmt, options) or decodable
-            anomalies = anomalies or bool(_anomalies(result))
+            anomalies = anomalies or bool(result.anomalies)
             environment.flush()
     return _exit(strict=strict, decodable=decodable, anomalies=anomalies)
 
@@ -118,10 +117,6 @@ def _results(environment: Environment, catalog: Catalog, found: Input, options: 
             note = "is a request, and its header says so; --api and --version are for responses"
             environment.note(f"kwire: frame {frame.number} {note} (--response reads it as one)")
         yield frame
-
-
-def _anomalies(result: Decoded | Frame) -> list[Anomaly]:
-    return result.anomalies
 
 
 def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, fmt: str, options: dict[str, Any]) -> bool:

@@ -8,40 +8,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.binary import recognised_binary
-from kwire_cli.source.frames import MAGIC, read_source
+from kwire_cli.source.frames import capture_in, read_source
 from kwire_cli.source.text import Chunk, Input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
-
-
-def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
-    """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken together as text.
-
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that can't be read; `what` is what an argument can be
-    that is no file, with an example of it.
-    """
-    if not arguments and not environment.stdin.isatty():
-        arguments = ("-",)
-    if not arguments:
-        raise InputError(f"no input: give files, - for standard input, or {what}")
-    if not any(argument == "-" or _is_file(argument) for argument in arguments):
-        _refuse_paths(arguments[0])
-        yield " ".join(arguments).encode("utf-8", "surrogateescape"), None
-        return
-    for argument in arguments:
-        if argument == "-":
-            yield environment.stdin.read(), "standard input"
-            continue
-        if not _is_file(argument):
-            raise InputError("there is no such file", file=argument)
-        try:
-            yield Path(argument).read_bytes(), argument
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +24,65 @@ class CaptureFile:
     source: str | IO[bytes]
 
 
+def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
+    """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken together as text.
+
+    Without arguments it is standard input, unless that is a terminal. InputError for a file that can't be read; `what` is what an argument can be
+    that is no file, with an example of it.
+    """
+    for source in _sources(environment, arguments, what):
+        yield _content(environment, source)
+
+
 def inputs(
     environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool
 ) -> Iterator[tuple[str | None, Input | CaptureFile]]:
     """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too."""
+    for source in _sources(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
+        if isinstance(source, str) and form == "auto" and (capture := _capture(environment, source)):
+            yield source, capture
+            continue
+        data, name = _content(environment, source)
+        empty = bodies and not (data if form == "raw" else data.strip())
+        found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
+        if verbose:
+            environment.note(f"{name or 'argument'}: {found.detail}")
+        yield name, found
+
+
+def _sources(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[str | bytes]:
+    """Names of files, `-`, or the arguments themselves as bytes."""
     if not arguments and not environment.stdin.isatty():
         arguments = ("-",)
-    files = any(argument == "-" or _is_file(argument) for argument in arguments)
-    for group in ([argument] for argument in arguments) if files else [arguments]:
-        if files and group[0] != "-" and not _is_file(group[0]):
-            raise InputError("there is no such file", file=group[0])
-        if files and form == "auto" and (capture := _capture(environment, group[0])):
-            yield group[0], capture
-            continue
-        for data, name in contents(environment, tuple(group), "the bytes themselves, such as 0000002b0012..."):
-            empty = bodies and not (data if form == "raw" else data.strip())
-            found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
-            if verbose:
-                environment.note(f"{name or 'argument'}: {found.detail}")
-            yield name, found
+    if not arguments:
+        raise InputError(f"no input: give files, - for standard input, or {what}")
+    if not any(argument == "-" or _is_file(argument) for argument in arguments):
+        _refuse_paths(arguments[0])
+        yield " ".join(arguments).encode("utf-8", "surrogateescape")
+        return
+    for argument in arguments:
+        if argument != "-" and not _is_file(argument):
+            raise InputError("there is no such file", file=argument)
+        yield argument
 
 
-def _capture(environment: Environment, argument: str) -> CaptureFile | None:
-    """The input if its first bytes are those of a packet capture, or of a packed file."""
-    if argument == "-":
-        stdin = io.BufferedReader(cast("io.RawIOBase", environment.stdin))
-        environment.stdin = stdin
-        return CaptureFile(stdin) if recognised_binary(stdin.peek(MAGIC)) else None
-    path = Path(argument)
-    if not path.is_file():  # a pipe can't be looked into and then read again
-        return None
+def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str | None]:
+    if isinstance(source, bytes):
+        return source, None
+    if source == "-":
+        return environment.stdin.read(), "standard input"
     try:
-        with path.open("rb") as file:
-            return CaptureFile(argument) if recognised_binary(file.read(MAGIC)) else None
+        return Path(source).read_bytes(), source
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
+        raise InputError(f"cannot be read: {error.strerror}", file=source) from None
+
+
+def _capture(environment: Environment, source: str) -> CaptureFile | None:
+    """The input if its first bytes are those of a packet capture, or of a packed file."""
+    if source == "-":
+        environment.stdin = io.BufferedReader(cast("io.RawIOBase", environment.stdin))
+    found = capture_in(environment.stdin if source == "-" else source)
+    return CaptureFile(found) if found is not None else None
 
 
 def _is_file(argument: str) -> bool:

@@ -40,18 +40,27 @@ def capture_in(source: Any) -> Any:
     if isinstance(source, bytes | bytearray | memoryview):
         return io.BytesIO(source) if recognised_binary(bytes(source[:MAGIC])) else None
     if hasattr(source, "read"):
-        # Only what can be read again is looked into; a pipe is read as text or raw bytes.
-        if not (hasattr(source, "seekable") and source.seekable()):
-            return None
-        position = source.tell()
-        start = source.read(MAGIC)
-        source.seek(position)
-        return source if isinstance(start, bytes) and recognised_binary(start) else None
+        return source if recognised_binary(_ahead(source)) else None
     try:
-        with Path(source).open("rb") as file:
+        path = Path(source)
+        if not path.is_file():  # a pipe can't be looked into and then read again
+            return None
+        with path.open("rb") as file:
             return source if recognised_binary(file.read(MAGIC)) else None
     except (OSError, ValueError, TypeError):
         return None  # reading it says what is wrong
+
+
+def _ahead(file: Any) -> bytes:
+    """The next bytes of an open file, which are read again later; none where that can't be."""
+    if hasattr(file, "peek"):
+        return bytes(file.peek(MAGIC))
+    if not (hasattr(file, "seekable") and file.seekable()):
+        return b""
+    position = file.tell()
+    start = file.read(MAGIC)
+    file.seek(position)
+    return start if isinstance(start, bytes) else b""
 
 
 def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:

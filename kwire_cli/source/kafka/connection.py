@@ -22,12 +22,11 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.decoded import decode
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, says_size
 from kwire_cli.message.reading import read
 from kwire_cli.message.roles import top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
-from kwire_cli.source.kafka.heads import chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
+from kwire_cli.source.kafka.heads import LEAST, chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
 
 if TYPE_CHECKING:
@@ -250,8 +249,8 @@ class Connection:
         return frame.body is not None and top_value(frame.body, "acks") == 0
 
     def _accepted(self, seen: Seen) -> bool:
-        body = decode(self.catalog, seen.data, "SaslHandshakeResponse", 0, start=SIZE_BYTES * 2)
-        return body.value.get("errorCode") == 0
+        frame = self.frame(seen)
+        return frame.body is not None and top_value(frame.body, "errorCode") == 0
 
     def frame(self, seen: Seen) -> Frame:
         """A request or response, decoded once."""
@@ -312,7 +311,7 @@ class Connection:
         return start if end == len(buffer) and end > start else -1 - start
 
 
-_REQUEST_BYTES = SIZE_BYTES + 8
+_REQUEST_BYTES = SIZE_BYTES + LEAST
 _REQUEST = re.compile(rb"(?=[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff][\0-\xff]{4})", re.DOTALL)
 """Where a size that can be one stands before an api key and a version below 256."""
 

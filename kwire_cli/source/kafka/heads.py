@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head, response_id
+from kwire_cli.message.reading import API_VERSIONS
 
 if TYPE_CHECKING:
+    from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
 
-API_VERSIONS = 18
 NEWER = 8
 """How far above the newest known version a request's version may be, and still be one."""
 LONGEST_CLIENT_ID = 1024
@@ -44,11 +45,10 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
-    head = data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)]
-    header = decode_header(catalog, "request", header_version(catalog, "request", key, version), bytes(head), start=SIZE_BYTES, stop=len(head))
+    header = _header(catalog, data, start, stop, head)
     client_id = header.value.get("clientId")
     if not header.complete:
-        return stop < start + SIZE_BYTES + size and len(head) < SIZE_BYTES + LONGEST_CLIENT_ID
+        return stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
     return not header.anomalies and (client_id is None or client_id.isprintable())
 
 
@@ -57,9 +57,15 @@ def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bo
     head = request_head(catalog, data, start + SIZE_BYTES, len(data))
     if head is None:
         return False
-    part = bytes(data[start : start + SIZE_BYTES + LONGEST_CLIENT_ID])
-    header = decode_header(catalog, "request", header_version(catalog, "request", head[0], head[1]), part, start=SIZE_BYTES, stop=len(part))
+    header = _header(catalog, data, start, len(data), head)
     return header.complete and (not needed or bool(header.value.get("clientId")))
+
+
+def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead) -> Decoded:
+    """The header of the request whose size stands at `start`, as far as it is there and can be a header."""
+    part = bytes(data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)])
+    layout = header_version(catalog, "request", head.api_key, head.version)
+    return decode_header(catalog, "request", layout, part, start=SIZE_BYTES, stop=len(part))
 
 
 def is_no_request(catalog: Catalog, frame: Any) -> bool:

@@ -10,13 +10,14 @@ import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.reading import API_VERSIONS
 from kwire_cli.message.roles import ERROR, NO_UUID, TOPIC, TOPIC_ID, role_values, top_value
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
 
-FETCH, METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS = 1, 3, 18, 19, 75
+FETCH, METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS = 1, 3, 19, 75
 NAMING = frozenset({METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS})
 NAME_KEYS = ("name", "topicName", "topic")
 
