@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import Captured
     from kwire_cli.spec.catalog import Catalog
 
@@ -32,17 +34,28 @@ class Outcome:
 
 def show_capture(environment: Environment, catalog: Catalog, source: str | IO[bytes], fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
     """Print the lines of a capture that were asked for, as they come; InputError where it can't be read."""
+    from kwire_cli.cli.follow import Interrupt, following
     from kwire_cli.source.capture.reading import Capture
+
+    if not options["follow"]:
+        return _show(environment, catalog, Capture(source), fmt, options, strict=strict)
+    interrupt = Interrupt()
+    found = following(environment, source, interrupt)  # opening a pipe waits for its writer, and Ctrl-C ends that at once
+    with interrupt.watched():
+        return _show(environment, catalog, found, fmt, options, strict=strict)
+
+
+def _show(environment: Environment, catalog: Catalog, found: Capture | Following, fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
+    from kwire_cli.cli.follow import until_last
     from kwire_cli.source.kafka.traffic import traffic
 
-    found = Capture(source)
-    name = found.packets.name or "standard input"
+    name = found.name or "standard input"
     lines = traffic(catalog, found, port=options["port"])
     # Frames that were not asked for may be there all the same.
     decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
     anomalies = False
     show = _shower(environment, catalog, fmt, options)
-    for line in _chosen(lines, catalog, options):
+    for line in until_last(_chosen(lines, catalog, options), options["limit"], _frame_range(options["frames"])[1]):
         decodable = True
         anomalies = anomalies or (strict and (line.kind == "gap" or bool(line.frame and line.frame.anomalies)))
         show(line)

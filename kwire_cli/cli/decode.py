@@ -63,6 +63,11 @@ ROWS = 4
 @click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
 @click.option("--stats", is_flag=True, help="Of a capture, counts, sizes, latencies and errors by api, client and topic.")
 @click.option("--pairs", is_flag=True, help="Of a capture, requests together with their responses.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Of a capture that grows, or a pipe: go on with what is added, each frame as it comes, until Ctrl-C or the pipe's end.",
+)
 @click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_catalog
@@ -76,8 +81,10 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["lossless"] and options["records"] == "size":
         raise click.UsageError("--lossless keeps every byte: leave --records size away")
+    if options["follow"] and len(source) > 1:
+        raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
     decodable = anomalies = False
-    for name, found in inputs(environment, source, form, verbose=options["verbose"], bodies=bool(options["message"])):
+    for name, found in inputs(environment, source, form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]):
         if isinstance(found, CaptureFile):
             from kwire_cli.cli.captures import show_capture
 
@@ -183,7 +190,9 @@ def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
 
 def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
     given = [
-        f"--{name}" for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit") if options[name] not in {None, False, ()}
+        f"--{name}"
+        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow")
+        if options[name] not in {None, False, ()}
     ]
     given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []
     if given:

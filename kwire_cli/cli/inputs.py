@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.frames import capture_in, read_source
 from kwire_cli.source.text import Chunk, Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class CaptureFile:
     """A packet capture: its path, or standard input. It is never read whole."""
 
-    source: str | IO[bytes]
+    source: Any
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -35,14 +34,24 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
 
 
 def inputs(
-    environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool
+    environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool, follow: bool
 ) -> Iterator[tuple[str | None, Input | CaptureFile]]:
-    """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too."""
+    """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too.
+
+    With `follow` a file need not have begun yet: it is taken for a capture.
+    """
     for source in _sources(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
-        if isinstance(source, str) and form == "auto" and (capture := _capture(environment, source)):
-            yield source, capture
-            continue
-        data, name = _content(environment, source)
+        if isinstance(source, str) and form == "auto":
+            if follow:
+                yield source, CaptureFile(environment.stdin if source == "-" else source)
+                continue
+            live = _live(environment, source)
+            if (capture := capture_in(live or source)) is not None:
+                yield source, CaptureFile(capture)
+                continue
+            data, name = (live.read(), source if source != "-" else "standard input") if live else _content(environment, source)
+        else:
+            data, name = _content(environment, source)
         empty = bodies and not (data if form == "raw" else data.strip())
         found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
         if verbose:
@@ -77,12 +86,40 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
         raise InputError(f"cannot be read: {error.strerror}", file=source) from None
 
 
-def _capture(environment: Environment, source: str) -> CaptureFile | None:
-    """The input if its first bytes are those of a packet capture, or of a packed file."""
+def _live(environment: Environment, source: str) -> Live | None:
+    """Standard input, or a pipe with a name, opened; None for a file."""
     if source == "-":
-        environment.stdin = io.BufferedReader(cast("io.RawIOBase", environment.stdin))
-    found = capture_in(environment.stdin if source == "-" else source)
-    return CaptureFile(found) if found is not None else None
+        return Live(environment.stdin, environment.flush)
+    path = Path(source)
+    return Live(path.open("rb", buffering=0), environment.flush) if path.is_fifo() else None
+
+
+class Live:
+    """A pipe: a read gives what has come so far, and before it waits for more, the results are sent out (`idle`)."""
+
+    def __init__(self, file: IO[bytes], idle: Callable[[], None]) -> None:
+        self._file, self._idle = file, idle
+        self._some: Callable[[int], bytes] = getattr(file, "read1", file.read)
+        self._held = b""
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, fewer than `size` only where it ends, which are read again later."""
+        while len(self._held) < size and (more := self._some(size - len(self._held))):
+            self._held += more
+        return self._held
+
+    def read1(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end."""
+        if self._held:
+            data, self._held = self._held[:size], self._held[size:]
+            return data
+        self._idle()
+        return self._some(size)
+
+    def read(self) -> bytes:
+        """All the rest."""
+        data, self._held = self._held + self._file.read(), b""
+        return data
 
 
 def _is_file(argument: str) -> bool:

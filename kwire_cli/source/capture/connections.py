@@ -17,19 +17,22 @@ YOUNG = 1 << 20
 
 
 class Connections:
-    """`halves` finds a segment's half by its ends. Of closed connections the last `keep` stay, to tell late packets from new connections."""
+    """`halves` finds a segment's half by its ends. Of closed connections the last `keep` stay, to tell late packets from new connections.
 
-    def __init__(self, keep: int) -> None:
+    `count` is the number of the next connection.
+    """
+
+    def __init__(self, keep: int, first: int = 0) -> None:
         self.halves: dict[bytes, Half] = {}
-        self.open = self._count = 0
+        self.open, self.count = 0, first
         self._keep = keep
         self._closed: deque[Connection] = deque()
         self._ends: dict[int, tuple[bytes, bytes]] = {}
 
     def add(self, segment: Segment) -> tuple[Half, bytes]:
         """A new connection's half of this segment, and its ends as seen from its first half."""
-        connection = Connection(self._count)
-        self._count += 1
+        connection = Connection(self.count)
+        self.count += 1
         self.open += 1
         answer = segment.flags & (SYN | ACK) == SYN | ACK
         ends = (turned(segment.ends), segment.ends) if answer else (segment.ends, turned(segment.ends))

@@ -29,6 +29,11 @@ class Capture:
         self.streams = Streams(limits)
 
     @property
+    def name(self) -> str | None:
+        """The file's path, if it has one."""
+        return self.packets.name
+
+    @property
     def notices(self) -> list[Notice]:
         """What ended the reading early, or was passed over."""
         return self.packets.notices
@@ -41,9 +46,7 @@ class Capture:
     @property
     def summary(self) -> dict[str, int]:
         """Packets that are not TCP, by kind; datagrams whose fragments are not all there; bytes of payload that are in no event, by reason."""
-        fragments = {"incomplete datagrams": self.segments.fragments.incomplete, "differing fragments": self.segments.fragments.differing}
-        unseen = {f"{kind} bytes": size for kind, size in self.streams.counts.items()}
-        return {kind: count for kind, count in (self.segments.other | fragments | unseen).items() if count}
+        return unseen(self.segments, self.streams)
 
     def __iter__(self) -> Iterator[Event]:
         feed = self.streams.feed
@@ -52,6 +55,13 @@ class Capture:
                 yield from feed(segment)
         self.segments.close()
         yield from self.streams.close()
+
+
+def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
+    """What of a capture is in no event, counted by kind."""
+    fragments = {"incomplete datagrams": segments.fragments.incomplete, "differing fragments": segments.fragments.differing}
+    sizes = {f"{kind} bytes": size for kind, size in streams.counts.items()}
+    return {kind: count for kind, count in (segments.other | fragments | sizes).items() if count}
 
 
 def events(source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> Iterator[Event]:

@@ -47,14 +47,14 @@ class Streams:
 
     `feed` takes segments in the capture's order, with packet numbers that grow, and gives the events that each brings about; `close` gives the rest.
     `counts` has bytes of payload that are in no event: `duplicate` (there before), `late` (after the connection's end), `stray` (far from where the
-    stream is), `reset` (the text of a RST).
+    stream is), `reset` (the text of a RST). Connections are numbered from `first`.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, first: int = 0) -> None:
         self.limits = limits or Limits()
         self._delivery = Delivery()
         self.counts = self._delivery.counts
-        self._table = Connections(self.limits.closed)
+        self._table = Connections(self.limits.closed, first)
         self._halves = self._table.halves
         self._waiting: dict[int, Connection] = {}
         self._due: list[tuple[int, int]] = []
@@ -96,6 +96,11 @@ class Streams:
             self._finish(connection, "rst" if connection.reset else "end", events)
         self._table.clear()
         return events
+
+    @property
+    def opened(self) -> int:
+        """The number that the next connection gets."""
+        return self._table.count
 
     def waiting_since(self) -> int | None:
         """The lowest packet number of bytes that are not delivered yet; None when all are. Later events of lower numbers there will be none."""

@@ -1,0 +1,67 @@
+"""What `kwire decode --follow` adds: a capture that grows, and Ctrl-C, which ends it in order."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.kafka.traffic import Captured
+
+
+class Interrupt:
+    """Whether Ctrl-C was pressed. The first one is kept here, so that what is there can still be shown; the second ends the process as always."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __bool__(self) -> bool:
+        return self.came
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it stays so."""
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._keep)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if self.came:
+            raise KeyboardInterrupt
+
+    def _keep(self, *_: object) -> None:
+        self.came = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def following(environment: Environment, source: str | IO[bytes], interrupt: Interrupt) -> Following:
+    """The capture; results are sent out whenever it has nothing new."""
+    from kwire_cli.source.capture.following import Following
+
+    name = source if isinstance(source, str) else "standard input"
+
+    def note(text: str) -> None:
+        environment.flush()
+        environment.note(f"kwire: {name}: {text}")
+
+    return Following(source, wait=environment.flush, stop=lambda: interrupt.came, note=note)
+
+
+def until_last(lines: Iterable[Captured], left: int | None, last: int | None) -> Iterator[Captured]:
+    """The lines that were chosen, up to the last that can be: in a capture that grows, the one behind it may never come."""
+    if left == 0:
+        return
+    for line in lines:
+        yield line
+        left = None if left is None else left - 1
+        if left == 0 or line.number == last:
+            return

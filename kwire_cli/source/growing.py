@@ -1,0 +1,137 @@
+"""A file that grows, or a pipe, in pieces as they come: what `tail -F` does."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import select
+import stat
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.packing import PIECE, source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+POLL = 0.1
+"""Seconds between two looks at a file that does not grow."""
+QUIET = 0.5
+"""Seconds without anything new after which that is told."""
+
+
+class Turn(enum.Enum):
+    """What happens between pieces of bytes."""
+
+    QUIET = "nothing has come for a while"
+    SHRUNK = "the file has become shorter"
+    REPLACED = "another file has taken its place"
+
+
+class Growing:
+    """The bytes of a file that grows, or of a pipe: pieces of bytes and turns; iterate once.
+
+    `source` is a path or a binary file object. It ends where a pipe's writers have closed it (`ended`), or once `stop` says so. `wait` is called
+    before each wait for more: the time to send out what was made of the bytes so far. After SHRUNK and REPLACED the bytes are those of the file from
+    its beginning. A path whose file is gone may get another one.
+
+    Raises:
+        InputError: It can't be opened or read.
+
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], *, wait: Callable[[], None], stop: Callable[[], bool]) -> None:
+        self.name = source_name(source)
+        self.ended = False
+        self._wait, self._stop = wait, stop
+        self._path: Path | None = None
+        self._file: Any = source
+        if not hasattr(source, "read"):
+            self._path = Path(source)
+            self._file = self._open(self._path)
+        # One without a descriptor, in memory, has all its bytes.
+        self._descriptor = _descriptor(self._file)
+        self._pipe = self._descriptor is None or not stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+
+    def __iter__(self) -> Iterator[bytes | Turn]:
+        since: float | None = time.monotonic()
+        try:
+            while not self._stop():
+                piece = self._read()
+                if piece:
+                    since = time.monotonic()
+                    yield piece
+                elif piece is not None and self._pipe:
+                    self.ended = True
+                    return
+                elif turn := self._turn():
+                    since = time.monotonic()
+                    yield turn
+                else:
+                    if since is not None and time.monotonic() - since >= QUIET:
+                        since = None
+                        yield Turn.QUIET
+                    self._wait()
+                    self._sleep()
+        except OSError as error:
+            raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
+        finally:
+            if self._path:
+                self._file.close()
+
+    def _open(self, path: Path) -> IO[bytes]:
+        try:
+            return path.open("rb", buffering=0)
+        except OSError as error:
+            raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
+
+    def _read(self) -> bytes | None:
+        """What has come; None where a pipe has nothing yet, no bytes at a file's end."""
+        if self._descriptor is None:
+            piece: bytes = self._file.read(PIECE)
+            return piece
+        if self._pipe and not select.select([self._descriptor], [], [], 0)[0]:
+            return None
+        return os.read(self._descriptor, PIECE)
+
+    def _sleep(self) -> None:
+        if self._pipe and self._descriptor is not None:
+            select.select([self._descriptor], [], [], POLL)
+        else:
+            time.sleep(POLL)
+
+    def _turn(self) -> Turn | None:
+        """At the end of a file: whether to begin anew, and there it is."""
+        if self._pipe or self._descriptor is None:
+            return None
+        here = os.fstat(self._descriptor)
+        if self._path:
+            with contextlib.suppress(FileNotFoundError):
+                there = self._path.stat()
+                if (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
+                    return self._replaced(self._path)
+        if here.st_size < os.lseek(self._descriptor, 0, os.SEEK_CUR):
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            return Turn.SHRUNK
+        return None
+
+    def _replaced(self, path: Path) -> Turn | None:
+        """Go over to the new file, unless the old one has got more in the meantime."""
+        assert self._descriptor is not None  # noqa: S101 - for the type checker
+        if os.lseek(self._descriptor, 0, os.SEEK_CUR) < os.fstat(self._descriptor).st_size:
+            return None
+        file = self._open(path)
+        self._file.close()
+        self._file, self._descriptor = file, file.fileno()
+        self._pipe = not stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+        return Turn.REPLACED
+
+
+def _descriptor(file: IO[bytes]) -> int | None:
+    try:
+        return file.fileno()
+    except (AttributeError, OSError):
+        return None
