@@ -62,6 +62,8 @@ MEANING = {
     "COUNT_MISMATCH": "a count of elements larger than the number of bytes that are left; Kafka's reader fails here",
     "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
+    "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
+    "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
     "LAYOUT_AMBIGUOUS": "two releases of Kafka gave this version different layouts; --kafka chooses",
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",

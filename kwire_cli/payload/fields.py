@@ -1,0 +1,145 @@
+"""Payloads in the fields of requests, responses and coordinator records: which field holds what, as data, and where each one is.
+
+An Envelope's inner request and response need headers, which is the message room's work.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.values import ABSENT, leaf_value
+from kwire_cli.payload.members import Role, definition, member_payloads
+from kwire_cli.payload.model import Payload, kept, versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.tree import Item, Tree
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+class Member(NamedTuple):
+    """Bytes of a group's member. `protocol_type` and `protocol` are the fields that say whose, in the struct itself or around it; or "=consumer"."""
+
+    message: str
+    path: str
+    role: Role
+    protocol_type: str
+    protocol: str
+
+
+MEMBERS = (
+    Member("JoinGroupRequest", "protocols[].metadata", "metadata", "protocolType", "name"),
+    Member("JoinGroupResponse", "members[].metadata", "metadata", "protocolType", "protocolName"),
+    Member("SyncGroupRequest", "assignments[].assignment", "assignment", "protocolType", "protocolName"),
+    Member("SyncGroupResponse", "assignment", "assignment", "protocolType", "protocolName"),
+    Member("DescribeGroupsResponse", "groups[].members[].memberMetadata", "metadata", "protocolType", "protocolData"),
+    Member("DescribeGroupsResponse", "groups[].members[].memberAssignment", "assignment", "protocolType", "protocolData"),
+    Member("GroupMetadataValue", "members[].subscription", "metadata", "protocolType", "protocol"),
+    Member("GroupMetadataValue", "members[].assignment", "assignment", "protocolType", "protocol"),
+    # A classic member of a consumer group (KIP-848) always speaks the consumer protocol.
+    Member("ConsumerGroupMemberMetadataValue", "classicMemberMetadata.supportedProtocols[].metadata", "metadata", "=consumer", "name"),
+)
+
+
+class Other(NamedTuple):
+    """Other bytes: their message and path, and what they are."""
+
+    message: str
+    path: str
+    kind: str
+
+
+PRINCIPAL, ADDRESS, TELEMETRY = "DefaultPrincipalData", "InetAddress", "MetricsData"
+
+OTHERS = (
+    Other("EnvelopeRequest", "requestPrincipal", PRINCIPAL),
+    Other("EnvelopeRequest", "clientHostAddress", ADDRESS),
+    Other("PushTelemetryRequest", "metrics", TELEMETRY),
+)
+
+
+@cache
+def _holders(message: str) -> tuple[Member | Other, ...]:
+    return tuple(row for row in (*MEMBERS, *OTHERS) if row.message == message)
+
+
+def holds_payloads(message: str) -> bool:
+    """Whether a message has fields that hold payloads."""
+    return bool(_holders(message))
+
+
+def payloads_of(catalog: Catalog, spec: MessageSpec, version: int, tree: Tree) -> list[Payload]:  # noqa: ARG001 - a layout may come to depend on it
+    """The payloads in the fields of a decoded message, in the order of the table and then of the bytes.
+
+    Their paths are those of the fields, `protocols[0].metadata`; of what lies inside a payload, `protocols[0].metadata.userData`.
+    """
+    found: list[Payload] = []
+    for row in _holders(spec.name):
+        for path, item, scope in _reach(tree.root, row.path.replace("[]", "").split("."), "", ()):
+            data = tree.spans.data[tree.spans.value[item.span] : item.end]
+            found += _member(catalog, row, data, path, scope, tree) if isinstance(row, Member) else _other(catalog, row, data, path, scope, tree)
+    return found
+
+
+def _reach(item: Item, names: list[str], path: str, scope: tuple[Item, ...]) -> Iterator[tuple[str, Item, tuple[Item, ...]]]:
+    """Every leaf of that path, with its path in full and the structs around it, the outermost first."""
+    node = item.node
+    if isinstance(node, Leaf):
+        if item.whole and not names:
+            yield path, item, scope
+    elif isinstance(node, Array):
+        for part in islice(item.each(), 1, None):
+            yield from _reach(part, names, f"{path}[{part.index}]", scope)
+    elif isinstance(node, Nullable):
+        for part in islice(item.each(), 1, None):
+            yield from _reach(part, names, path, scope)
+    elif isinstance(node, Struct) and names:
+        for part in item.each():
+            if part.node.name == names[0]:
+                yield from _reach(part, names[1:], f"{path}.{names[0]}" if path else names[0], (*scope, item))
+
+
+def _beside(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
+    """The value of the field of that name in the innermost struct that has it; None where there is none."""
+    for struct in reversed(scope):
+        for part in struct.each():
+            if part.node.name == name and isinstance(part.node, Leaf):
+                found = leaf_value(part, tree)
+                return None if found is ABSENT else found
+    return None
+
+
+def _member(catalog: Catalog, row: Member, data: Any, path: str, scope: tuple[Item, ...], tree: Tree) -> list[Payload]:
+    fixed = row.protocol_type.startswith("=")
+    protocol_type = row.protocol_type[1:] if fixed else _beside(row.protocol_type, scope, tree)
+    return member_payloads(catalog, row.role, protocol_type, _beside(row.protocol, scope, tree), data, path)
+
+
+def _other(catalog: Catalog, row: Other, data: Any, path: str, scope: tuple[Item, ...], tree: Tree) -> list[Payload]:
+    if not len(data):
+        return []
+    if row.kind == TELEMETRY:
+        from kwire_cli.payload.telemetry import telemetry  # noqa: PLC0415 - it decompresses, which other messages need not load
+
+        return [telemetry(path, _beside("compressionType", scope, tree), data)]
+    if row.kind == ADDRESS:
+        return [address(path, data)]
+    payload = versioned(path, definition(catalog, PRINCIPAL), data)
+    # A KafkaPrincipalBuilder of somebody's own writes what it likes.
+    return [payload if payload.exact else replace(payload, guess=True)]
+
+
+def address(path: str, data: Any) -> Payload:
+    """The raw 4 or 16 bytes of an address (InetAddress.getAddress), shown as text."""
+    try:
+        return Payload(path, ADDRESS, None, data, plain=str(ipaddress.ip_address(bytes(data))))
+    except ValueError:
+        return kept(path, ADDRESS, None, data, Anomaly("INVALID_LENGTH", "", 0, f"an address has 4 or 16 bytes, not {len(data)}"))

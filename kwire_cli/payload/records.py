@@ -1,0 +1,202 @@
+"""Keys and values of the records in Kafka's own topics, in the very shape that Kafka's DumpLogSegments prints.
+
+Sources: CoordinatorRecordSerde with the serdes of the group, transaction and share coordinators; AbstractApiMessageSerde for the records of
+__cluster_metadata, its snapshots and __remote_log_metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.lower import lower
+from kwire_cli.engine.spans import walk, without_rest
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import value as value_of
+from kwire_cli.payload.fields import payloads_of
+from kwire_cli.payload.model import Payload, cut, kept, located, plain_body, version_of
+from kwire_cli.structs.payloads.prefixes import METADATA_FRAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+COORDINATORS = {
+    "__consumer_offsets": "group-coordinator",
+    "__transaction_state": "transaction-coordinator",
+    "__share_group_state": "share-coordinator",
+}
+"""Topics whose keys begin with a record type and values with a version, by the module that defines them."""
+
+FRAMED = {"__cluster_metadata": "metadata", "__remote_log_metadata": "storage"}
+"""Topics whose values say type and version in a frame, and whose keys say nothing."""
+
+FRAME_VERSION = 1
+"""What Kafka writes and reads; version 0 was that of the preview in 2.8."""
+
+RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue", 9)}
+"""Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""
+
+OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
+"""Values that are written under another version than that of their layout (ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION before 4.4)."""
+
+_FRAME = lower(METADATA_FRAME)
+
+
+@dataclass(frozen=True)
+class RecordPayload:
+    """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
+
+    `inside` are the payloads within the value: `value.members[0].subscription`, and what lies inside that.
+    """
+
+    key: Payload | None
+    value: Payload | None
+    framed: bool
+    inside: tuple[Payload, ...] = ()
+    notes: tuple[Anomaly, ...] = ()
+
+    @property
+    def payloads(self) -> list[Payload]:
+        """All of them: the key, the value, and what lies inside it."""
+        return [payload for payload in (self.key, self.value) if payload] + [*self.inside]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """What is odd: paths begin with key or value, offsets count from the begin of the payload that they are in."""
+        return [*self.notes, *located(self.payloads)]
+
+    def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:
+        """As DumpLogSegments prints it: `{"key":{"type","data"},"value":{"version","data"}}`, if framed `{"value":{"type","version","data"}}`.
+
+        Members' subscriptions and assignments stand in place of their bytes. `hidden` are the spans to redact in the "key" and the "value".
+        """
+        hidden = hidden or {}
+        if not self.value:
+            value = None
+        else:
+            data = self.value.json_data(hidden=hidden.get("value", frozenset()))
+            for payload in self.inside:
+                if payload.body and payload.body.complete:
+                    _put(data, payload)
+            version = self.value.version
+            head = (
+                {"type": _type_name(self.value.type), "version": version} if self.framed else {"version": None if version is None else str(version)}
+            )
+            value = {**head, "data": data}
+        if self.framed:
+            return {"value": value}
+        key = {"type": self.key.type, "data": self.key.json_data(hidden=hidden.get("key", frozenset()))} if self.key else None
+        return {"key": key, "value": value}
+
+
+def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> RecordPayload | None:
+    """The key and value (bytes or None) of a record in one of Kafka's own topics; None where the topic is none of these.
+
+    Never raises: what can't be decoded is kept, with an anomaly. What control batches hold is `control.decode_control`'s.
+    """
+    if topic in COORDINATORS:
+        return _coordinator(catalog, COORDINATORS[topic], key, value)
+    if topic in FRAMED:
+        return RecordPayload(None, None if value is None else _framed(catalog, FRAMED[topic], value), framed=True)
+    return None
+
+
+@cache
+def _types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
+    """The key and value of each record type of a module; of a framed topic, values alone."""
+    found: dict[int, tuple[str | None, str | None]] = {}
+    for entry in catalog:
+        if entry.module == module and entry.api_key is not None:
+            key, value = found.get(entry.api_key, (None, None))
+            found[entry.api_key] = (entry.name, value) if entry.type == "coordinator-key" else (key, entry.name)
+    return found
+
+
+def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
+    number = version_of(key) if key is not None else None
+    names: tuple[str | None, str | None] = (None, None)
+    key_version = 0
+    if number:
+        names = _types(catalog, module).get(number[0], names)
+        if not any(names) and (module, number[0]) in RETIRED:
+            *retired, key_version = RETIRED[module, number[0]]
+            names = (retired[0], retired[1])
+    notes = (Anomaly("NULL_NOT_ALLOWED", "key", 0, "a record without a key; Kafka's coordinators fail here"),) if key is None else ()
+    shown_key = None if key is None else cut("key", "", key, "a record type")
+    if number and names[0]:
+        shown_key = replace(plain_body("key", catalog.message(names[0]), key_version, key, number[1]), type=str(number[0]))
+    elif number:
+        shown_key = kept("key", str(number[0]), None, key, _unknown(number[0], module), number[1])
+    shown_value = None if value is None else _value(catalog, names[1], value)
+    return RecordPayload(shown_key, shown_value, framed=False, inside=_inside(catalog, shown_value), notes=notes)
+
+
+def _value(catalog: Catalog, name: str | None, data: Any) -> Payload:
+    head = version_of(data)
+    if not head:
+        return cut("value", name or "", data)
+    version, start = head
+    if not name:
+        return Payload("value", "", version, data, start=start)
+    spec = catalog.message(name)
+    payload = plain_body("value", spec, version, data, start, layout=OTHER_VALUE_VERSIONS.get((name, version)))
+    return _noting_ambiguity(catalog, spec, version, payload)
+
+
+def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
+    raw = without_rest(walk(_FRAME, data))
+    tree = build(_FRAME, raw)
+    notes = tuple(anomalies(tree))
+    if not tree.root.whole:
+        return Payload("value", "", None, data, notes=notes)
+    frame = value_of(tree.root, tree)
+    number, version = frame["apiKey"], frame["version"]
+    if frame["frameVersion"] != FRAME_VERSION:
+        wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame['frameVersion']}; only {FRAME_VERSION} is known")
+        return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
+    name = _types(catalog, module).get(number, (None, None))[1]
+    if not name:
+        return Payload("value", str(number), version, data, notes=(*notes, _unknown(number, module)), start=raw.used)
+    spec = catalog.message(name)
+    payload = _noting_ambiguity(catalog, spec, version, plain_body("value", spec, version, data, raw.used))
+    return replace(payload, notes=(*notes, *payload.notes))
+
+
+def _noting_ambiguity(catalog: Catalog, spec: MessageSpec, version: int, payload: Payload) -> Payload:
+    if not catalog.ambiguous(spec.name, version):
+        return payload
+    detail = f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}"
+    return replace(payload, notes=(*payload.notes, Anomaly("LAYOUT_AMBIGUOUS", "", 0, detail)))
+
+
+def _unknown(number: int, module: str) -> Anomaly:
+    return Anomaly("UNKNOWN_TYPE", "", 0, f"record type {number} of {module}: {MEANING['UNKNOWN_TYPE']}")
+
+
+def _inside(catalog: Catalog, payload: Payload | None) -> tuple[Payload, ...]:
+    if not payload or not payload.body:
+        return ()
+    found = payloads_of(catalog, payload.body.spec, payload.body.layout_version, payload.body.tree)
+    return tuple(replace(part, path=f"{payload.path}.{part.path}") for part in found)
+
+
+_MEMBER = re.compile(r"value\.members\[(\d+)\]\.(subscription|assignment)")
+
+
+def _put(data: Any, payload: Payload) -> None:
+    """Put a member's subscription or assignment in place of its bytes; DumpLogSegments knows those of consumers alone."""
+    place = _MEMBER.fullmatch(payload.path)
+    if place and payload.type.startswith("ConsumerProtocol") and not payload.guess:
+        data["members"][int(place[1])][place[2]] = payload.json_data()
+
+
+def _type_name(name: str) -> str:
+    """The name of a metadata record's type: TopicRecord is TOPIC_RECORD (MetadataRecordTypeGenerator)."""
+    return re.sub(r"(?<!^)(?<![A-Z])(?=[A-Z])", "_", name).upper()

@@ -1,0 +1,1 @@
+"""What stands in front of messages that lie inside other bytes."""
