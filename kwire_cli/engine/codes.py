@@ -41,6 +41,22 @@ KERNEL_BITS = {
     INVALID_LENGTH: "INVALID_LENGTH",
 }
 
+COMPRESSION = {
+    "UNKNOWN_COMPRESSION": "a codec number that Kafka does not have (5 to 7); the records can't be read",
+    "DECOMPRESSION_FAILED": "compressed records that are cut or damaged; what comes before the fault is kept",
+    "DECOMPRESSION_LIMIT": "compressed records that become more than the limit allows; what comes up to there is kept",
+    "COMPRESSED_TRAILING_BYTES": "bytes after the end of the compressed records; Kafka's readers ignore them, but for zstd",
+    "GZIP_CHECKSUM": "the CRC or the size behind gzip data is not that of the data; Kafka's reader fails here",
+    "SNAPPY_VERSION": "a xerial header with versions other than 1 in either byte order",
+    "LZ4_HEADER_CHECKSUM": "the checksum of an LZ4 header is wrong; Kafka's reader fails here, except in magic 0",
+    "LZ4_BLOCK_CHECKSUM": "the checksum of an LZ4 block is wrong; Kafka's reader fails here",
+    "LZ4_CONTENT_CHECKSUM": "the checksum of an LZ4 frame's content is wrong; Kafka's reader skips it",
+    "LZ4_CONTENT_SIZE": "an LZ4 frame does not become as many bytes as it says; Kafka's reader skips that",
+    "LZ4_DEPENDENT_BLOCKS": "an LZ4 frame whose blocks depend on each other; Kafka's reader fails here",
+    "ZSTD_CHECKSUM": "the checksum of a zstd frame's content is wrong; Kafka's reader fails here",
+}
+"""Those of compressed records; the room codec/ finds them."""
+
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
     "VARINT_EXCESS_BITS": "the last byte of a varint has bits above the type's width; they are dropped, as Kafka does",
@@ -69,6 +85,7 @@ MEANING = {
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
+    **COMPRESSION,
 }
 
 
