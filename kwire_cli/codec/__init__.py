@@ -1,0 +1,1 @@
+"""Compression framings of record sets, their limits, and checksums."""
