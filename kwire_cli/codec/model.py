@@ -84,7 +84,7 @@ class Output:
         """Take the next bytes; `used` counts the compressed ones up to there."""
         if len(data) > self.left:
             self.size += self._data.write(data[: self.left])
-            raise self._limit("there are more")
+            raise self._limit("the bytes become more than is allowed")
         self.size += self._data.write(data)
         self.used = used
 
