@@ -57,6 +57,12 @@ COMPRESSION = {
 }
 """Those of compressed records; the room codec/ finds them."""
 
+PAYLOADS = {
+    "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
+    "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
+}
+"""Those of messages inside messages and records; the room payload/ finds them."""
+
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
     "VARINT_EXCESS_BITS": "the last byte of a varint has bits above the type's width; they are dropped, as Kafka does",
@@ -78,14 +84,13 @@ MEANING = {
     "COUNT_MISMATCH": "a count of elements larger than the number of bytes that are left; Kafka's reader fails here",
     "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
-    "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
-    "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
     "LAYOUT_AMBIGUOUS": "two releases of Kafka gave this version different layouts; --kafka chooses",
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
     **COMPRESSION,
+    **PAYLOADS,
 }
 
 

@@ -12,7 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import Anomaly
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
+from kwire_cli.engine.tree import tagged_parts
 from kwire_cli.engine.values import ABSENT, leaf_value
 from kwire_cli.payload.members import Role, definition, member_payloads
 from kwire_cli.payload.model import Payload, kept, versioned
@@ -102,15 +103,24 @@ def _reach(item: Item, names: list[str], path: str, scope: tuple[Item, ...]) -> 
         for part in islice(item.each(), 1, None):
             yield from _reach(part, names, path, scope)
     elif isinstance(node, Struct) and names:
-        for part in item.each():
+        for part in _fields(item):
             if part.node.name == names[0]:
                 yield from _reach(part, names[1:], f"{path}.{names[0]}" if path else names[0], (*scope, item))
+
+
+def _fields(struct: Item) -> Iterator[Item]:
+    """The fields of a struct, and then those of its tag section that are known."""
+    for part in struct.each():
+        if isinstance(part.node, Tags):
+            yield from (field for header, field in tagged_parts(part) if header.tag is None)
+        else:
+            yield part
 
 
 def _beside(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
     """The value of the field of that name in the innermost struct that has it; None where there is none."""
     for struct in reversed(scope):
-        for part in struct.each():
+        for part in _fields(struct):
             if part.node.name == name and isinstance(part.node, Leaf):
                 found = leaf_value(part, tree)
                 return None if found is ABSENT else found

@@ -64,8 +64,8 @@ ASSIGNORS: dict[str, dict[Role, tuple[UserData, ...]]] = {
 """What user data can be, by the name of the protocol that the group chose; of several the first that takes all bytes."""
 
 _UNNAMED: dict[Role, tuple[UserData, ...]] = {
-    "metadata": (UserData("SubscriptionInfoData", None), *_STICKY),
-    "assignment": (UserData("AssignmentInfo", None), *_STICKY),
+    "metadata": (UserData("SubscriptionInfoData", None), _STICKY[0]),
+    "assignment": (UserData("AssignmentInfo", None), _STICKY[0]),
 }
 """What is tried where no name is known. Any four bytes are the user data of the cooperative assignor, so that it is not among them."""
 
@@ -91,7 +91,7 @@ def member_payloads(catalog: Catalog, role: Role, protocol_type: str | None, pro
         payload: Payload | None = versioned(path, definition(catalog, FAMILIES[protocol_type][role]), data)
     else:
         tried = (versioned(path, definition(catalog, family[role]), data) for family in FAMILIES.values())
-        payload = next((guessed(payload) for payload in tried if payload.exact), None)
+        payload = next((guessed(payload) for payload in tried if _fits(payload)), None)
     return [payload, *_inside(catalog, payload, protocol)] if payload else []
 
 
@@ -122,7 +122,11 @@ def user_data(catalog: Catalog, role: Role, protocol: str | None, data: Any, pat
         complete = (payload for payload in candidates if payload.body and payload.body.complete)
         return next((payload for payload in candidates if payload.exact), None) or next(complete, None) or next(iter(candidates), None)
     tried = (_read(path, definition(catalog, kind.name), kind.version)(data) for kind in _UNNAMED[role])
-    return next((guessed(payload) for payload in tried if payload.exact), None)
+    return next((guessed(payload) for payload in tried if _fits(payload)), None)
+
+
+def _fits(payload: Payload) -> bool:
+    return payload.exact and not payload.anomalies
 
 
 def _read(path: str, spec: MessageSpec, version: int | None) -> Callable[[Any], Payload]:

@@ -44,7 +44,10 @@ RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGr
 """Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""
 
 OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
-"""Values that are written under another version than that of their layout (ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION before 4.4)."""
+"""Values that are written under another version than that of their layout.
+
+ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4.0 write 0.
+"""
 
 _FRAME = lower(METADATA_FRAME)
 
@@ -87,12 +90,14 @@ class RecordPayload:
                     _put(data, payload)
             version = self.value.version
             head = (
-                {"type": _type_name(self.value.type), "version": version} if self.framed else {"version": None if version is None else str(version)}
+                {"type": _type_name(self.value.type) or None, "version": version}
+                if self.framed
+                else {"version": None if version is None else str(version)}
             )
             value = {**head, "data": data}
         if self.framed:
             return {"value": value}
-        key = {"type": self.key.type, "data": self.key.json_data(hidden=hidden.get("key", frozenset()))} if self.key else None
+        key = {"type": self.key.type or None, "data": self.key.json_data(hidden=hidden.get("key", frozenset()))} if self.key else None
         return {"key": key, "value": value}
 
 

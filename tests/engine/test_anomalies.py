@@ -5,7 +5,7 @@ from definitions import definition, field
 
 import kwire_cli as kwire
 from kwire_cli.cost.ledger import ledger
-from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, MEANING
+from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, MEANING, PAYLOADS
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
@@ -111,9 +111,9 @@ def test_releases_that_differ():
 
 
 def test_every_code_is_provoked_here():
-    # Those of compressed records are in tests/codec/test_codes.py.
+    # Those of compressed records are in tests/codec/test_codes.py, those of payloads in tests/payload.
     provoked = {code for row in BODIES for code, _, _ in row[4]} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
-    assert provoked == set(MEANING) - set(COMPRESSION)
+    assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
 
 
