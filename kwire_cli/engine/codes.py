@@ -16,11 +16,12 @@ TAG_SIZE_MISMATCH = 128
 TAG_NOT_VALID = 256
 STRING_TOO_LONG = 512
 COUNT_MISMATCH = 1024
-TRUNCATED = 2048
-VARINT_TOO_LONG = 4096
-TRAILING_BYTES = 8192
-INVALID_LENGTH = 16384
-FATAL = 2048
+RECORD_SIZE_MISMATCH = 2048
+TRUNCATED = 4096
+VARINT_TOO_LONG = 8192
+TRAILING_BYTES = 16384
+INVALID_LENGTH = 32768
+FATAL = 4096
 """From this bit on decoding can't go on: the rest is a gap."""
 
 KERNEL_BITS = {
@@ -37,6 +38,7 @@ KERNEL_BITS = {
     TRUNCATED: "TRUNCATED",
     VARINT_TOO_LONG: "VARINT_TOO_LONG",
     COUNT_MISMATCH: "COUNT_MISMATCH",
+    RECORD_SIZE_MISMATCH: "RECORD_SIZE_MISMATCH",
     TRAILING_BYTES: "TRAILING_BYTES",
     INVALID_LENGTH: "INVALID_LENGTH",
 }
@@ -82,6 +84,7 @@ MEANING = {
     "VARINT_TOO_LONG": "a varint that goes on beyond the bytes that its type can have; Kafka's reader fails here, the rest is a gap",
     "INVALID_LENGTH": "a negative size of an unknown tagged field, or more elements without bytes than the input has bytes; the rest is a gap",
     "COUNT_MISMATCH": "a count of elements larger than the number of bytes that are left; Kafka's reader fails here",
+    "RECORD_SIZE_MISMATCH": "the size of a record, message or batch is not where its fields end; their own end wins (Kafka's reader fails here)",
     "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",

@@ -16,6 +16,7 @@ from kwire_cli.engine.codes import (
     NULL_NOT_ALLOWED,
     OVERLONG_VARINT,
     PRESENCE_NOT_0_OR_1,
+    RECORD_SIZE_MISMATCH,
     STRING_TOO_LONG,
     TAG_DUPLICATE,
     TAG_NOT_VALID,
@@ -29,17 +30,24 @@ from kwire_cli.engine.codes import (
 from kwire_cli.engine.program import (
     ARRAY32,
     ARRAYV,
+    ARRAYZ,
     FIXED32,
     FIXEDV,
     FRAME,
     GAP,
     JOB,
     LEN32,
+    LENU,
     LENV,
+    LENZ,
     LOOP,
+    MASK,
     PRESENT8,
+    PRESENTV,
+    REST,
     RUN,
     RUN_ROW,
+    SIZEEND,
     STACK,
     STATE_BASE,
     STATE_FLAGS,
@@ -54,7 +62,13 @@ from kwire_cli.engine.program import (
     TAGNEXT,
     TAGS,
     TAGSIZE,
+    TRY,
+    TRY_NUMBER,
+    TRY_ROW,
+    TRY_SIZE,
+    UNTIL,
     VARINT,
+    WHEN,
 )
 
 if TYPE_CHECKING:
@@ -214,6 +228,8 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                         n += 1
                         pc = code[pc + 4]
                         continue
+                    elif op >= LENZ:
+                        v = ((v >> 1) & 0x7FFFFFFF) ^ -(v & 1)
             elif op >= LEN32:
                 if stop - pos < 4:
                     bits = TRUNCATED
@@ -278,7 +294,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                         if empty > stop - jobs[job * JOB + 1]:
                             bits |= INVALID_LENGTH
 
-            elif op == LENV or op == STR16 or op == LEN32:
+            elif op == LENV or op == STR16 or op == LEN32 or op == LENZ or op == LENU:
                 if v >= 0:
                     pos += v
                     if v > code[pc + 3]:
@@ -301,7 +317,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                     if v < 0:
                         bits |= NEGATIVE_LENGTH
 
-            elif op == ARRAYV or op == ARRAY32:
+            elif op == ARRAYV or op == ARRAY32 or op == ARRAYZ:
                 if v > 0:
                     if v > stop - pos:
                         bits |= COUNT_MISMATCH
@@ -376,11 +392,17 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 if v >= 128:
                     after = code[pc + 2]
 
-            else:
+            elif op == PRESENTV:
                 if v != 0 and v != 1:
                     bits |= PRESENCE_NOT_0_OR_1
                 if v <= 0:
                     after = code[pc + 2]
+
+            else:  # SIZE32, SIZEU or SIZEZ
+                sp += FRAME
+                state[sp] = pos + v
+                state[sp + 1] = pos
+                state[sp + 2] = base + n
 
             if bits < FATAL:
                 if bits:
@@ -393,6 +415,73 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 n += 1
                 pc = after
                 continue
+
+        elif op == TRY:
+            first = n
+            top = sp
+            row = code[pc + 2]
+            last = row + TRY_ROW * code[pc + 3]
+            while row < last:
+                at = pos
+                form = tables[row + 1]
+                if form > 0:
+                    pos += form
+                else:
+                    if stop - pos < 3:
+                        break
+                    v = data[pos] & 255
+                    pos += 1
+                    if v >= 128:
+                        byte = data[pos] & 255
+                        pos += 1
+                        v = (v & 127) | (byte << 7)
+                        if byte >= 128:
+                            byte = data[pos] & 255
+                            pos += 1
+                            v = (v & 0x3FFF) | (byte << 14)
+                        if byte == 0 or byte >= 128:
+                            break
+                    if form != TRY_NUMBER:
+                        at = pos
+                        v = (v >> 1) ^ -(v & 1)
+                        if form == TRY_SIZE:
+                            sp += FRAME
+                            state[sp] = pos + v
+                            state[sp + 1] = pos
+                            state[sp + 2] = base + n
+                        elif v > 0:
+                            pos += v
+                        elif v < tables[row + 2]:
+                            break
+                if pos > stop:
+                    break
+                out_node[n] = tables[row]
+                out_value[n] = at
+                out_end[n] = pos
+                n += 1
+                row += TRY_ROW
+            if row == last:
+                # Most often neither headers nor anything else follow.
+                pc = code[pc + 4]
+                if code[pc] == ARRAYZ and pos < stop and data[pos] == 0:
+                    pos += 1
+                    out_node[n] = code[pc + 1]
+                    out_value[n] = pos
+                    out_end[n] = pos
+                    n += 1
+                    pc = code[pc + 2]
+                if code[pc] == SIZEEND and pos == state[sp]:
+                    sp -= FRAME
+                    pc += STRIDE
+                    if code[pc] == UNTIL and pos < (state[sp] if code[pc + 4] else stop):
+                        pc = code[pc + 3]
+                continue
+            pc, pos, sp, n = after, start, top, first
+            continue
+
+        elif op == UNTIL:
+            pc = code[pc + 3] if pos < (state[sp] if code[pc + 4] else stop) else code[pc + 2]
+            continue
 
         elif op == VARINT:
             most = code[pc + 2]
@@ -434,6 +523,31 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 sp -= FRAME
                 pc = code[pc - STRIDE + 4]
             continue
+
+        elif op == SIZEEND:
+            if pos != state[sp]:
+                flags[f] = state[sp + 2]
+                flags[f + 1] = RECORD_SIZE_MISMATCH
+                f += 2
+            sp -= FRAME
+            pc = after
+            continue
+
+        elif op == WHEN:
+            mask = code[pc + 3] // MASK
+            pc = after if data[state[sp + 1] + code[pc + 2]] & mask == code[pc + 3] % MASK else code[pc + 4]
+            continue
+
+        elif op == REST:
+            pos = max(state[sp] - code[pc + 2], start)
+            if pos <= stop:
+                out_node[n] = node
+                out_value[n] = start
+                out_end[n] = pos
+                n += 1
+                pc = after
+                continue
+            bits = TRUNCATED
 
         elif pos < stop:
             bits = TRAILING_BYTES

@@ -11,7 +11,7 @@ from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Entry, Leaf, Node, Nullable, Program, Struct, Tags
 from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
-from kwire_cli.structs.sized import MAX_STRING, ArrayOf, NullableStruct, Sized
+from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized, VarintArray, VarintSized
 
 if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
@@ -33,28 +33,33 @@ def entry_for(spec: MessageSpec, version: int) -> Entry:
 
 def lower(decl: MessageStruct, program: Program | None = None) -> Entry:
     """Append `decl` to a program (a new one by default) and return its entry."""
-    program = program or Program()
-    lowering = _Lowering(program)
-    pc = len(program.code)
-    root = lowering.struct(decl, "", "")
-    lowering.emit(p.END)
-    return Entry(program, pc, root)
+    return Lowering(program or Program()).entry(decl)
 
 
-class _Lowering:
+class Lowering:
     """One walk over one declaration; `run` are the fixed-size fields that wait to be emitted together."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.run: list[tuple[Leaf, int]] = []
-        self.depth = 0
+        self.opened: list[bool] = []  # what the kernel's stack holds here: whether it is a size
+
+    def entry(self, decl: MessageStruct) -> Entry:
+        """Lower a whole declaration, to the end of its bytes."""
+        pc = len(self.program.code)
+        root = self.node(decl, "", "")
+        assert isinstance(root, Struct)  # noqa: S101 - for the type checker
+        self.emit(p.END)
+        return Entry(self.program, pc, root)
 
     def emit(self, op: int, node: int = 0, a: int = 0, b: int = 0, c: int = 0) -> int:
+        """Append an instruction, after the fixed-size fields that wait; where it is."""
         self.flush()
         self.program.code += (op, node, a, b, c)
         return len(self.program.code) - p.STRIDE
 
     def flush(self) -> None:
+        """Emit the fixed-size fields that wait."""
         if self.run:
             run, self.run = self.run, []
             first = self.run_rows(run)
@@ -62,6 +67,7 @@ class _Lowering:
             self.program.widest = max(self.program.widest, len(run))
 
     def run_rows(self, run: list[tuple[Leaf, int]]) -> int:
+        """Rows of the tables for these fields and their sizes; where they begin."""
         first, end = len(self.program.tables), 0
         for leaf, size in run:
             end += size
@@ -69,19 +75,23 @@ class _Lowering:
         return first
 
     def here(self) -> int:
+        """Where the next instruction will be."""
         self.flush()
         return len(self.program.code)
 
     def leaf(self, kind: str, name: str, path: str, decl: Any) -> Leaf:
+        """A new leaf."""
         leaf = Leaf(len(self.program.leaves), kind, name, path, decl)
         self.program.leaves.append(leaf)
         return leaf
 
-    def open(self) -> None:
-        self.depth += 1
-        self.program.depth = max(self.program.depth, self.depth)
+    def open(self, *, size: bool = False) -> None:
+        """The kernel's stack grows here."""
+        self.opened.append(size)
+        self.program.depth = max(self.program.depth, len(self.opened))
 
     def node(self, decl: Any, name: str, path: str) -> Node:
+        """Lower any declaration. TypeError for one that there are no instructions for."""
         if isinstance(decl, FIXED_SIZE):
             leaf = self.leaf(decl.kind, name, path, decl)
             self.run.append((leaf, decl.length))
@@ -94,8 +104,8 @@ class _Lowering:
             return self.nullable(decl, name, path)
         if isinstance(decl, Sized):
             leaf = self.leaf(decl.kind, name, path, decl)
-            op = p.LENV if decl.compact else p.STR16 if decl.kind == "string" else p.LEN32
-            self.emit(op, leaf.id, decl.nullable, MAX_STRING if decl.kind == "string" else NO_LIMIT)
+            longest = decl.longest if decl.kind == "string" and decl.longest is not None else NO_LIMIT
+            self.emit(_length_op(decl), leaf.id, decl.nullable, longest)
             return leaf
         if isinstance(decl, Varint):
             leaf = self.leaf(decl.kind, name, path, decl)
@@ -104,26 +114,29 @@ class _Lowering:
         raise TypeError(f"no lowering for {decl!r}")
 
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
+        """Fields and tag section."""
         dot = f"{path}." if path else ""
         fields = tuple(self.node(sc.subcon, sc.name, dot + sc.name) for sc in decl.subcons)
         flat = len(fields) if all(type(field) is Leaf for field in fields) else 0
         return Struct(name, path, fields, self.tags(decl.tags, path) if decl.tags else None, flat)
 
     def array(self, decl: ArrayOf, name: str, path: str) -> Array:
+        """A count, and a loop or an array of fixed size."""
         count = self.leaf("count", name, path, decl)
         weight = _weight(decl.element)
-        fixed = self.fixed_element(decl.element, name, f"{path}[]")
+        fixed = None if isinstance(decl, VarintArray) else self.fixed_element(decl.element, name, f"{path}[]")
         if fixed:
             element, run = fixed
             self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run) if run else weight, len(run), decl.nullable)
             self.program.widest = max(self.program.widest, len(run))
             return Array(name, path, count, element)
-        start = self.emit(p.ARRAYV if decl.compact else p.ARRAY32, count.id, 0, decl.nullable, weight)
+        op = p.ARRAYZ if isinstance(decl, VarintArray) else p.ARRAYV if decl.compact else p.ARRAY32
+        start = self.emit(op, count.id, 0, decl.nullable, weight)
         self.open()
         body = self.here()
         element = self.node(decl.element, name, f"{path}[]")
         self.emit(p.LOOP, 0, body)
-        self.depth -= 1
+        self.opened.pop()
         self.program.code[start + 2] = self.here()
         return Array(name, path, count, element)
 
@@ -137,6 +150,7 @@ class _Lowering:
         return element, run
 
     def nullable(self, decl: NullableStruct, name: str, path: str) -> Nullable:
+        """A presence marker and a struct."""
         presence = self.leaf("presence", name, path, decl)
         start = self.emit(p.PRESENTV if decl.tagged else p.PRESENT8, presence.id)
         struct = self.struct(decl.subcon, name, path)
@@ -144,6 +158,7 @@ class _Lowering:
         return Nullable(name, path, presence, struct)
 
     def tags(self, decl: Any, path: str) -> Tags:
+        """A tag section."""
         where = f"{path}._tags" if path else "_tags"
         dot = f"{path}." if path else ""
         count = self.leaf("tag-count", "_tags", where, decl)
@@ -166,9 +181,15 @@ class _Lowering:
             tables[rows[field.tag] + 1] = self.here()
             known[headers[field.tag].id] = (self.node(field.subcon, field.name, dot + field.name), field.default)
             self.emit(p.TAGEND, 0, loop)
-        self.depth -= 1
+        self.opened.pop()
         self.program.code[section + 4] = self.here()
         return Tags("_tags", where, count, known, unknown_header, unknown_data)
+
+
+def _length_op(decl: Sized) -> int:
+    if isinstance(decl, VarintSized):
+        return p.LENZ if decl.prefix.zigzag else p.LENU
+    return p.LENV if decl.compact else p.STR16 if decl.kind == "string" else p.LEN32
 
 
 def _is_fixed(decl: Any) -> bool:

@@ -17,23 +17,44 @@ RUN = 1  #      -               first table row       fields               -
 LOOP = 2  #     -               the element's start   -                    -
 TAGEND = 3  #   -               its TAGNEXT           -                    -
 VARINT = 4  #   the number      most bytes            excess bits of last  -
+UNTIL = 5  #    -               past the series       the element's start  within a size
+SIZEEND = 6  #  -               -                     -                    -
+REST = 7  #     the bytes       bytes to keep         -                    -
+WHEN = 8  #     -               byte behind the size  mask, value          where to go else
+TRY = 9  #      -               first table row       fields               past these fields
 # From here on a number is read first: a byte,
-PRESENT8 = 5  # presence        where null goes       -                    -
+PRESENT8 = 10  # presence        where null goes       -                    -
 # an int16 or int32,
-STR16 = 6  #    string          nullable              longest length       -
-LEN32 = 7  #    bytes, records  nullable              longest length       -
-ARRAY32 = 8  #  count           where the loop ends   nullable             weight of an element
-FIXED32 = 9  #  count           first table row       fields per element   nullable
+STR16 = 11  #   string          nullable              longest length       -
+LEN32 = 12  #   bytes, records  nullable              longest length       -
+ARRAY32 = 13  # count           where the loop ends   nullable             weight of an element
+FIXED32 = 14  # count           first table row       fields per element   nullable
 #               without fields: weight of an element
-# or an unsigned varint.
-LENV = 10  #    like LEN32
-ARRAYV = 11  #  like ARRAY32
-FIXEDV = 12  #  like FIXED32
-PRESENTV = 13  # like PRESENT8
-TAGS = 14  #    count           first table row       known tags           where the section ends
-TAGNEXT = 15  # unknown header  -                     -                    -
-TAGSIZE = 16  # unknown header  its TAGS              -                    -
+SIZE32 = 15  #  the size        -                     -                    -
+# or an unsigned varint, which is the length plus one,
+LENV = 16  #    like LEN32
+ARRAYV = 17  #  like ARRAY32
+FIXEDV = 18  #  like FIXED32
+# or is the number,
+PRESENTV = 19  # like PRESENT8
+TAGS = 20  #    count           first table row       known tags           where the section ends
+TAGNEXT = 21  # unknown header  -                     -                    -
+TAGSIZE = 22  # unknown header  its TAGS              -                    -
+LENU = 23  #    like LEN32
+SIZEU = 24  #   like SIZE32
+# or is zig-zag.
+LENZ = 25  #    like LEN32
+ARRAYZ = 26  #  like ARRAY32
+SIZEZ = 27  #   like SIZE32
 
+MASK = 256
+"""A WHEN takes its two numbers as one: mask times this, plus value."""
+
+TRY_ROW = 3
+"""node, bytes of a number of fixed size or one of the forms below, least length. A TRY takes what is usual in one step: varints of at most 3 bytes
+and no more than they need, lengths that are there. Where anything is else it leaves the fields to the instructions after it, which say what."""
+TRY_NUMBER, TRY_LENGTH, TRY_SIZE = -1, -2, -3
+"""All of them zig-zag varints."""
 RUN_ROW = 2
 """node, end of the field relative to the start of the run."""
 TAG_ROW = 3
@@ -107,12 +128,33 @@ class Tags:
     unknown_data: Leaf
 
 
-Node = Leaf | Struct | Array | Nullable | Tags
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Elements without a count, behind their size in bytes or behind nothing. Another one is there if the next span is its first."""
+
+    name: str
+    path: str
+    size: Leaf | None
+    element: Node
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A field in one of several forms, or absent. `forms` are by the node of their first span; where none is next it is `empty`, a series."""
+
+    name: str
+    path: str
+    forms: dict[int, Node]
+    empty: Series | None
+
+
+Node = Leaf | Struct | Array | Nullable | Tags | Series | Choice
 
 
 @dataclass(slots=True)
 class Program:
-    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops and tag sections open at once."""
+    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops, tag sections and sizes open at once."""
 
     code: list[int] = field(default_factory=list)
     tables: list[int] = field(default_factory=list)
@@ -134,7 +176,8 @@ class Entry:
 JOB = 7
 """Ints of a job: pc, start, stop; then filled in by the kernel: first span, bytes used, bits of the gap, node that could not be read."""
 FRAME = 4
-"""Ints that a loop (elements left) or tag section (tags left, tag, end of its payload, span of its header) holds on the stack while it is open."""
+"""Ints that a loop (elements left), tag section (tags left, tag, end of its payload, span of its header) or size (where it ends, where what it counts
+begins, its span) holds on the stack while it is open."""
 
 # The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then the stack.
 STATE_BASE = 7  # spans written by earlier calls

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from kwire_cli.engine import program as p
-from kwire_cli.engine.program import Array, Leaf, Node, Nullable, Struct, Tags
+from kwire_cli.engine.program import Array, Choice, Leaf, Node, Nullable, Series, Struct, Tags
 from kwire_cli.engine.spans import Span, Spans
-from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.structs.sized import ArrayOf, Sized
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ class _Builder:
         if kind is Struct and node.flat and (count := self.flat(node)):  # type: ignore[union-attr,arg-type]
             parts.append(self.row(Row(node, self.pos, index, self.at, self.spans), count))
             return parts[-1]
+        if kind is Choice:
+            return self.choice(parent, node)  # type: ignore[arg-type]
         item = Item(node, self.pos, index)
         parts.append(item)
         if kind is Leaf:
@@ -185,6 +187,8 @@ class _Builder:
             parts[-1] = item = self.array(item, node)  # type: ignore[arg-type]
         elif kind is Tags:
             self.tags(item, node)  # type: ignore[arg-type]
+        elif kind is Series:
+            self.series(item, node)  # type: ignore[arg-type]
         else:
             self.nullable(item, node)  # type: ignore[arg-type]
         return item
@@ -209,6 +213,25 @@ class _Builder:
             self.part(item, node.element, i)
         self.done(item)
         return item
+
+    def series(self, item: Item, node: Series) -> None:
+        if node.size:
+            self.part(item, node.size)
+        index = 0
+        while self.next() == node.first:
+            self.part(item, node.element, index)
+            index += 1
+        self.done(item)
+
+    def choice(self, parent: Item, node: Choice) -> Item:
+        """The form of a field that is there; the struct itself where none is, and the field no part of it."""
+        form = node.forms.get(self.next(), node.empty)
+        return self.part(parent, form) if form else parent
+
+    def next(self) -> int:
+        """The node of the next span; where the bytes end, that of the one that should be next, if any."""
+        number = self.nodes[self.at] if self.at < self.count else -1
+        return self.spans.lost if number == p.GAP else number
 
     def nullable(self, item: Item, node: Nullable) -> None:
         if not is_null(self.part(item, node.presence), self.data):
@@ -263,7 +286,7 @@ def is_null(item: Item, data: Any) -> bool:
 
 
 def _prefix(decl: Sized, raw: Any) -> Any:
-    return _first_varint(raw, 0) if decl.compact else raw[: decl.prefix.length]
+    return _first_varint(raw, 0) if isinstance(decl.prefix, Varint) else raw[: decl.prefix.length]
 
 
 def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
@@ -299,7 +322,7 @@ def _path_of(part: Item, parent: Item, path: str) -> str:
     if part.tag is not None:
         return f"{path}[{part.tag}]"
     kind = type(parent.node)
-    if kind is Array or kind is Nullable:
+    if kind is Array or kind is Nullable or kind is Series:
         return path
     if kind is Tags:
         # the section is a part of its struct, its fields are the struct's

@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-from kwire_cli.engine.program import Array, Leaf, Struct, Tags
+from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
 from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.structs.messages import SIZE_SUFFIX
 from kwire_cli.structs.sized import Sized
@@ -36,9 +36,13 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     if kind is Struct:
         return _struct_value(item, tree, form)
     parts = item.each()
+    if kind is Series and not node.size:  # type: ignore[union-attr]
+        return [v for part in parts if (v := value(part, tree, form)) is not ABSENT]
     first = next(parts)
     if not first.whole:
         return ABSENT
+    if kind is Series:
+        return [v for part in parts if (v := value(part, tree, form)) is not ABSENT]
     if kind is Array:
         null = read_count(first, tree.spans.data) < 0
         return None if null else [v for part in parts if (v := value(part, tree, form)) is not ABSENT]

@@ -194,6 +194,8 @@ INTS = {kind: FixedInt(kind) for kind in RANGES}
 BOOL, FLOAT64, UUID = Bool(), Float64(), Uuid()
 UVARINT = Varint("uvarint", 32, zigzag=False)
 """Lengths, counts, tags and sizes of flexible versions."""
+ZIGZAG, ZIGZAG_LONG = Varint("int32", 32, zigzag=True), Varint("int64", 64, zigzag=True)
+"""The varint and varlong of records (org.apache.kafka.common.utils.ByteUtils): 1 to 5 and 1 to 10 bytes."""
 
 FIXED: dict[str, Any] = {**INTS, "bool": BOOL, "float64": FLOAT64, "uuid": UUID}
 

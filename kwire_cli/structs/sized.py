@@ -14,7 +14,7 @@ from typing import Any
 import construct
 
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.numbers import INTS, UVARINT
+from kwire_cli.structs.numbers import INTS, UVARINT, ZIGZAG, Varint
 from kwire_cli.structs.places import field_path
 
 MAX_STRING = 0x7FFF
@@ -56,6 +56,9 @@ class Prefixed(construct.Construct):
 class Sized(Prefixed):
     """A string, bytes or records behind its length in bytes; bytes and records are base64 text in JSON form."""
 
+    longest: int | None = MAX_STRING
+    """The longest string in bytes of UTF-8, None where only its length's own range bounds it."""
+
     def __init__(self, kind: str, *, compact: bool, nullable: bool) -> None:
         self.kind = kind
         super().__init__(compact=compact, nullable=nullable)
@@ -94,8 +97,8 @@ class Sized(Prefixed):
             raise EncodeError("text with a lone surrogate has no UTF-8 form", path=path, value=value) from None
         except (binascii.Error, ValueError) as error:
             raise EncodeError(f"{self.kind} takes base64 text: {error}", path=path, value=value) from None
-        if self.kind == "string" and len(data) > MAX_STRING and not (lenient and self.compact):
-            raise EncodeError(f"the string has {len(data)} bytes of UTF-8; {MAX_STRING} is the most", path=path, value=value)
+        if self.kind == "string" and self.longest is not None and len(data) > self.longest and not (lenient and self.compact):
+            raise EncodeError(f"the string has {len(data)} bytes of UTF-8; {self.longest} is the most", path=path, value=value)
         return data
 
 
@@ -122,6 +125,28 @@ class ArrayOf(Prefixed):
         for i, item in enumerate(obj):
             self.element._build(item, stream, context, f"{path} -> [{i}]")
         return obj
+
+
+class VarintSized(Sized):
+    """A string or bytes behind a varint of its very length, not plus one: zig-zag in records v2 (-1 for null), unsigned in the KIP-98 draft."""
+
+    longest = None
+
+    def __init__(self, kind: str, prefix: Varint, *, nullable: bool) -> None:
+        self._plain = prefix
+        super().__init__(kind, compact=False, nullable=nullable)
+
+    def plain_prefix(self) -> Varint:
+        """The varint."""
+        return self._plain
+
+
+class VarintArray(ArrayOf):
+    """Elements behind a zig-zag varint of their count, as the headers of a record of format v2 are."""
+
+    def plain_prefix(self) -> Varint:
+        """The varint."""
+        return ZIGZAG
 
 
 class NullableStruct(construct.Subconstruct):

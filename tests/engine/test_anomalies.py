@@ -5,10 +5,15 @@ from definitions import definition, field
 
 import kwire_cli as kwire
 from kwire_cli.cost.ledger import ledger
+from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, MEANING, PAYLOADS
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
+from kwire_cli.structs.records import v2
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "anomalies.md"
@@ -87,6 +92,20 @@ def test_an_anomaly_has_a_code_a_path_and_an_offset(spec, version, data, value, 
     assert b"".join(data[span.start : span.end] for span in decoded.spans) == data
 
 
+RECORDS = [
+    # declaration, bytes, then (code, path, offset) of each anomaly; more of them are in tests/structs/records/
+    (v2.RECORDS, "0e 00 00 00 01 01 00", [("RECORD_SIZE_MISMATCH", "records[0].length", 0)]),
+    (v2.RECORDS, "0c 00 00 00 01 01 01", [("NULL_NOT_ALLOWED", "records[0].headers", 6)]),
+]
+
+
+@pytest.mark.parametrize(("decl", "data", "found"), RECORDS)
+def test_an_anomaly_of_a_record(decl, data, found):
+    entry = records_entry(decl)
+    tree = build(entry, walk(entry, bytes.fromhex(data)))
+    assert [(a.code, a.path, a.offset) for a in anomalies(tree)] == found
+
+
 FRAMES = [
     # bytes of a frame, hints, code
     ("0012 0063 00000001 0001 61 00 0261 0262 00 ffffffff 00", Hints(kind="request"), "UNKNOWN_VERSION"),
@@ -112,7 +131,8 @@ def test_releases_that_differ():
 
 def test_every_code_is_provoked_here():
     # Those of compressed records are in tests/codec/test_codes.py, those of payloads in tests/payload.
-    provoked = {code for row in BODIES for code, _, _ in row[4]} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
+    odd = [found for *_, found in BODIES + RECORDS]
+    provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
     assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
 

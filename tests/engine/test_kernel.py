@@ -310,7 +310,7 @@ def varint(number):
 
 
 def test_every_bit_has_a_name():
-    assert len(KERNEL_BITS) == 15
+    assert len(KERNEL_BITS) == 16
     assert all(bit & bit - 1 == 0 for bit in KERNEL_BITS)
 
 

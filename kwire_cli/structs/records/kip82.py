@@ -1,0 +1,108 @@
+"""The message of the KIP-82 draft: format v1 with headers that have integer keys. It was never shipped: its magic 2 is not that of `v2`.
+
+Attribute bit 4, counted from 0 (value 0x10), says that there are headers; without it they cost nothing. Keys are Java ints whose ranges run to
+0xFFFFFFFF, so they are unsigned here; headers stand in ascending order of them. The text says nothing of the headers of a compressed wrapper; kwire
+reads them on wrappers and on the messages inside alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kwire_cli.structs.numbers import INTS
+from kwire_cli.structs.records import v0
+from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE, Choice, Series, flag, plain, series, sized
+from kwire_cli.structs.sized import Sized
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HAS_HEADERS = flag("hasHeaders", 4)
+ATTRIBUTES = (LEGACY_COMPRESSION, TIMESTAMP_TYPE, HAS_HEADERS)
+
+HEADER = plain(key="uint32", value=Sized("bytes", compact=False, nullable=False))
+MESSAGE = sized(
+    "messageSize",
+    offset="int64",
+    messageSize="int32",
+    crc="uint32",
+    magic="int8",
+    attributes="int8",
+    timestamp="int64",
+    key=v0.NULLABLE_BYTES,
+    headers=Choice("attributes", HAS_HEADERS.mask, {HAS_HEADERS.mask: Series(HEADER, size=INTS["int32"])}),
+    value=v0.NULLABLE_BYTES,
+)
+"""MessageAndOffset. `headers` is not in the value of a message without the bit."""
+MESSAGE_SET = series("messages", MESSAGE)
+
+CRC, CRC_FROM = v0.CRC, v0.CRC_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """The keys from `first` to `last`; `use` is empty where the document names none."""
+
+    first: int
+    last: int
+    space: str
+    use: str
+
+
+USES = ("Infrastructure", "Client", "Stack/Middleware", "Application", "User")
+RESERVED = "RESERVED"
+
+
+def _space(number: int, name: str) -> tuple[KeyRange, ...]:
+    """One of the spaces of 0x100000 keys in which each use has 0x10000 and the rest is reserved."""
+    start = number << 20
+    used = tuple(KeyRange(start + (i << 16), start + (i << 16) + 0xFFFF, name, use) for i, use in enumerate(USES))
+    return *used, KeyRange(used[-1].last + 1, start + 0xFFFFF, name, RESERVED)
+
+
+KEY_RANGES = (
+    KeyRange(0, 0xFFFF, "Kafka open source", ""),
+    KeyRange(0x10000, 0xFFFFF, "Kafka open source", RESERVED),
+    *_space(1, "Local"),
+    *_space(2, "Open"),
+    *_space(3, "Testing"),
+    KeyRange(0x400000, 0xFFFFFFFF, "Reserved", RESERVED),
+)
+"""Ascending and without gaps. The document's own examples are off twice: "0x0034010 (3407888)" is 0x00340010, and "0x00000010 (10)" is 16."""
+
+
+def key_range(key: int) -> KeyRange:
+    """The range of a key; a negative one is taken as Java's int of the same bits."""
+    key &= 0xFFFFFFFF
+    return next(each for each in KEY_RANGES if key <= each.last)
+
+
+def ascending(keys: Sequence[int]) -> bool:
+    """Whether these keys are as the draft wants them: each greater than the one before it."""
+    return all(a < b for a, b in pairwise(keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A key in a register of keys."""
+
+    key: int
+    name: str
+    description: str
+    by: str
+
+
+OPEN_SOURCE_REGISTER = (
+    Registered(1, "client.id", "producers client id", "Apache Kafka"),
+    Registered(2, "cluster.id", "cluster id of where the message first originated", "Apache Kafka"),
+    Registered(3, "correlation.id", "correlation id for where a message is for mutex response from a request", "Apache Kafka"),
+    Registered(2100001, "new.relic", "stores the transaction linking guid for transaction sticking by new relic", "New Relic"),
+    Registered(2100002, "appdynamics", "stores the transaction linking guid for transaction stiching by app dynamics", "AppDynamics"),
+)
+LOCAL_REGISTER = (
+    Registered(1114000, "app.name", "ig's unique app name for the producer", "IG"),
+    Registered(1050000, "charge.tag", "tag to make per message chargebacks for", "IG"),
+)
+"""The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short of Local Client."""
