@@ -16,8 +16,8 @@ from kwire_cli.payload.model import Payload
 TYPE, VERSION = "MetricsData", 1
 """opentelemetry.proto.metrics.v1.MetricsData."""
 
-LIMITS = Limits(output=16 << 20)
-"""A broker takes a megabyte of compressed metrics by default (telemetry.max.bytes)."""
+LIMITS = Limits(output=16 << 20, ratio=100, floor=1 << 20)
+"""A broker takes a megabyte of compressed metrics by default (telemetry.max.bytes), and each two bytes of OTLP can become an object in Python."""
 
 MISSING = "decoding OTLP needs opentelemetry-proto: pip install 'kwire[otlp]'"
 

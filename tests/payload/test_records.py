@@ -1,6 +1,8 @@
 import base64
 import json
+from collections import Counter
 
+import golden_rows
 import pytest
 from payload import real_records
 from payload.filled import sample
@@ -203,3 +205,27 @@ def test_secrets_can_be_hidden():
     shown = found.to_json(hidden={"value": hidden})["value"]["data"]
     assert shown == value | {"salt": "<redacted 2 bytes>", "storedKey": "<redacted 3 bytes>", "serverKey": "<redacted 1 bytes>"}
     assert framed("__cluster_metadata", 99, 0, b"abc").to_json(hidden={"value": hidden})["value"]["data"] == "<redacted 3 bytes>"
+
+
+@pytest.mark.shared
+def test_golden_records():
+    """The keys, values and records of the golden vectors, in the frame in which they stand in a topic."""
+    modules = {module: topic for topic, module in (COORDINATORS | FRAMED).items()}
+    compared = Counter()
+    for row in golden_rows.shared():
+        entry = row.catalog.entry(row.message)
+        topic = modules.get(entry.module)
+        if not topic:
+            continue
+        kind = entry.api_key.to_bytes(2, "big")
+        version = row.version.to_bytes(2, "big")
+        if topic in FRAMED:
+            found = decode_record(row.catalog, topic, None, bytes((1, entry.api_key, row.version)) + row.body).value
+        elif entry.type == "coordinator-key":
+            found = decode_record(row.catalog, topic, kind + row.body, None).key
+        else:
+            found = decode_record(row.catalog, topic, kind, version + row.body).value
+        assert found.exact
+        assert golden_rows.without_unknown_tags(found.json_data()) == row.json, row
+        compared[entry.type] += 1
+    assert compared == {"metadata": 292, "coordinator-key": 59, "coordinator-value": 206}
