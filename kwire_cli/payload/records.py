@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.anomalies import anomalies
@@ -16,9 +17,9 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import value as value_of
 from kwire_cli.payload.fields import payloads_of
 from kwire_cli.payload.model import Payload, cut, kept, located, plain_body, version_of
+from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.payloads.prefixes import METADATA_FRAME
 
 if TYPE_CHECKING:
@@ -157,14 +158,14 @@ def _value(catalog: Catalog, name: str | None, data: Any) -> Payload:
 
 def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     raw = without_rest(walk(_FRAME, data))
-    tree = build(_FRAME, raw)
-    notes = tuple(anomalies(tree))
-    if not tree.root.whole:
+    complete = raw.lost < 0
+    notes = () if complete and not raw.flags else tuple(anomalies(build(_FRAME, raw)))
+    if not complete:
         return Payload("value", "", None, data, notes=notes)
-    frame = value_of(tree.root, tree)
-    number, version = frame["apiKey"], frame["version"]
-    if frame["frameVersion"] != FRAME_VERSION:
-        wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame['frameVersion']}; only {FRAME_VERSION} is known")
+    starts = (raw.start, *raw.end)
+    frame_version, number, version = (UVARINT.read(data[start:end]) for start, end in pairwise(starts))
+    if frame_version != FRAME_VERSION:
+        wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame_version}; only {FRAME_VERSION} is known")
         return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
     name = _types(catalog, module).get(number, (None, None))[1]
     if not name:
