@@ -1,4 +1,5 @@
 from array import array
+from functools import cache
 
 import pytest
 from definitions import FLEXIBLE, definition, field
@@ -7,10 +8,13 @@ from golden_rows import sample, shared
 from kwire_cli.engine import kernel, program as p, spans
 from kwire_cli.engine.codes import KERNEL_BITS
 from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.records import v1, v2
+from kwire_cli.structs.records.formats import RECORD_SETS
 
 
 def entry_of(row):
@@ -109,6 +113,17 @@ def test_the_kernel_resumes_amid_an_array_of_structs(monkeypatch):
         for chunk in range(1, 9):
             monkeypatch.setattr(spans, "CHUNK", chunk)
             assert columns(walk(entry_for(spec, 0), body)) == whole
+
+
+def test_a_struct_with_more_fields_than_the_output_has_room_for(monkeypatch):
+    spec = definition(*({"name": f"F{i}", "type": "int8"} for i in range(70)))
+    twice = definition(field("[]S", fields=[{"name": "T", "type": "string"}, *({"name": f"F{i}", "type": "int8"} for i in range(70))]))
+    for each, data in ((spec, bytes(70)), (twice, b"\0\0\0\x09" + bytes(9 * 72))):
+        whole = columns(walk(entry_for(each, 0), data))
+        for chunk in (1, 2, 3, 40, 72):
+            monkeypatch.setattr(spans, "CHUNK", chunk)
+            assert columns(walk(entry_for(each, 0), data)) == whole
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("chunk", [1, 4096])
@@ -314,6 +329,7 @@ def test_every_bit_has_a_name():
     assert all(bit & bit - 1 == 0 for bit in KERNEL_BITS)
 
 
+@cache
 def compiled():
     numba = pytest.importorskip("numba")
     np = pytest.importorskip("numpy")
@@ -346,6 +362,57 @@ def test_numba_compiles_the_kernel_unchanged():
     assert len(run.signatures) == 1
     assert len(plain[0]) > 1000
     small = run_jobs(run, program, np.frombuffer(data, dtype=np.uint8), jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
+    assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
+
+
+def record_jobs():
+    """Jobs of every record format over good, cut, damaged and hostile bytes, in one program."""
+    entries = {name: records_entry(decl) for name, decl in RECORD_SETS.items()} | {"records": records_entry(v2.RECORDS)}
+    record = {"attributes": 0, "timestampDelta": 9000, "offsetDelta": 70, "key": None, "value": "AQI=", "headers": [{"key": "h", "value": None}]}
+    records = v2.RECORDS.build({"records": [record, record | {"headers": []}] * 3})
+    numbers = dict.fromkeys([sc.name for sc in v2.HEADER.subcons if sc.name != "batchLength"], 3)
+    batches = v2.BATCHES.build({"batches": [numbers | {"attributes": 0, "records": [record]}, numbers | {"records": "/w=="}] * 3})
+    messages = v1.MESSAGE_SET.build(
+        {"messages": [{"offset": 1, "crc": 2, "magic": 1, "attributes": 0x10, "timestamp": -1, "key": "AQ==", "value": ""}] * 3}
+    )
+    data, jobs = b"", []
+    for entry in entries.values():
+        for body in (records, batches, messages, b"", b"\xff" * 30, bytes(200), bytes(range(256))):
+            changed = [body[:at] + bytes([byte]) + body[at + 1 :] for at in range(min(len(body), 40)) for byte in (0, 0x7F, 0xFF)]
+            for each in [body, *(body[:end] for end in range(0, min(len(body), 90), 3)), *changed]:
+                jobs += [entry.pc, len(data), len(data) + len(each), 0, 0, 0, 0]
+                data += each
+    return entries["v0"].program, data, jobs
+
+
+def test_jobs_of_all_record_formats_cover_their_bytes():
+    program, data, jobs = record_jobs()
+    rows, flags, jobs = run_jobs(kernel.run, program, data, jobs, 4096)
+    assert rows[-1][2] == len(data)
+    at = 0
+    for _, value, end in rows:
+        assert at <= value <= end
+        at = end
+    assert max(span for span, _ in flags) < len(rows)
+    assert run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 1) == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
+
+
+@pytest.mark.numba
+def test_records_give_the_same_spans_compiled():
+    run, np = compiled()
+    program, data, jobs = record_jobs()
+
+    def wide(values):
+        return np.array(values, dtype=np.int64)
+
+    def narrow(values):
+        return np.array(values, dtype=np.int32)
+
+    octets = np.frombuffer(data, dtype=np.uint8)
+    plain = run_jobs(kernel.run, program, data, jobs, 4096)
+    assert run_jobs(run, program, octets, jobs, 4096, array=wide, narrow=narrow) == plain
+    assert len(run.signatures) == 1
+    small = run_jobs(run, program, octets, jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
     assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
 
 
