@@ -63,7 +63,7 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     status = kernel.FULL
     room = 0
     while status == kernel.FULL:
-        if room < chunk:
+        if room < chunk + program.widest:
             room = chunk + program.widest
             out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
