@@ -27,3 +27,11 @@ def pytest_collection_modifyitems(items):
 def updating(request):
     """Whether files with expected output are to be written anew (--update)."""
     return request.config.getoption("--update")
+
+
+@pytest.fixture(scope="session")
+def wire():
+    """Frames to speak with, and connections that are spoken on."""
+    from wire import Wire
+
+    return Wire

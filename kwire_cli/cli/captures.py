@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import Captured
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
     Hide = Callable[[Captured], dict[str, frozenset[int]]]
@@ -47,17 +49,22 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
 
 def _show(environment: Environment, catalog: Catalog, found: Capture | Following, fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
     from kwire_cli.cli.follow import until_last
+    from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
     name = found.name or "standard input"
-    lines = traffic(catalog, found, port=options["port"])
+    if isinstance(found, Capture):
+        again = partial(Capture, found.name) if found.name and Path(found.name).is_file() else None
+        lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
+    else:  # as they come
+        lines = traffic(catalog, found, port=options["port"])
     # Frames that were not asked for may be there all the same.
     decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
     anomalies = False
     show = _shower(environment, catalog, fmt, options)
     for line in until_last(_chosen(lines, catalog, options), options["limit"], _frame_range(options["frames"])[1]):
         decodable = True
-        anomalies = anomalies or (strict and (line.kind == "gap" or bool(line.frame and line.frame.anomalies)))
+        anomalies = anomalies or (strict and bool(line.anomalies))
         show(line)
     show(None)
     for notice in found.notices:
@@ -110,11 +117,15 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
     if options["stats"]:
         return _stats(environment, fmt)
 
-    def hidden(line: Captured) -> dict[str, frozenset[int]]:
-        from kwire_cli.redact.secrets import hidden_in_frame
+    from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame
 
-        known = line.kind == "request" or line.request is not None
-        return {} if options["show_secrets"] or not line.frame else hidden_in_frame(catalog, line.frame, known=known)
+    show_secrets = options["show_secrets"]
+
+    def hidden(line: Captured) -> dict[str, frozenset[int]]:
+        message = line.message
+        if show_secrets or (message and not can_hold_secrets(message)) or not line.frame:
+            return {}
+        return hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None)
 
     if fmt in {"table", "csv"} or options["fields"]:
         return _columns(environment, fmt, options, hidden)
@@ -146,45 +157,57 @@ def _stats(environment: Environment, fmt: str) -> Show:
 def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import TABLE, csv_row, heading, row
+    from kwire_cli.view.table import TABLE, csv_row, heading, plain_rows, row
 
     columns = tuple(name.strip() for name in options["fields"].split(",")) if options["fields"] else TABLE
+    table = fmt not in {"csv", "json", "jsonl"}
     if fmt == "csv":
         environment.write(csv_row(columns))
-    elif fmt not in {"json", "jsonl"}:
+    elif table:
         environment.write_lines([heading(columns)])
+    plain = plain_rows(columns) if table and not environment.in_colour else None
 
     def show(line: Captured | None) -> None:
         if line is None:
             return
+        if plain:
+            environment.write(plain(line))
+            return
         cells = LineRow(line, hidden)
         if fmt == "csv":
             environment.write(csv_row([cells.value(name) for name in columns]))
-        elif fmt in {"json", "jsonl"}:
-            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
-        else:
+        elif table:
             environment.write_lines([row(cells, columns)])
+        else:
+            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
 
     return show
 
 
 def _documents(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.view.json import dumps
+    from kwire_cli.view.json import dumps, many_dumps
+
+    records, lossless = options["records"] or "base64", options["lossless"]
 
     def document(line: Captured) -> dict[str, Any]:
         secret = hidden(line)
-        if secret and options["lossless"]:
+        if secret and lossless:
             raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
-        return line.to_json(records=options["records"] or "base64", lossless=options["lossless"], hidden=secret)
+        return line.to_json(records=records, lossless=lossless, hidden=secret)
+
+    def write(found: dict[str, Any]) -> None:
+        if fmt == "json":
+            environment.write(dumps(found, indent=True))
+        else:
+            environment.write_bytes(many_dumps(found))
 
     def show(line: Captured | None) -> None:
         if line is None:
             return
         if not options["pairs"]:
-            environment.write(dumps(document(line), indent=fmt == "json"))
+            write(document(line))
         elif line.kind == "response":
-            request = document(line.request) if line.request else None
-            environment.write(dumps({"request": request, "response": document(line)}, indent=fmt == "json"))
+            write({"request": document(line.request) if line.request else None, "response": document(line)})
 
     return show
 

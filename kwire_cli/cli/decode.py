@@ -61,7 +61,7 @@ ROWS = 4
 @click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames.")
 @click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
-@click.option("--stats", is_flag=True, help="Of a capture, counts, sizes, latencies and errors by api, client and topic.")
+@click.option("--stats", is_flag=True, help="Of a capture, counts, sizes, latencies and errors by api, client, topic and broker.")
 @click.option("--pairs", is_flag=True, help="Of a capture, requests together with their responses.")
 @click.option(
     "--follow",

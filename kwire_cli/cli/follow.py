@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.capture.following import Following
-    from kwire_cli.source.kafka.traffic import Captured
+    from kwire_cli.source.kafka.captured import Captured
 
 
 class Interrupt:

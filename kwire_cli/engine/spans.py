@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine import kernel, program as p
@@ -30,11 +29,11 @@ class Span(NamedTuple):
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
+class Spans(NamedTuple):
     """The spans of one message: columns of equal length, `flags` only where there is something to report.
 
     `start` and `stop` are where the message lies in `data`, `used` is where its last field ended, `lost` the node that could not be read, if any.
+    A named tuple, since it is made as fast as it is read.
     """
 
     program: Program
@@ -56,13 +55,20 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
     chunk = min(FIRST_CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
     state = first_state(program, jobs, chunk)
-    node: MutableSequence[int] = []
-    value: MutableSequence[int] = []
-    end: MutableSequence[int] = []
+    room = chunk + program.widest
+    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+    status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
+    n = state[p.STATE_SPANS]
     flags: dict[int, int] = {}
-    status = kernel.FULL
-    room = 0
+    _flagged(flags, pairs, state)
+    if status != kernel.FULL:  # most messages are small
+        del out_node[n:], out_value[n:], out_end[n:]
+        return Spans(program, data, start, stop, out_node, out_value, out_end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+    node: MutableSequence[int] = out_node[:n]
+    value: MutableSequence[int] = out_value[:n]
+    end: MutableSequence[int] = out_end[:n]
     while status == kernel.FULL:
+        state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
         if room < chunk + program.widest:
             room = chunk + program.widest
             out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
@@ -71,12 +77,15 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
         node.extend(out_node[:n])
         value.extend(out_value[:n])
         end.extend(out_end[:n])
-        for i in range(0, state[p.STATE_FLAGS], 2):
-            flags[pairs[i]] = flags.get(pairs[i], 0) | pairs[i + 1]
-        state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
+        _flagged(flags, pairs, state)
         if len(node) >= MANY and isinstance(node, list):  # lists are the faster ones to fill, but hold an object for each number
             node, value, end = array("i", node), array("q", value), array("q", end)
     return Spans(program, data, start, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+
+
+def _flagged(flags: dict[int, int], pairs: Sequence[int], state: Sequence[int]) -> None:
+    for i in range(0, state[p.STATE_FLAGS], 2):
+        flags[pairs[i]] = flags.get(pairs[i], 0) | pairs[i + 1]
 
 
 def without_rest(spans: Spans) -> Spans:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import Span, Spans, walk, without_rest
 from kwire_cli.engine.tree import Tree, build, leaves
@@ -67,7 +69,7 @@ class Decoded:
     @property
     def complete(self) -> bool:
         """Whether every field was decoded."""
-        return self.tree.root.whole
+        return self.raw.lost < 0 or self.tree.root.whole
 
     @property
     def exact(self) -> bool:
@@ -87,7 +89,15 @@ class Decoded:
     @cached_property
     def anomalies(self) -> list[Anomaly]:
         """What a correct writer would not have written; an offset counts from the start of the data."""
-        return [*self.notes, *anomalies(self.tree)]
+        return [*self.notes] if self._calm is not None else [*self.notes, *anomalies(self.tree)]
+
+    @cached_property
+    def _calm(self) -> dict[str, Any] | None:
+        """The value of a message without anomalies, records by their size; None where there may be one."""
+        try:
+            return fold_of(self.entry, "size")(self.raw)
+        except OddError:
+            return None
 
     @cached_property
     def value(self) -> dict[str, Any]:
@@ -104,14 +114,20 @@ class Decoded:
             raise InputError(f"records={records!r}: records are shown as {' or '.join(RECORD_FORMS)}")
         if lossless and (records != "base64" or hidden):
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
-        form = value(self.tree.root, self.tree, Form(records, hidden))
-        shown: dict[str, Any] = {} if form is ABSENT else form
+        shown = self._shown(records, hidden)
         if lossless:
             from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
 
             if found := patches(self):
                 shown[KEY] = found
         return shown
+
+    def _shown(self, records: str, hidden: frozenset[int]) -> dict[str, Any]:
+        if not hidden:
+            with contextlib.suppress(OddError):
+                return fold_of(self.entry, records)(self.raw)
+        form = value(self.tree.root, self.tree, Form(records, hidden))
+        return {} if form is ABSENT else form
 
 
 def as_bytes(data: Any) -> Any:

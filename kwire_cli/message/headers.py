@@ -76,6 +76,12 @@ def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead
     return RequestHead(*layout.unpack(data, at)) if stop - at >= layout.size else None
 
 
+@cache
+def head_size(catalog: Catalog, kind: str) -> int:
+    """The bytes of a header up to and with its correlation id."""
+    return _head_layout(catalog, kind).size
+
+
 def response_id(catalog: Catalog, data: Any, at: int, stop: int) -> int | None:
     """The correlation id of the response at `at`; None where the bytes end before it does."""
     layout = _head_layout(catalog, "response")

@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
-from functools import cache
+import base64
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.program import Leaf
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, Tree
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.spec.values import field_at
+from kwire_cli.structs.numbers import FixedInt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.engine.program import Entry
-    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.engine.program import Entry, Node
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.model import MessageSpec
 
 TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
-NO_UUID = bytes(16)
-
-_ROLES: dict[int, tuple[Entry, dict[int, str]]] = {}
+NO_UUID, NO_ERROR = bytes(16), bytes(2)
 
 
-def roles(spec: MessageSpec, entry: Entry) -> dict[int, str]:
-    """The role of each leaf that has one, by node number."""
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
+
+    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
+    """
+
+    entry: Entry
+    by_node: dict[int, str]
+    top: dict[str, int]
+    naming: tuple[tuple[int, int], ...]
+
+
+_ROLES: dict[int, Roles] = {}
+
+
+def roles(spec: MessageSpec, entry: Entry) -> Roles:
+    """The roles in a layout."""
     known = _ROLES.get(id(entry))
     if known is None:
-        known = _ROLES[id(entry)] = entry, dict(_find(spec, entry))  # the entry is kept, so that its id stays its own
-    return known[1]
+        by_node = dict(_find(spec, entry))
+        top = {field.name: field.id for field in entry.root.fields if isinstance(field, Leaf)}
+        known = _ROLES[id(entry)] = Roles(
+            entry, by_node, top, tuple(_naming(entry.root, by_node))
+        )  # it keeps the entry, so that its id stays its own
+    return known
 
 
 def _find(spec: MessageSpec, entry: Entry) -> Iterator[tuple[int, str]]:
@@ -43,32 +63,83 @@ def _find(spec: MessageSpec, entry: Entry) -> Iterator[tuple[int, str]]:
                 yield leaf.id, TOPIC
 
 
-def role_values(decoded: Decoded) -> dict[str, list[bytes]]:
+def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
+    if isinstance(node, Struct):
+        leaves = [field.id for field in node.fields if isinstance(field, Leaf)]
+        names, ids = ([leaf for leaf in leaves if by_node.get(leaf) == role] for role in (TOPIC, TOPIC_ID))
+        if len(names) == len(ids) == 1:
+            yield names[0], ids[0]
+        for field in node.fields:
+            yield from _naming(field, by_node)
+    elif isinstance(node, Array | Nullable):
+        yield from _naming(node.element if isinstance(node, Array) else node.struct, by_node)
+
+
+def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
     """The bytes of all values that have a role, in order, by role."""
-    raw = decoded.raw
-    found = roles(decoded.spec, decoded.entry)
+    by_node = found.by_node
+    return marked_values(found, [(node, raw.value[at], raw.end[at]) for at, node in enumerate(raw.node) if node in by_node], raw.data)
+
+
+def marked_values(found: Roles, marked: list[tuple[int, int, int]], data: Any) -> dict[str, list[bytes]]:
+    """As `role_values`, of spans that are known to have a role: node, value and end of each."""
     out: dict[str, list[bytes]] = {}
-    if found:
-        for node, value, end in zip(raw.node, raw.value, raw.end, strict=True):
-            if node in found:
-                out.setdefault(found[node], []).append(bytes(raw.data[value:end]))
+    by_node = found.by_node
+    for node, value, end in marked:
+        role = by_node[node]
+        if role in out:
+            out[role].append(bytes(data[value:end]))
+        else:
+            out[role] = [bytes(data[value:end])]
     return out
 
 
-@cache
-def _top_leaf(entry_id: int, name: str) -> int:
-    entry, _ = _ROLES[entry_id]
-    return next((field.id for field in entry.root.fields if isinstance(field, Leaf) and field.name == name), -1)
+def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
+    """The topic names and the topic ids (as text) among the values that have a role, as often as they occur."""
+    names = [name.decode("utf-8", "replace") for name in values.get(TOPIC, ()) if name]
+    return names, [uuid_text(topic) for topic in values.get(TOPIC_ID, ()) if topic != NO_UUID]
 
 
-def top_value(decoded: Decoded, name: str) -> Any:
-    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none."""
-    roles(decoded.spec, decoded.entry)
-    wanted = _top_leaf(id(decoded.entry), name)
-    raw = decoded.raw
-    if wanted < 0 or wanted not in raw.node:
+def topic_names(found: Roles, raw: Spans) -> Iterator[tuple[str, str]]:
+    """The ids and names of the topics that a message says both of."""
+    for name_node, id_node in found.naming:
+        names, ids = (
+            [raw.data[raw.value[at] : raw.end[at]] for at, node in enumerate(raw.node) if node == wanted] for wanted in (name_node, id_node)
+        )
+        if len(names) == len(ids):  # of a message that was cut they may not be
+            yield from (
+                (uuid_text(topic), str(name, "utf-8", "replace")) for name, topic in zip(names, ids, strict=True) if name and topic != NO_UUID
+            )
+
+
+def error_codes(values: dict[str, list[bytes]]) -> list[int]:
+    """The error codes that are not 0 among the values that have a role, each once."""
+    codes = {*values.get(ERROR, ())} - {NO_ERROR} and dict.fromkeys(values[ERROR])
+    return [int.from_bytes(code, "big", signed=True) for code in codes if code != NO_ERROR]
+
+
+def top_value(found: Roles, raw: Spans, name: str, data: Any = None) -> Any:
+    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none.
+
+    `data` are the bytes, where they are not those of the spans.
+    """
+    wanted = found.top.get(name, -1)
+    if wanted < 0:
         return None
-    at = raw.node.index(wanted)
-    item = Item(raw.program.leaves[wanted], raw.end[at - 1] if at else raw.start)
+    try:
+        at = raw.node.index(wanted)
+    except ValueError:
+        return None
+    leaf = raw.program.leaves[wanted]
+    if type(leaf.decl) is FixedInt:
+        return leaf.decl.read((raw.data if data is None else data)[raw.value[at] : raw.end[at]])
+    if data is not None:
+        raw = raw._replace(data=data)
+    item = Item(leaf, raw.end[at - 1] if at else raw.start)
     item.span, item.end, item.whole = at, raw.end[at], True
     return leaf_value(item, Tree(item, None, raw))
+
+
+def uuid_text(data: Any) -> str:
+    """A uuid as Kafka shows it."""
+    return base64.urlsafe_b64encode(data)[:-2].decode("ascii")

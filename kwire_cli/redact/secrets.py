@@ -81,13 +81,14 @@ def is_sensitive_config(name: str) -> bool:
     return bool(_sensitive().search(name))
 
 
-def _can_hold(message: str | None) -> bool:
+def can_hold_secrets(message: str | None) -> bool:
+    """Whether a message of this name has any field that may be secret."""
     return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED
 
 
 def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
     """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
-    if not _can_hold(decoded.message):
+    if not can_hold_secrets(decoded.message):
         return frozenset()
     parts = _secret_parts(catalog, decoded)
     if decoded.guess or decoded.message in SECRET_FIELDS:
@@ -107,7 +108,7 @@ def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False) -> d
     `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does.
     """
     sure = frame.sure and (known or frame.kind == "request")
-    if sure and frame.body and not _can_hold(frame.body.message):
+    if sure and frame.body and not can_hold_secrets(frame.body.message):
         return {}
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
     if sure:
@@ -115,7 +116,7 @@ def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False) -> d
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
     if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
         # The header could not be read, so that what follows is not known to be its body.
-        secret += [(frame.header.raw.used, frame.stop)] if frame.header and any(map(_can_hold, (api.request, api.response))) else []
+        secret += [(frame.header.raw.used, frame.stop)] if frame.header and any(map(can_hold_secrets, (api.request, api.response))) else []
     for name, part in frame.parts:
         if name != "size" and (more := _overlapping(part, secret)):
             hidden[name] = hidden.get(name, frozenset()) | more
@@ -155,7 +156,7 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
     for candidate in frame.candidates:
         name, _, version = candidate.rpartition(" ")
         api = catalog.api(name)
-        if _can_hold(api.response):
+        if can_hold_secrets(api.response):
             body = respond(catalog, frame, frame.header.start, api, int(version)).body
             found += [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
     return found

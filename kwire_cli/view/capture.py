@@ -9,7 +9,7 @@ from kwire_cli.view import hex as hex_view, tree as tree_view
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.source.kafka.traffic import Captured
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 

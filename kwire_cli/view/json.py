@@ -14,6 +14,13 @@ def dumps(document: Any, *, indent: bool) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2 if indent else None, separators=None if indent else (",", ":"))
 
 
+def many_dumps(document: Any) -> bytes:
+    """The same document in one line, with its end, by a faster writer that takes longer to load: for those who print many."""
+    import orjson  # noqa: PLC0415 - costs as much as a hundred lines
+
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
 def message_document(decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int]) -> dict[str, Any]:
     """A body without frame or header: what it was decoded as, the body, and its anomalies."""
     out: dict[str, Any] = {"message": decoded.message, "version": decoded.version, "size": decoded.stop - decoded.start}

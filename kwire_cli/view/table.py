@@ -6,18 +6,20 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
 from kwire_cli.view.lines import CONTROL, Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.source.kafka.stats import Group, Stats
 
 TABLE = ("frame", "time", "src", "dst", "kind", "api", "apiVersion", "correlationId", "clientId", "topics", "size", "latency", "error")
 WIDTHS = {"frame": 6, "time": 15, "src": 21, "dst": 21, "kind": 8, "api": 20, "apiVersion": 3, "correlationId": 6, "clientId": 16, "topics": 24}
 HEADINGS = {"apiVersion": "ver", "correlationId": "corr", "clientId": "client"}
-NUMBERS = frozenset({"frame", "apiVersion", "correlationId", "size", "latency", "stream", "packet"})
+NUMBERS = frozenset({"frame", "apiVersion", "correlationId", "size", "latency", "stream", "packet", "throttle", "inFlight", "broker"})
 STYLES = {
     "api": "name",
     "error": "warning",
@@ -44,6 +46,38 @@ def row(line: LineRow, columns: Sequence[str]) -> Line:
     return out[:-1]
 
 
+def plain_rows(columns: Sequence[str]) -> Callable[[Captured], str] | None:
+    """What makes a line of the table, without colours, of a line of the capture; None where a column is the path of a field."""
+    if not all(ALIASES.get(name, name) in COLUMNS for name in columns):
+        return None
+    cells = [_plain_cell(name) for name in columns]
+    form = "  ".join(f"%{'' if name in NUMBERS else '-'}{WIDTHS.get(name, 8)}s" for name in columns)
+    return lambda line: (form % tuple([cell(line) for cell in cells])).rstrip()
+
+
+def _plain_cell(name: str) -> Callable[[Captured], Any]:
+    column = COLUMNS[ALIASES.get(name, name)]
+    shown = _SHOWN.get(name, text_of)
+    if name == "api":
+        return lambda line: column(line) or _no_api(line)
+    if name in _NEVER_ODD:
+        return column
+    return lambda line: "" if (value := column(line)) is None else shown(value)
+
+
+def _no_api(line: Captured) -> str:
+    return line.seen.protocol or line.seen.code or text_of(line.api_key)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.3f}ms"
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {"time": lambda time: time[11:26], "latency": _milliseconds, "throttle": _milliseconds}
+_NEVER_ODD = frozenset({"frame", "src", "dst", "kind", "size", "stream", "packet"})
+"""Columns whose values are never null, and text as it is."""
+
+
 def _fit(text: str, name: str) -> str:
     width = WIDTHS.get(name, 8)
     return f"{text:>{width}}" if name in NUMBERS else f"{text:<{width}}"
@@ -51,24 +85,22 @@ def _fit(text: str, name: str) -> str:
 
 def _cell(line: LineRow, name: str) -> str:
     value = line.value(name)
-    if name == "time" and value:
-        return str(value)[11:26]
-    if name == "latency" and value is not None:
-        return f"{value * 1000:.3f}ms"
     if name == "api" and value is None:
-        return line.line.seen.protocol or line.line.seen.code or text_of(line.column("apiKey"))
-    return text_of(value)
+        return _no_api(line.line)
+    return text_of(value) if value is None or name not in _SHOWN else _SHOWN[name](value)
 
 
 def text_of(value: Any) -> str:
     """A value in one cell: several are joined by commas, nothing is empty, nothing moves the cursor."""
     if value is None:
         return ""
+    if isinstance(value, str):
+        return value if value.isprintable() else value.translate(CONTROL)
     if isinstance(value, list):
-        return ",".join(text_of(item) for item in value)
+        return ",".join([text_of(item) for item in value])
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value).translate(CONTROL)
+    return str(value)
 
 
 def csv_row(values: Sequence[Any]) -> str:
@@ -81,7 +113,7 @@ def csv_row(values: Sequence[Any]) -> str:
 
 
 def stats_lines(stats: Stats) -> Iterator[Line]:
-    """Statistics as tables: what was seen, then by api, client and topic, the busiest first."""
+    """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first."""
     yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in stats.kinds.most_common()), "number")]
     if stats.anomalies:
         yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in stats.anomalies.most_common()), "warning")]
@@ -90,16 +122,21 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
             continue
         yield []
         width = min(max(len(name), *(len(key) for key in groups)), 40)
-        yield [(f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       max  errors", "dim")]
+        heads = f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       max  in flight  throttled  notes"
+        yield [(heads, "dim")]
         for key, group in sorted(groups.items(), key=lambda item: -(item[1].request_bytes + item[1].response_bytes)):
-            yield _group_line(key, group, width)
+            yield _group_line(name, key, group, width)
 
 
-def _group_line(key: str, group: Group, width: int) -> Line:
+def _group_line(kind: str, key: str, group: Group, width: int) -> Line:
     counts = f" {group.requests:>8} {group.responses:>9} {group.request_bytes:>11} {group.response_bytes:>11}"
-    histogram, note = (group.latency, "") if group.latency.count else (group.waits, " waits" if group.waits.count else "")
+    histogram, note = (group.latency, "") if group.latency.count else (group.waits, "waits" if group.waits.count else "")
     points = [histogram.percentile(share) for share in (0.5, 0.95, 0.99)] + [histogram.largest if histogram.count else None]
     times = "".join(f" {'' if point is None else f'{point * 1000:.2f}ms':>9}" for point in points)
+    loads = f" {group.most_in_flight or '':>10} {f'{group.throttle_ms}ms' if group.throttled else '':>10}"
     errors = ", ".join(f"{count} {code}" for code, count in group.errors.most_common())
+    told = ", ".join(map(text_of, sorted(group.software))) if kind == "client" else "" if group.node is None else f"node {group.node}"
     shown = text_of(key)[:width]
-    return [(f"{shown:<{width}}", "name"), (counts, "number"), (times, "number"), (note, "dim"), (f"  {errors}" if errors else "", "warning")]
+    notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]
+    line: Line = [(f"{shown:<{width}}", "name"), (counts, "number"), (times, "number"), (loads, "number")]
+    return line + [part for text, style in notes for part in (("  ", ""), (text, style))]

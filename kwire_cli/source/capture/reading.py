@@ -48,6 +48,10 @@ class Capture:
         """Packets that are not TCP, by kind; datagrams whose fragments are not all there; bytes of payload that are in no event, by reason."""
         return unseen(self.segments, self.streams)
 
+    def waiting_since(self) -> int | None:
+        """The lowest packet whose bytes are in no event yet; None where all are."""
+        return self.streams.waiting_since()
+
     def __iter__(self) -> Iterator[Event]:
         feed = self.streams.feed
         for batch in self.packets.batches():

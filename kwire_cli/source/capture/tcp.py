@@ -104,6 +104,8 @@ class Streams:
 
     def waiting_since(self) -> int | None:
         """The lowest packet number of bytes that are not delivered yet; None when all are. Later events of lower numbers there will be none."""
+        if not self._waiting:
+            return None
         packets = (chunk.tag.packet for connection in self._waiting.values() for half in connection.halves for chunk in half.held.chunks)
         return min(packets, default=None)
 

@@ -5,20 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.roles import top_value
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.source.kafka.traffic import Captured
-
-
-def _header(line: Captured, key: str) -> Any:
-    return top_value(line.frame.header, key) if line.frame and line.frame.header else None
-
-
-def _client(line: Captured) -> Any:
-    return _header(line, "clientId") if line.kind == "request" else _client(line.request) if line.request else None
+    from kwire_cli.source.kafka.captured import Captured
 
 
 def _host(end: str) -> str:
@@ -40,17 +30,21 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "packet": lambda line: line.seen.packet,
     "kind": lambda line: line.kind,
     "size": lambda line: line.seen.size,
-    "apiKey": lambda line: line.frame.api_key if line.frame else None,
-    "api": lambda line: line.frame.api if line.frame else None,
-    "apiVersion": lambda line: line.frame.api_version if line.frame else None,
-    "correlationId": lambda line: _header(line, "correlationId"),
-    "clientId": _client,
+    "apiKey": lambda line: line.api_key,
+    "api": lambda line: line.api,
+    "apiVersion": lambda line: line.api_version,
+    "correlationId": lambda line: line.correlation_id,
+    "clientId": lambda line: line.client_id,
+    "software": lambda line: line.software,
+    "broker": lambda line: line.broker,
     "topics": lambda line: line.topics,
     "latency": lambda line: line.latency,
+    "throttle": lambda line: None if line.throttle is None else line.throttle / 1000,
+    "inFlight": lambda line: line.seen.in_flight,
     "error": lambda line: line.errors,
     "requestFrame": lambda line: line.request.number if line.request else None,
     "protocol": lambda line: line.seen.protocol,
-    "anomaly": lambda line: [anomaly.code for anomaly in line.frame.anomalies] if line.frame else [line.seen.code] if line.seen.code else [],
+    "anomaly": lambda line: line.anomalies,
 }
 ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
 

@@ -17,31 +17,34 @@ Rules
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.folds import OddError
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.plain import Headers
 from kwire_cli.message.reading import read
-from kwire_cli.message.roles import top_value
+from kwire_cli.message.roles import roles, top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
 from kwire_cli.source.kafka.heads import LEAST, chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.message.headers import RequestHead
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.message.plain import Layouts, Plain
 
 PRODUCE, SASL_HANDSHAKE = 0, 17
 GSSAPI_TAG = 0x60
 MOST_WAITING = 64
 """Frames that wait for a client to be found; then the side that spoke first is taken for it."""
 
-MOST_PENDING = 10_000
-"""Requests that wait for their responses; of a capture of one side alone none ever comes, and the oldest are given up."""
+MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
+"""Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the oldest are given up."""
 MOST_UNSURE = 1 << 16
 """Bytes in which a request is waited for to be confirmed by what follows it, where bytes are missing before it."""
 
@@ -55,15 +58,21 @@ class State(enum.Enum):
     FOREIGN = "foreign"
 
 
+_GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
+
+
 class Seen:
     """Something on a connection: `kind` is request, response, sasl-token, not-kafka or gap; `side` is the sender (0 or 1).
 
     `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's request. `missing` bytes of a
-    frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `number` and `line` are the
-    caller's, to find a request again when its response comes.
+    frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `plain` is a frame in which there is
+    nothing odd up to its body. `in_flight` counts the requests that wait for their responses when this one is sent, itself among them. `line` is
+    the caller's, to find a request again when its response comes.
     """
 
-    __slots__ = ("code", "data", "frame", "head", "kind", "line", "missing", "number", "packet", "protocol", "request", "side", "size", "time")
+    __slots__ = (
+        "code", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "request", "side", "size", "time",
+    )  # fmt: skip
 
     def __init__(
         self, kind: str, side: int, cut: Cut, *, head: RequestHead | None = None, request: Seen | None = None, protocol: str | None = None
@@ -71,17 +80,19 @@ class Seen:
         self.kind, self.side, self.data, self.packet, self.time, self.missing = kind, side, cut.data, cut.packet, cut.time, cut.missing
         self.head, self.request, self.protocol = head, request, protocol
         self.size = len(cut.data) if cut.kind != "lost" else cut.missing
-        self.code = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}.get(cut.kind)
-        self.number = 0
+        self.code = None if cut.kind == "frame" else _GAPS[cut.kind]
+        self.in_flight: int | None = None
         self.line: Any = None
+        self.plain: Plain | None = None
         self.frame: Frame | None = None
 
 
 class Connection:
     """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure."""
 
-    def __init__(self, catalog: Catalog, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
-        self.catalog = catalog
+    def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
+        self.layouts, self.catalog = layouts, layouts.catalog
+        self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
         self._likely_client = client
@@ -90,13 +101,21 @@ class Connection:
         self._early = [bytearray(), bytearray()]
         self._waiting: list[tuple[int, Cut]] = []
         self._served = False
-        self._pending: deque[Seen] = deque(maxlen=MOST_PENDING)
+        self._pending: deque[Seen] = deque()
+        self._pending_bytes = 0
+        self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
         if self.client is not None:
             self.state = State.KAFKA
 
-    def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
+    def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:
         """What is complete with these bytes from `side`."""
+        if self.state is State.KAFKA and self._begun[side]:
+            cuts = self._framers[side].feed(data, packet, time)
+            return [self._seen(side, cut) for cut in cuts] if cuts else ()
+        return self._feed(side, data, packet, time)
+
+    def _feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
         if self.state is State.FOREIGN:
             yield from self._more_foreign(side, bytes(data), packet, time)
             return
@@ -179,7 +198,7 @@ class Connection:
 
     # Who is who
 
-    def _cuts(self, side: int, cuts: Iterator[Cut]) -> Iterator[Seen]:
+    def _cuts(self, side: int, cuts: Iterable[Cut]) -> Iterator[Seen]:
         for cut in cuts:
             if self.state is State.OPENING:
                 self._waiting.append((side, cut))
@@ -189,7 +208,7 @@ class Connection:
                 elif len(self._waiting) >= MOST_WAITING:
                     yield from self._settle()
             else:
-                yield from self._one(side, cut)
+                yield self._seen(side, cut)
 
     def _settle(self) -> Iterator[Seen]:
         """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
@@ -199,15 +218,12 @@ class Connection:
         waiting, self._waiting = self._waiting, []
         self.state = State.KAFKA
         for side, cut in waiting:
-            yield from self._one(side, cut)
+            yield self._seen(side, cut)
 
-    def _one(self, side: int, cut: Cut) -> Iterator[Seen]:
+    def _seen(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":
-            yield Seen("gap", side, cut)
-        elif side == self.client:
-            yield self._from_client(side, cut)
-        else:
-            yield self._from_broker(side, cut)
+            return Seen("gap", side, cut)
+        return self._from_client(side, cut) if side == self.client else self._from_broker(side, cut)
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
         head = head_of(self.catalog, cut.data)
@@ -221,36 +237,57 @@ class Connection:
             return Seen("sasl-token", side, cut)
         self._served = True
         seen = Seen("request", side, cut, head=head)
+        if head and whole and (layout := self.layouts.get("request", head.api_key, head.version)):
+            seen.plain = self._headers.plain(layout, cut.data, head.correlation_id)
         if head is None or not (head.api_key == PRODUCE and self._without_answer(seen)):
-            self._pending.append(seen)
+            self._wait_for(seen)
+        seen.in_flight = len(self._pending)
         return seen
 
     def _from_broker(self, side: int, cut: Cut) -> Seen:
         if self.state is State.TOKENS:
             return Seen("sasl-token", side, cut)
-        request = self._request_of(correlation_id(self.catalog, cut.data))
+        self._heard = True
+        wanted = correlation_id(self.catalog, cut.data)
+        request = self._request_of(wanted)
         seen = Seen("response", side, cut, head=request.head if request else None, request=request)
-        if request and request.head and request.head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(seen):
-            self.state = State.TOKENS
+        head = seen.head
+        if head:
+            if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head.api_key, head.version)):
+                seen.plain = self._headers.plain(layout, cut.data, wanted)
+            if head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(seen):
+                self.state = State.TOKENS
         return seen
 
     # What belongs together
+
+    def _wait_for(self, request: Seen) -> None:
+        self._pending.append(request)
+        self._pending_bytes += len(request.data)
+        most = MOST_PENDING_BYTES if self._heard else MOST_UNHEARD_BYTES
+        while len(self._pending) > 1 and (len(self._pending) > MOST_PENDING or self._pending_bytes > most):
+            self._pending_bytes -= len(self._pending.popleft().data)
 
     def _request_of(self, wanted: int | None) -> Seen | None:
         for position, request in enumerate(self._pending):
             if request.head and request.head.correlation_id == wanted:
                 for _ in range(position + 1):
-                    self._pending.popleft()
+                    self._pending_bytes -= len(self._pending.popleft().data)
                 return request
         return None
 
     def _without_answer(self, seen: Seen) -> bool:
-        frame = self.frame(seen)
-        return frame.body is not None and top_value(frame.body, "acks") == 0
+        return bool(self._field(seen, "acks") == 0)
 
     def _accepted(self, seen: Seen) -> bool:
-        frame = self.frame(seen)
-        return frame.body is not None and top_value(frame.body, "errorCode") == 0
+        return bool(self._field(seen, "errorCode") == 0)
+
+    def _field(self, seen: Seen, name: str) -> Any:
+        with contextlib.suppress(OddError):
+            if seen.plain:
+                return seen.plain.top(name)
+        body = self.frame(seen).body
+        return None if body is None else top_value(roles(body.spec, body.entry), body.raw, name)
 
     def frame(self, seen: Seen) -> Frame:
         """A request or response, decoded once."""
@@ -258,7 +295,7 @@ class Connection:
             hints = Hints(kind=seen.kind)
             if seen.kind == "response" and seen.head and (api := self.catalog.api_by_key(seen.head.api_key)):
                 hints = Hints(api, seen.head.version, "response")
-            seen.frame = read(self.catalog, seen.data, hints, number=seen.number, start=0, stop=len(seen.data), prefixed=True)
+            seen.frame = read(self.catalog, seen.data, hints, number=0, start=0, stop=len(seen.data), prefixed=True)
         return seen.frame
 
     # Where frames begin

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_UNRECOGNISED = 1 << 20
 """Bytes that are kept while no frame is recognised in them; a frame that is longer is found by its beginning."""
@@ -47,12 +47,24 @@ class Framer:
         self.synchronised, self._recognise = synchronised, recognise
         self._seen = 0  # bytes of the buffer in which no frame begins
         self._rest = 0  # bytes of a cut frame that still come, after those that were lost
+        self._wanted = 0  # bytes that the buffer has when its first frame is whole; 0 where that is not known
         self._packet = 0
         self._time: int | None = None
 
-    def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
+    def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
         """The cuts that are complete with these bytes."""
         self._packet, self._time = packet, time
+        buffer = self.buffer
+        if buffer:
+            if len(buffer) + len(data) < self._wanted:  # more of a frame that is longer still
+                buffer += data
+                return ()
+        elif self.synchronised and not self._rest and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES:
+            return (Cut("frame", bytes(data), packet, time),)  # most segments are one frame
+        return list(self._feed(data, packet, time))
+
+    def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
+        self._wanted = 0
         if self._rest:
             rest, data = data[: self._rest], data[self._rest :]
             self._rest -= len(rest)
@@ -76,6 +88,7 @@ class Framer:
                 return
             end = at + SIZE_BYTES + size
             if end > len(buffer):
+                self._wanted = end - at
                 break
             yield Cut("frame", bytes(buffer[at:end]), self._packet, self._time)
             at = end
@@ -108,6 +121,7 @@ class Framer:
     def lose(self, count: int, packet: int, time: int | None) -> Iterator[Cut]:
         """The cuts that end with the loss of the next `count` bytes."""
         self._packet, self._time = packet, time
+        self._wanted = 0
         if self._rest:
             lost_of_rest = min(self._rest, count)
             self._rest -= lost_of_rest

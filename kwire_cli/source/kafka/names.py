@@ -1,95 +1,121 @@
-"""Names over a capture: what topic ids, fetch sessions and connections stand for, learnt from the messages that go by.
+"""Names over a capture: what topic ids, fetch sessions, connections and node ids stand for, learnt from the messages that go by.
 
-Sources: Metadata, CreateTopics and DescribeTopicPartitions responses say which topic an id is; ApiVersions requests name the client's software;
-Metadata responses name brokers; Fetch requests and responses make and change fetch sessions (KIP-227).
+Sources: any response in which a topic's id stands beside its name (Metadata, CreateTopics, DescribeTopicPartitions, ConsumerGroupDescribe, ...) says
+which topic an id is; ApiVersions requests name the client's software; Metadata and DescribeCluster responses name brokers; Fetch requests and
+responses make and change fetch sessions (KIP-227).
 """
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.reading import API_VERSIONS
-from kwire_cli.message.roles import ERROR, NO_UUID, TOPIC, TOPIC_ID, role_values, top_value
+from kwire_cli.message.roles import topic_names
 
 if TYPE_CHECKING:
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
+    from collections.abc import Callable
 
-FETCH, METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS = 1, 3, 19, 75
-NAMING = frozenset({METADATA, CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS})
-NAME_KEYS = ("name", "topicName", "topic")
+    from kwire_cli.source.kafka.captured import Captured
+
+FETCH, METADATA, DESCRIBE_CLUSTER = 1, 3, 60
+SESSIONS_SINCE = 7
+"""The first version of Fetch with sessions."""
 
 
 @dataclass
 class Names:
-    """What is known so far. Sessions are kept by broker and session id, as lists of topic names or ids."""
+    """What is known so far. Sessions are kept by broker and session id, as lists of topic names or ids.
+
+    `ahead` reads the whole capture for names, where that can be done; it is asked once, when a topic id comes that has none yet.
+    """
 
     topics: dict[str, str] = field(default_factory=dict)
-    brokers: dict[int, str] = field(default_factory=dict)
+    brokers: dict[str, int] = field(default_factory=dict)
     software: dict[int, str] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    ahead: Callable[[], Names] | None = None
 
-    def learn(self, frame: Frame, stream: int, broker: str, request: Frame | None) -> None:
-        """What a frame tells; `request` is that of a response."""
-        if frame.body is None or frame.body.guess:
+    def topic(self, topic: str) -> str:
+        """The name of a topic id, or what was given where none is known."""
+        if topic not in self.topics and self.ahead and len(topic) == UUID_TEXT:
+            ahead, self.ahead = self.ahead, None
+            found = ahead()
+            self.topics = found.topics | self.topics
+            self.brokers = found.brokers | self.brokers
+        return self.topics.get(topic, topic)
+
+    def node(self, address: str) -> int | None:
+        """The node id of the broker at an address, `host:port`."""
+        return self.brokers.get(address)
+
+    def learn(self, line: Captured, broker: str) -> None:
+        """What a frame tells; `broker` is the address of the broker's end."""
+        head = line.seen.head
+        if head is None:  # a response without its request: what it is can only be guessed
             return
-        if frame.kind == "request" and frame.api_key == API_VERSIONS:
-            self._learn_software(frame.body.value, stream)
-        elif frame.kind == "response" and frame.api_key in NAMING:
-            self._learn_topics(frame.body.value)
-        elif frame.kind == "response" and frame.api_key == FETCH and request and request.body:
-            self._learn_session(frame.body, request.body, broker)
+        key = head.api_key
+        if key == FETCH:
+            self._learn_session(line, broker)
+        elif key == API_VERSIONS:
+            if line.kind == "request" and (name := line.field("clientSoftwareName")):
+                self.software[line.stream] = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
+        elif line.kind == "response" and (found := self._naming(line)):
+            self.topics.update(topic_names(*found))
+            if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
+                self._learn_brokers(body)
 
-    def _learn_software(self, body: dict[str, Any], stream: int) -> None:
-        if name := body.get("clientSoftwareName"):
-            self.software[stream] = f"{name} {body.get('clientSoftwareVersion') or ''}".rstrip()
+    def learn_names(self, line: Captured) -> None:
+        """As `learn`, but topics and brokers alone: what is the same over the whole capture."""
+        if line.kind == "response" and line.seen.head and line.seen.head.api_key not in {FETCH, API_VERSIONS}:
+            self.learn(line, "")
 
-    def _learn_topics(self, body: dict[str, Any]) -> None:
-        for topic in body.get("topics") or ():
-            name = next((topic[key] for key in NAME_KEYS if topic.get(key)), None)
-            if name and topic.get("topicId"):
-                self.topics[topic["topicId"]] = name
+    def _naming(self, line: Captured) -> Any:
+        plain = line.seen.plain
+        if plain and not plain.layout.roles.naming and plain.layout.api_key not in {METADATA, DESCRIBE_CLUSTER}:
+            return None
+        return line.read
+
+    def _learn_brokers(self, body: dict[str, Any]) -> None:
         for broker in body.get("brokers") or ():
-            if "port" in broker:  # it is whole
-                self.brokers[broker["nodeId"]] = f"{broker['host']}:{broker['port']}"
+            node = broker.get("nodeId", broker.get("brokerId"))
+            if node is not None and broker.get("host") and "port" in broker:  # it is whole
+                self.brokers[address_of(broker["host"], broker["port"])] = node
 
-    def _learn_session(self, body: Decoded, request: Decoded, broker: str) -> None:
-        session = top_value(body, "sessionId")
-        if session and top_value(request, "sessionEpoch") in {0, -1}:
-            self.sessions[broker, session] = self.own_topics(request)
-
-    def topics_of(self, frame: Frame, broker: str) -> list[str]:
-        """The topics that a frame is about: those in it, and those of its fetch session where it is an incremental Fetch."""
-        if frame.body is None or frame.body.guess:
-            return []
-        found = self.own_topics(frame.body)
-        if frame.api_key == FETCH and frame.api_version is not None and frame.api_version >= 7:
-            session = top_value(frame.body, "sessionId") or 0
-            known = self.sessions.get((broker, session), [])
-            if frame.kind == "request" and known:
-                known = self._changed(known, found, frame.body.value)
-                self.sessions[broker, session] = known
-            found = list(dict.fromkeys([*found, *known]))
-        return [self.topics.get(topic, topic) for topic in found]
-
-    def _changed(self, known: list[str], added: list[str], body: dict[str, Any]) -> list[str]:
-        """The topics of a session after a request that adds and forgets some; a topic is forgotten when it is named and nothing of it is added."""
-        forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()}
-        asked = {topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()}
-        return [topic for topic in dict.fromkeys([*known, *added]) if topic not in forgotten - asked]
-
-    def own_topics(self, body: Decoded) -> list[str]:
-        """The topic names and ids in a body, each once."""
-        found = role_values(body)
-        names = [raw.decode("utf-8", "replace") for raw in found.get(TOPIC, ()) if raw]
-        ids = [base64.urlsafe_b64encode(raw)[:-2].decode("ascii") for raw in found.get(TOPIC_ID, ()) if raw != NO_UUID]
-        named = set(names)
-        return list(dict.fromkeys([*names, *(topic for topic in ids if self.topics.get(topic) not in named)]))
+    def _learn_session(self, line: Captured, broker: str) -> None:
+        """Keep a fetch session, and give a Fetch the topics of its own."""
+        if not line.seen.head or line.seen.head.version < SESSIONS_SINCE:
+            return
+        session = line.field("sessionId")
+        if line.kind == "request":
+            if session and (known := self.sessions.get((broker, session))):
+                line.session = self.sessions[broker, session] = _changed(line, known)
+        elif session and line.request:
+            if line.request.field("sessionEpoch") in {0, -1}:
+                names, ids = line.request.own_topics
+                self.sessions[broker, session] = [*names, *ids]
+            line.session = self.sessions.get((broker, session), [])
 
 
-def error_codes(body: Decoded) -> list[int]:
-    """The error codes in a body that are not 0, each once."""
-    codes = (int.from_bytes(raw, "big", signed=True) for raw in role_values(body).get(ERROR, ()))
-    return list(dict.fromkeys(code for code in codes if code))
+UUID_TEXT = 22
+"""Characters of a uuid's text; a topic's name can be as long, and then is its own name."""
+
+
+def _changed(line: Captured, known: list[str]) -> list[str]:
+    """The topics of a session after a request that adds and forgets some; a topic is forgotten when it is named and nothing of it is added."""
+    body = _body(line)
+    if not body or not (body.get("topics") or body.get("forgottenTopicsData")):
+        return known
+    asked = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
+    forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()} - {*asked}
+    return [topic for topic in dict.fromkeys([*known, *asked]) if topic not in forgotten]
+
+
+def _body(line: Captured) -> dict[str, Any] | None:
+    frame = line.frame
+    return frame.body.to_json(records="size") if frame and frame.body else None
+
+
+def address_of(host: str, port: int) -> str:
+    """A broker's address as the ends of connections are written: `10.0.0.1:9092`, `[::1]:9092`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

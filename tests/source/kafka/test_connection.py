@@ -1,5 +1,6 @@
 import pytest
 
+from kwire_cli.message.plain import Layouts
 from kwire_cli.source.kafka.connection import MOST_PENDING, Connection, State
 from kwire_cli.source.kafka.protocols import PROXY_V2
 
@@ -164,7 +165,7 @@ def test_tokens_are_shown_by_their_size_alone(wire):
     [(b"\x16\x03\x01\0\x05hello", "tls"), (b"GET / HTTP/1.1\r\n\r\n", "http"), (b"SSH-2.0-x\r\n", "ssh"), (b"ruok", "zookeeper")],
 )
 def test_another_protocol_to_the_end(wire, hello, protocol):
-    connection = Connection(wire.catalog)
+    connection = Connection(Layouts(wire.catalog))
     seen = wire.talk((0, hello), (0, b"more"), (1, b"answer"), (0, heartbeat(wire)), connection=connection)
     assert connection.state is State.FOREIGN
     assert [(each.kind, each.protocol, each.side) for each in seen] == [("not-kafka", protocol, side) for side in (0, 1, 0)]
@@ -263,7 +264,7 @@ def test_a_start_anywhere_in_the_smallest_requests(wire):
 
 
 def test_requests_of_a_capture_of_one_side_are_given_up(wire):
-    connection = Connection(wire.catalog)
+    connection = Connection(Layouts(wire.catalog))
     frame = heartbeat(wire)
     for _ in range(MOST_PENDING + 10):
         list(connection.feed(0, frame, 1, 0))

@@ -2,6 +2,10 @@ import base64
 
 import pytest
 
+from kwire_cli.source.capture.events import Data, Start
+from kwire_cli.source.capture.model import Endpoint
+from kwire_cli.source.kafka.traffic import traffic
+
 ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (1, 2))
 
 
@@ -24,6 +28,12 @@ def named(wire, correlation, *topics):
     return [(0, wire.request("Metadata", 12, correlation, topics=None)), (1, answer)]
 
 
+def events(said):
+    yield Start(0, Endpoint(bytes(4), 1), Endpoint(bytes(4), 2), True, 0, 1)
+    for number, (side, data) in enumerate(said, 2):
+        yield Data(0, side, data, number, number)
+
+
 def topics(lines):
     return [line.topics for line in lines]
 
@@ -32,7 +42,32 @@ def test_topic_ids_get_their_names_from_metadata(wire):
     lines = wire.lines(
         fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders")), fetch(wire, 3, topics=[ORDERS, PAYMENTS])
     )
-    assert topics(lines) == [[ORDERS], [ORDERS], [], ["orders"], ["orders", PAYMENTS]]
+    assert topics(lines) == [["orders"], ["orders"], [], ["orders"], ["orders", PAYMENTS]]
+
+
+def test_a_topic_id_is_looked_for_ahead_where_the_capture_can_be_read_again(wire):
+    said = [fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders"))]
+
+    def shown(again):
+        return [line.topics for line in traffic(wire.catalog, events(said), again=again)]
+
+    assert shown(None) == [[ORDERS], [ORDERS], [], ["orders"]]
+    read = []
+    assert shown(lambda: read.append(1) or events(said)) == [["orders"], ["orders"], [], ["orders"]]
+    assert read == [1]
+
+
+def test_software_brokers_throttling_and_requests_in_flight(wire):
+    hello = wire.request("ApiVersions", 3, 1, clientSoftwareName="librdkafka", clientSoftwareVersion="2.6.0")
+    brokers = [{"nodeId": 7, "host": "10.0.0.2", "port": 9092, "rack": None}]
+    said = [(0, hello), (0, wire.request("Metadata", 12, 2, topics=None)), (0, wire.request("Heartbeat", 3, 3, groupId="g", memberId="m"))]
+    said += [(1, wire.response("ApiVersions", 3, 1)), (1, wire.response("Metadata", 12, 2, clusterId=None, brokers=brokers, topics=[]))]
+    said += [(1, wire.response("Heartbeat", 3, 3, throttleTimeMs=250))]
+    lines = wire.lines(*said)
+    assert [line.seen.in_flight for line in lines] == [1, 2, 3, None, None, None]
+    assert {line.software for line in lines} == {"librdkafka 2.6.0"}
+    assert lines[-1].broker == 7
+    assert [line.throttle for line in lines] == [None, None, None, 0, 0, 250]
 
 
 def test_topic_ids_get_their_names_from_create_topics(wire):

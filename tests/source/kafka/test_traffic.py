@@ -7,7 +7,8 @@ import pytest
 import kwire_cli as kwire
 from kwire_cli.source.capture.events import Data, End, Gap, Start
 from kwire_cli.source.capture.model import Endpoint
-from kwire_cli.source.kafka.traffic import time_text, traffic
+from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.source.kafka.traffic import traffic
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE, THERE = Endpoint(bytes([127, 0, 0, 1]), 50012), Endpoint(bytes(15) + b"\1", 9092)

@@ -1,9 +1,8 @@
 """Frames to speak with, and connections that are spoken on."""
 
-import pytest
-
 import kwire_cli
 from kwire_cli.message.encode import encode_document
+from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.events import Data, Start
 from kwire_cli.source.capture.model import Endpoint
 from kwire_cli.source.kafka.connection import Connection
@@ -60,7 +59,7 @@ class Wire:
     @staticmethod
     def talk(*said, connection=None, **options):
         """All that is seen when (side, bytes) and (side, number of lost bytes) are said in this order."""
-        connection = connection or Connection(CATALOG, **options)
+        connection = connection or Connection(Layouts(CATALOG), **options)
         seen = []
         for number, (side, what) in enumerate(said, 1):
             act = connection.lose if isinstance(what, int) else connection.feed
@@ -73,8 +72,3 @@ class Wire:
         events = [Start(0, CLIENT, BROKER, opened, 0, 1)]
         events += [Data(0, side, data, number * MILLISECOND, number + 1) for number, (side, data) in enumerate(said, 1)]
         return list(traffic(CATALOG, events, port=port))
-
-
-@pytest.fixture(scope="session")
-def wire():
-    return Wire

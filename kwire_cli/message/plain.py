@@ -1,0 +1,146 @@
+"""Frames read without ado: a known api, a known version, a whole header as the connection had it before. What lines of captures are made from.
+
+`message.reading` is the general way; what is given here is the same, and a test holds one against the other. Whatever is odd is left to that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.folds import OddError, fold_of
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.shapes import Shape, Shapes
+from kwire_cli.engine.spans import Spans
+from kwire_cli.errors import InputError
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.headers import decode_header, head_size, header_version
+from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_value
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.spec.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What all frames of one kind, api and version have in common."""
+
+    kind: str
+    api_key: int
+    api: str
+    version: int
+    header_version: int
+    message: str
+    entry: Entry
+    roles: Roles
+    shapes: Shapes
+
+
+class Layouts:
+    """The layouts of a catalogue, each made when first asked for."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._known: dict[tuple[str, int, int], Layout | None] = {}
+
+    def get(self, kind: str, api_key: int, version: int) -> Layout | None:
+        """None where frames of this kind can't be read without ado: of an unknown api or version, or by more than one layout."""
+        key = (kind, api_key, version)
+        if key not in self._known:
+            self._known[key] = self._make(kind, api_key, version)
+        return self._known[key]
+
+    def _make(self, kind: str, api_key: int, version: int) -> Layout | None:
+        catalog = self.catalog
+        api = catalog.api_by_key(api_key)
+        message = api and (api.request if kind == "request" else api.response)
+        # An ApiVersions response may be of version 0 whatever was asked for, and some clients write its request oddly.
+        if not api or not message or api_key == API_VERSIONS or catalog.ambiguous(message, version):
+            return None
+        spec = catalog.message(message)
+        if version not in spec.valid_versions:
+            return None
+        try:
+            header = header_version(catalog, kind, api_key, version)
+        except InputError:
+            return None
+        entry = entry_for(spec, version)
+        found = roles(spec, entry)
+        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, Shapes(entry, found.by_node))
+
+
+class Plain:
+    """A request or response of a known layout. `rest` are the fields of its header after the correlation id, `start` is where its body begins."""
+
+    __slots__ = ("_found", "correlation_id", "data", "layout", "rest", "start")
+
+    def __init__(self, layout: Layout, data: bytes, correlation_id: int, rest: dict[str, Any], start: int) -> None:
+        self.layout, self.data, self.correlation_id, self.rest, self.start = layout, data, correlation_id, rest, start
+        self._found: Shape | Spans | None = None
+
+    def found(self) -> Shape | Spans:
+        """The shape of its body, or its spans where it has none; OddError where it is not whole, or has bytes that no correct writer would write."""
+        found = self._found
+        if found is None:
+            found = self.layout.shapes.walk(self.data, self.start)
+            if type(found) is Spans and (found.flags or found.lost >= 0):
+                raise OddError
+            self._found = found
+        return found
+
+    @property
+    def spans(self) -> Spans:
+        """Those of the body; OddError as `found`."""
+        found = self.found()
+        return found if type(found) is Spans else found.of(self.data)  # type: ignore[union-attr]
+
+    @property
+    def roles(self) -> dict[str, list[bytes]]:
+        """The values in the body that have a role, by role; OddError as `found`."""
+        found = self.found()
+        if type(found) is Spans:
+            return role_values(self.layout.roles, found)
+        return marked_values(self.layout.roles, found.marked, self.data)  # type: ignore[union-attr]
+
+    def top(self, name: str) -> Any:
+        """The value of a field of the message itself; OddError as `found`."""
+        found = self.found()
+        return top_value(self.layout.roles, found if type(found) is Spans else found.spans, name, self.data)  # type: ignore[union-attr]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The header in JSON form, as `Frame.to_json` shows it."""
+        return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.rest}
+
+    def body(self, records: str = "base64") -> dict[str, Any]:
+        """The body in JSON form; OddError where it has an anomaly."""
+        return fold_of(self.layout.entry, records)(self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    data: bytes
+    rest: dict[str, Any]
+
+
+class Headers:
+    """The headers of one connection. What follows the correlation id hardly ever changes, so that comparing it is all the reading there is."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._tails: dict[tuple[str, int], _Tail] = {}
+
+    def plain(self, layout: Layout, data: bytes, correlation_id: int) -> Plain | None:
+        """The frame with this layout; None where its header is not whole, or odd."""
+        key = (layout.kind, layout.header_version)
+        at = SIZE_BYTES + head_size(self._catalog, layout.kind)
+        tail = self._tails.get(key)
+        if tail is None or not data.startswith(tail.data, at):
+            header = decode_header(self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data))
+            if not header.complete or header.anomalies:
+                return None
+            rest = {name: value for name, value in header.value.items() if name not in {"requestApiKey", "requestApiVersion", "correlationId"}}
+            tail = self._tails[key] = _Tail(bytes(data[at : header.raw.used]), rest)
+        return Plain(layout, data, correlation_id, tail.rest, at + len(tail.data))

@@ -1,0 +1,293 @@
+"""One line of a capture: a frame, a SASL token, another protocol's bytes, or a gap; what is known of it, made when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.folds import OddError
+from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.plain import Plain
+    from kwire_cli.message.roles import Roles
+    from kwire_cli.source.kafka.connection import Connection, Seen
+    from kwire_cli.source.kafka.names import Names
+
+WAITING = frozenset({"Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "FetchSnapshot"})
+"""Apis whose answer a broker holds back on purpose; their latency says nothing about how fast it is."""
+FETCH = 1
+
+
+class Captured:
+    """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's. Times are nanoseconds.
+
+    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`.
+    """
+
+    __slots__ = ("_frame", "_values", "connection", "dst", "names", "number", "request", "seen", "session", "src", "stream")
+
+    def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names) -> None:
+        self.seen, self.stream, self.src, self.dst, self.connection, self.names = seen, stream, src, dst, connection, names
+        self.number = 0
+        self.request: Captured | None = seen.request.line if seen.request else None
+        self._frame: Frame | None = None
+        self._values: dict[str, list[bytes]] | None = None
+        self.session: list[str] = []
+        """Topics of the fetch session that a Fetch belongs to, as names or ids."""
+
+    @property
+    def kind(self) -> str:
+        """request, response, sasl-token, not-kafka or gap."""
+        return self.seen.kind
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a request or a response."""
+        return self.seen.kind in {"request", "response"}
+
+    @property
+    def time(self) -> str | None:
+        """When its last byte arrived, in ISO 8601 with microseconds, UTC."""
+        return time_text(self.seen.time)
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds from request to response."""
+        if self.request is None or self.seen.time is None or self.request.seen.time is None:
+            return None
+        return (self.seen.time - self.request.seen.time) / 1e9
+
+    # What the bytes say
+
+    @property
+    def plain(self) -> Plain | None:
+        """The frame, where nothing in it is odd."""
+        plain = self.seen.plain
+        if plain is not None:
+            try:
+                plain.found()
+            except OddError:
+                self.seen.plain = plain = None
+        return plain
+
+    @property
+    def frame(self) -> Frame | None:
+        """The request or response, decoded in full; None for what is neither."""
+        if self._frame is None and self.is_frame:
+            frame = replace(self.connection.frame(self.seen), number=self.number)
+            if self.seen.missing:
+                have = len(self.seen.data)
+                cut = Anomaly("TRUNCATED", "", have, f"have {have} of {have + self.seen.missing} bytes: {MEANING['TRUNCATED']}")
+                frame = replace(frame, notes=(cut, *(note for note in frame.notes if note.code != "FRAME_SIZE_MISMATCH")))
+            if not self.number:
+                return frame
+            self._frame = frame
+        return self._frame
+
+    @property
+    def read(self) -> tuple[Roles, Spans] | None:
+        """The body's spans and the roles in them; None where there is no body, or what it is was guessed."""
+        if plain := self.plain:
+            return plain.layout.roles, plain.spans
+        body = self.frame.body if self.frame else None
+        return None if body is None or body.guess or self.guess else (roles(body.spec, body.entry), body.raw)
+
+    def field(self, name: str) -> Any:
+        """The value of a field of the message itself, in JSON form; None where there is none."""
+        if plain := self.plain:
+            return plain.top(name)
+        found = self.read
+        return top_value(*found, name) if found else None
+
+    @property
+    def api_key(self) -> int | None:
+        """The key of its api; None for what is no frame."""
+        plain = self.seen.plain
+        return plain.layout.api_key if plain else self.frame.api_key if self.frame else None
+
+    @property
+    def api(self) -> str | None:
+        """The name of its api, if that is known."""
+        plain = self.seen.plain
+        return plain.layout.api if plain else self.frame.api if self.frame else None
+
+    @property
+    def api_version(self) -> int | None:
+        """The version of its api."""
+        plain = self.seen.plain
+        return plain.layout.version if plain else self.frame.api_version if self.frame else None
+
+    @property
+    def guess(self) -> bool:
+        """Whether what it is was found from the bytes alone."""
+        return not self.seen.plain and self.frame is not None and self.frame.guess
+
+    @property
+    def correlation_id(self) -> int | None:
+        """The correlation id in its header."""
+        plain = self.seen.plain
+        return plain.correlation_id if plain else self._header("correlationId")
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id of a request, or of a response's request."""
+        if self.kind == "response":
+            return self.request.client_id if self.request else None
+        plain = self.seen.plain
+        found: str | None = plain.rest.get("clientId") if plain else self._header("clientId")
+        return found
+
+    def _header(self, name: str) -> Any:
+        header = self.frame.header if self.frame else None
+        return top_value(roles(header.spec, header.entry), header.raw, name) if header else None
+
+    @property
+    def _roles(self) -> dict[str, list[bytes]]:
+        """The values that have a role, by role."""
+        if self._values is None:
+            plain = self.seen.plain
+            if plain is not None and not plain.layout.roles.by_node:
+                self._values = {}
+            elif plain := self.plain:
+                self._values = plain.roles
+            else:
+                found = self.read
+                self._values = role_values(*found) if found else {}
+        return self._values
+
+    @property
+    def own_topics(self) -> tuple[list[str], list[str]]:
+        """The topic names in it, and the topic ids."""
+        return topics_in(self._roles)
+
+    @property
+    def topics(self) -> list[str]:
+        """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch session."""
+        names, ids = topics_in(self._roles)
+        if ids or self.session:
+            return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
+        if names:
+            return list(dict.fromkeys(names)) if len(names) > 1 else names
+        # A Fetch response without topics is about those of its request.
+        return self.request.topics if self.request and self.api_key == FETCH else []
+
+    @property
+    def error_codes(self) -> list[int]:
+        """The error codes in a response that are not 0."""
+        return error_codes(self._roles) if self.seen.kind == "response" else []
+
+    @property
+    def errors(self) -> list[str | int]:
+        """The names of the error codes in a response, numbers where no name is known."""
+        codes = self.error_codes
+        return [self.connection.catalog.error_name(code) or code for code in codes] if codes else []
+
+    @property
+    def anomalies(self) -> list[str]:
+        """The codes of what is odd about it, a gap's own among them."""
+        if self.seen.code:
+            return [self.seen.code]
+        if plain := self.plain:
+            try:
+                plain.body("size")
+            except OddError:
+                self.seen.plain = None
+            else:
+                return []
+        return [anomaly.code for anomaly in self.frame.anomalies] if self.frame else []
+
+    @property
+    def throttle(self) -> int | None:
+        """Milliseconds for which the broker asks the client to wait, or makes it wait; None for what says nothing of it."""
+        found: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
+        return found
+
+    @property
+    def software(self) -> str | None:
+        """The name and version of the client's software, if it said so on this connection."""
+        return self.names.software.get(self.stream)
+
+    @property
+    def broker(self) -> int | None:
+        """The node id of the broker at the other end, if any Metadata named its address."""
+        client = self.connection.client
+        if client is None:
+            return None
+        return self.names.node(self.dst if client == self.seen.side else self.src)
+
+    @property
+    def message(self) -> str | None:
+        """The name of the message in a frame about which there is no doubt and in which nothing is odd so far; None for all others."""
+        plain = self.plain
+        return plain.layout.message if plain else None
+
+    # Shown
+
+    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
+        """The line as in JSON lines; what only frames have is left out of the others."""
+        seen = self.seen
+        out: dict[str, Any] = {
+            "frame": self.number,
+            "time": self.time,
+            "src": self.src,
+            "dst": self.dst,
+            "stream": self.stream,
+            "packet": seen.packet,
+        }
+        if not self.is_frame:
+            out |= {"kind": seen.kind, "size": seen.size}
+            if seen.kind == "gap":
+                out["code"] = seen.code
+            if seen.kind == "not-kafka":
+                out["protocol"] = seen.protocol
+            return out
+        document = None if lossless or hidden else self._plain_document(records)
+        if document is None:
+            assert self.frame  # noqa: S101 - for the type checker
+            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden)
+            del document["frame"]
+        out |= document
+        if self.request:
+            out["requestFrame"] = self.request.number
+            if (latency := self.latency) is not None:
+                out["latency"] = latency
+        if topics := self.topics:
+            out["topics"] = topics
+        return out
+
+    def _plain_document(self, records: str) -> dict[str, Any] | None:
+        """What `Frame.to_json` gives, where nothing is odd."""
+        plain = self.plain
+        if plain is None:
+            return None
+        try:
+            body = plain.body(records)
+        except OddError:
+            self.seen.plain = None
+            return None
+        layout = plain.layout
+        out: dict[str, Any] = {"kind": layout.kind, "size": self.seen.size, "apiKey": layout.api_key, "api": layout.api, "apiVersion": layout.version}
+        return out | {"header": plain.header, "body": body, "anomalies": []}
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str | None:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}."
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def time_text(time: int | None) -> str | None:
+    """Nanoseconds since 1970 as ISO 8601 with microseconds; a time outside what a date can be is left out."""
+    if time is None:
+        return None
+    seconds, fraction = divmod(time, 1_000_000_000)
+    second = _second(seconds)
+    return second and f"{second}{fraction // 1000:06d}Z"

@@ -1,0 +1,74 @@
+"""Frames read without ado against the general way, over all captures of the samples."""
+
+from pathlib import Path
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.engine.folds import OddError
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.plain import Headers, Layouts
+from kwire_cli.message.reading import API_VERSIONS, read
+from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
+
+CATALOG = kwire.catalog()
+CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures").glob("*.pcap*"))
+
+
+def generally(line):
+    hints = Hints(kind=line.kind)
+    if line.kind == "response":
+        hints = Hints(CATALOG.api_by_key(line.seen.head.api_key), line.seen.head.version, "response") if line.seen.head else Hints(kind="response")
+    return read(CATALOG, line.seen.data, hints, number=line.number, start=0, stop=len(line.seen.data), prefixed=True)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_lines_of_captures_are_what_the_general_way_makes_of_them(path):
+    plain = 0
+    for line in traffic(CATALOG, Capture(path)):
+        if not line.is_frame or line.seen.missing:
+            continue
+        frame = generally(line)
+        for records in ("base64", "size"):
+            shown = line.to_json(records=records)
+            assert {key: shown[key] for key in frame.to_json(records=records)} == frame.to_json(records=records)
+        assert line.anomalies == [anomaly.code for anomaly in frame.anomalies]
+        assert (line.api_key, line.api, line.api_version) == (frame.api_key, frame.api, frame.api_version)
+        assert line.correlation_id == (frame.header.value.get("correlationId") if frame.header else None)
+        if line.message:
+            plain += 1
+            found = roles(frame.body.spec, frame.body.entry)
+            values = role_values(found, frame.body.raw)
+            assert line.message == frame.body.message
+            assert line.own_topics == topics_in(values)
+            assert line.error_codes == (error_codes(values) if line.kind == "response" else [])
+            for name in found.top:
+                assert line.field(name) == top_value(found, frame.body.raw, name)
+    assert plain or path.name.startswith(("not-kafka", "sasl"))
+
+
+def test_what_is_odd_is_left_to_the_general_way(wire):
+    layouts = Layouts(CATALOG)
+    assert layouts.get("request", API_VERSIONS, 3) is None
+    assert layouts.get("request", 3, 99) is None
+    assert layouts.get("response", 9999, 0) is None
+    layout = layouts.get("request", 12, 3)
+    request = wire.request("Heartbeat", 3, 7, "me", groupId="g", memberId="m")
+    headers = Headers(CATALOG)
+    plain = headers.plain(layout, request, 7)
+    assert plain.header == {"headerVersion": 1, "correlationId": 7, "clientId": "me"}
+    assert plain.body()["groupId"] == "g"
+    for damaged in (request[:-1], request + b"\0", request.replace(b"\0\1g", b"\0\1\xff")):
+        with pytest.raises(OddError):
+            headers.plain(layout, damaged, 7).body()
+    assert headers.plain(layout, request[:15], 7) is None
+
+
+def test_another_client_on_the_same_connection(wire):
+    layout = Layouts(CATALOG).get("request", 12, 4)
+    headers = Headers(CATALOG)
+    for client in ("a", "ab", None, "", "a"):
+        request = wire.request("Heartbeat", 4, 1, client, groupId="g", memberId="m")
+        assert headers.plain(layout, request, 1).header["clientId"] == client
