@@ -130,7 +130,7 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
     if fmt in {"table", "csv"} or options["fields"]:
         return _columns(environment, fmt, options, hidden)
     if fmt in {"json", "jsonl"}:
-        return _documents(environment, fmt, options, hidden)
+        return _documents(environment, catalog, fmt, options, hidden)
     return _views(environment, catalog, fmt, options, hidden)
 
 
@@ -184,10 +184,13 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
     return show
 
 
-def _documents(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.view.json import dumps, many_dumps
+def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.redact.secrets import can_hold_secrets
+    from kwire_cli.view.json import dumps, line_dumps, many_dumps
 
     records, lossless = options["records"] or "base64", options["lossless"]
+    quick = fmt == "jsonl" and not lossless and not options["pairs"]
+    harmless = frozenset(entry.name for entry in catalog if options["show_secrets"] or not can_hold_secrets(entry.name))
 
     def document(line: Captured) -> dict[str, Any]:
         secret = hidden(line)
@@ -204,7 +207,9 @@ def _documents(environment: Environment, fmt: str, options: dict[str, Any], hidd
     def show(line: Captured | None) -> None:
         if line is None:
             return
-        if not options["pairs"]:
+        if quick and line.message in harmless:
+            environment.write_bytes(line_dumps(line, records))
+        elif not options["pairs"]:
             write(document(line))
         elif line.kind == "response":
             write({"request": document(line.request) if line.request else None, "response": document(line)})

@@ -104,6 +104,8 @@ class _Steps:
     def leaf(self, node: Leaf) -> Step:
         if getattr(node.decl, "declared", None):
             return _odd
+        if isinstance(node.decl, Bool):
+            return _run([node])
         if isinstance(node.decl, Sized):
             return _sized(node, node.decl, by_size=node.kind == "records" and self.records == "size")
         name, read = node.name, node.decl.read

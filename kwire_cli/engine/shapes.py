@@ -6,9 +6,10 @@ numbers, so comparing those bytes with the last message's is most of the reading
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.engine.spans import Spans, walk
+from kwire_cli.engine.texts import Text, text_of
 from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
@@ -20,15 +21,30 @@ LARGEST = 1024
 """Bytes of a message beyond which it is walked each time."""
 MOST_PLACES, MOST_SHAPES = 256, 8
 """Places (start and stop) that are kept for a layout, and shapes in one place."""
+WORTH_A_TEXT = 4
+"""Messages of a shape from which on a text is made for it."""
 
 
-class Shape(NamedTuple):
-    """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that somebody asked for."""
+class Shape:
+    """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that somebody asked for.
 
-    mask: int
-    wanted: int
-    spans: Spans
-    marked: list[tuple[int, int, int]]
+    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown.
+    """
+
+    __slots__ = ("entry", "marked", "mask", "spans", "texts", "uses", "wanted")
+
+    def __init__(self, entry: Entry, mask: int, wanted: int, spans: Spans, marked: list[tuple[int, int, int]]) -> None:
+        self.entry, self.mask, self.wanted, self.spans, self.marked = entry, mask, wanted, spans, marked
+        self.uses = 0
+        self.texts: dict[str, Text | None] = {}
+
+    def text(self, records: str) -> Text | None:
+        """What makes the JSON of its messages; None where that can't be, or did not pay so far."""
+        if self.uses < WORTH_A_TEXT:
+            return None
+        if records not in self.texts:
+            self.texts[records] = text_of(self.entry, self.spans, records)
+        return self.texts[records]
 
     def of(self, data: bytes) -> Spans:
         """The spans of a message of this shape."""
@@ -61,6 +77,7 @@ class Shapes:
         number = int.from_bytes(data[start:])
         for shape in shapes:
             if number & shape.mask == shape.wanted:
+                shape.uses += 1
                 return shape
         spans = walk(self.entry, data, start, stop)
         if spans.flags or spans.lost >= 0:
@@ -79,4 +96,4 @@ class Shapes:
             before = end
         bits = int.from_bytes(mask)
         rows = zip(spans.node, spans.value, spans.end, strict=True)
-        return Shape(bits, number & bits, spans, [row for row in rows if row[0] in self._marks])
+        return Shape(self.entry, bits, number & bits, spans, [row for row in rows if row[0] in self._marks])

@@ -77,15 +77,15 @@ def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead
 
 
 @cache
+def heads(catalog: Catalog) -> tuple[Fixed, Fixed]:
+    """What requests and what responses begin with in all versions of their headers."""
+    return _head_layout(catalog, "request"), _head_layout(catalog, "response")
+
+
+@cache
 def head_size(catalog: Catalog, kind: str) -> int:
     """The bytes of a header up to and with its correlation id."""
     return _head_layout(catalog, kind).size
-
-
-def response_id(catalog: Catalog, data: Any, at: int, stop: int) -> int | None:
-    """The correlation id of the response at `at`; None where the bytes end before it does."""
-    layout = _head_layout(catalog, "response")
-    return int(layout.unpack(data, at)[0]) if stop - at >= layout.size else None
 
 
 def decode_header(catalog: Catalog, kind: str, version: int, data: Any, *, start: int, stop: int, flavour: str = "kafka") -> Decoded:

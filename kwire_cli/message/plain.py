@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.lower import entry_for
@@ -20,6 +21,7 @@ from kwire_cli.message.roles import Roles, marked_values, role_values, roles, to
 
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.texts import Text
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -36,6 +38,7 @@ class Layout:
     entry: Entry
     roles: Roles
     shapes: Shapes
+    has_roles: bool
 
 
 class Layouts:
@@ -68,16 +71,24 @@ class Layouts:
             return None
         entry = entry_for(spec, version)
         found = roles(spec, entry)
-        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, Shapes(entry, found.by_node))
+        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, Shapes(entry, found.by_node), bool(found.by_node))
+
+
+class Tail(NamedTuple):
+    """What follows the correlation id in a header: the bytes, the fields in them, and these as JSON behind a comma."""
+
+    data: bytes
+    rest: dict[str, Any]
+    text: str
 
 
 class Plain:
-    """A request or response of a known layout. `rest` are the fields of its header after the correlation id, `start` is where its body begins."""
+    """A request or response of a known layout. `tail` is what follows the correlation id in its header, `start` where its body begins."""
 
-    __slots__ = ("_found", "correlation_id", "data", "layout", "rest", "start")
+    __slots__ = ("_found", "correlation_id", "data", "layout", "start", "tail")
 
-    def __init__(self, layout: Layout, data: bytes, correlation_id: int, rest: dict[str, Any], start: int) -> None:
-        self.layout, self.data, self.correlation_id, self.rest, self.start = layout, data, correlation_id, rest, start
+    def __init__(self, layout: Layout, data: bytes, correlation_id: int, tail: Tail, start: int) -> None:
+        self.layout, self.data, self.correlation_id, self.tail, self.start = layout, data, correlation_id, tail, start
         self._found: Shape | Spans | None = None
 
     def found(self) -> Shape | Spans:
@@ -109,20 +120,22 @@ class Plain:
         found = self.found()
         return top_value(self.layout.roles, found if type(found) is Spans else found.spans, name, self.data)  # type: ignore[union-attr]
 
+    def text(self, records: str) -> str | None:
+        """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly."""
+        found = self.found()
+        if type(found) is Spans:
+            return None
+        made: Text | None = found.text(records)  # type: ignore[union-attr]
+        return made.of(self.data, self.start) if made else None
+
     @property
     def header(self) -> dict[str, Any]:
         """The header in JSON form, as `Frame.to_json` shows it."""
-        return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.rest}
+        return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.tail.rest}
 
     def body(self, records: str = "base64") -> dict[str, Any]:
         """The body in JSON form; OddError where it has an anomaly."""
         return fold_of(self.layout.entry, records)(self.spans)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tail:
-    data: bytes
-    rest: dict[str, Any]
 
 
 class Headers:
@@ -130,7 +143,7 @@ class Headers:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._tails: dict[tuple[str, int], _Tail] = {}
+        self._tails: dict[tuple[str, int], Tail] = {}
 
     def plain(self, layout: Layout, data: bytes, correlation_id: int) -> Plain | None:
         """The frame with this layout; None where its header is not whole, or odd."""
@@ -142,5 +155,9 @@ class Headers:
             if not header.complete or header.anomalies:
                 return None
             rest = {name: value for name, value in header.value.items() if name not in {"requestApiKey", "requestApiVersion", "correlationId"}}
-            tail = self._tails[key] = _Tail(bytes(data[at : header.raw.used]), rest)
-        return Plain(layout, data, correlation_id, tail.rest, at + len(tail.data))
+            tail = self._tails[key] = Tail(bytes(data[at : header.raw.used]), rest, "".join(f",{_json(name)}:{_json(rest[name])}" for name in rest))
+        return Plain(layout, data, correlation_id, tail, at + len(tail.data))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -12,6 +12,7 @@ from kwire_cli.view.lines import CONTROL, Line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kwire_cli.message.plain import Plain
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.source.kafka.stats import Group, Stats
@@ -52,7 +53,36 @@ def plain_rows(columns: Sequence[str]) -> Callable[[Captured], str] | None:
         return None
     cells = [_plain_cell(name) for name in columns]
     form = "  ".join(f"%{'' if name in NUMBERS else '-'}{WIDTHS.get(name, 8)}s" for name in columns)
-    return lambda line: (form % tuple([cell(line) for cell in cells])).rstrip()
+
+    def line_of(line: Captured) -> str:
+        return (form % tuple([cell(line) for cell in cells])).rstrip()
+
+    def usual(line: Captured) -> str:
+        plain = line.seen.plain
+        return line_of(line) if plain is None else (form % _usual_cells(line, plain)).rstrip()
+
+    return usual if tuple(columns) == TABLE else line_of
+
+
+def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
+    """The cells of TABLE, of a frame without ado: the same as `_plain_cell` gives one by one."""
+    layout, seen, time, latency = plain.layout, line.seen, line.time, line.latency
+    client, topics, errors = line.client_id, line.topics, line.errors
+    return (
+        line.number,
+        time[11:26] if time else "",
+        line.src,
+        line.dst,
+        layout.kind,
+        layout.api,
+        layout.version,
+        plain.correlation_id,
+        text_of(client) if client else "",
+        text_of(topics) if topics else "",
+        seen.size,
+        "" if latency is None else f"{latency * 1000:.3f}ms",
+        text_of(errors) if errors else "",
+    )
 
 
 def _plain_cell(name: str) -> Callable[[Captured], Any]:

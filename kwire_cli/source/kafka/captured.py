@@ -30,13 +30,14 @@ class Captured:
     What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`.
     """
 
-    __slots__ = ("_frame", "_values", "connection", "dst", "names", "number", "request", "seen", "session", "src", "stream")
+    __slots__ = ("_calm", "_frame", "_values", "connection", "dst", "names", "number", "request", "seen", "session", "src", "stream")
 
     def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names) -> None:
         self.seen, self.stream, self.src, self.dst, self.connection, self.names = seen, stream, src, dst, connection, names
         self.number = 0
         self.request: Captured | None = seen.request.line if seen.request else None
         self._frame: Frame | None = None
+        self._calm = False
         self._values: dict[str, list[bytes]] | None = None
         self.session: list[str] = []
         """Topics of the fetch session that a Fetch belongs to, as names or ids."""
@@ -69,11 +70,13 @@ class Captured:
     def plain(self) -> Plain | None:
         """The frame, where nothing in it is odd."""
         plain = self.seen.plain
-        if plain is not None:
+        if plain is not None and not self._calm:
             try:
                 plain.found()
             except OddError:
                 self.seen.plain = plain = None
+            else:
+                self._calm = True
         return plain
 
     @property
@@ -140,7 +143,7 @@ class Captured:
         if self.kind == "response":
             return self.request.client_id if self.request else None
         plain = self.seen.plain
-        found: str | None = plain.rest.get("clientId") if plain else self._header("clientId")
+        found: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
         return found
 
     def _header(self, name: str) -> Any:
@@ -152,7 +155,7 @@ class Captured:
         """The values that have a role, by role."""
         if self._values is None:
             plain = self.seen.plain
-            if plain is not None and not plain.layout.roles.by_node:
+            if plain is not None and not plain.layout.has_roles:
                 self._values = {}
             elif plain := self.plain:
                 self._values = plain.roles

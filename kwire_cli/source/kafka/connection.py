@@ -25,17 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.folds import OddError
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.headers import RequestHead, heads
 from kwire_cli.message.plain import Headers
 from kwire_cli.message.reading import read
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
-from kwire_cli.source.kafka.heads import LEAST, chain_end, correlation_id, head_of, is_no_request, names_client, reads_as_request
+from kwire_cli.source.kafka.heads import LEAST, chain_end, is_no_request, names_client, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.message.headers import RequestHead
     from kwire_cli.message.plain import Layouts, Plain
 
 PRODUCE, SASL_HANDSHAKE = 0, 17
@@ -92,6 +92,7 @@ class Connection:
 
     def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
         self.layouts, self.catalog = layouts, layouts.catalog
+        self._request_head, self._response_head = heads(self.catalog)
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
@@ -226,7 +227,8 @@ class Connection:
         return self._from_client(side, cut) if side == self.client else self._from_broker(side, cut)
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
-        head = head_of(self.catalog, cut.data)
+        data = cut.data
+        head = RequestHead(*self._request_head.unpack(data, SIZE_BYTES)) if len(data) >= SIZE_BYTES + self._request_head.size else None
         if self.state is State.TOKENS:
             if not reads_as_request(self.catalog, cut.data):
                 return Seen("sasl-token", side, cut)
@@ -248,7 +250,8 @@ class Connection:
         if self.state is State.TOKENS:
             return Seen("sasl-token", side, cut)
         self._heard = True
-        wanted = correlation_id(self.catalog, cut.data)
+        data = cut.data
+        wanted = self._response_head.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + self._response_head.size else None
         request = self._request_of(wanted)
         seen = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = seen.head
@@ -269,7 +272,11 @@ class Connection:
             self._pending_bytes -= len(self._pending.popleft().data)
 
     def _request_of(self, wanted: int | None) -> Seen | None:
-        for position, request in enumerate(self._pending):
+        pending = self._pending
+        if pending and (first := pending[0]).head and first.head.correlation_id == wanted:
+            self._pending_bytes -= len(first.data)
+            return pending.popleft()
+        for position, request in enumerate(pending):
             if request.head and request.head.correlation_id == wanted:
                 for _ in range(position + 1):
                     self._pending_bytes -= len(self._pending.popleft().data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head, response_id
+from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
 from kwire_cli.message.reading import API_VERSIONS
 
 if TYPE_CHECKING:
@@ -17,16 +17,6 @@ NEWER = 8
 LONGEST_CLIENT_ID = 1024
 LEAST = 8
 """Bytes of the shortest request header."""
-
-
-def head_of(catalog: Catalog, frame: Any) -> RequestHead | None:
-    """The head of a frame taken for a request; None where it is too short for one."""
-    return request_head(catalog, frame, SIZE_BYTES, len(frame))
-
-
-def correlation_id(catalog: Catalog, frame: Any) -> int | None:
-    """The correlation id of a frame taken for a response."""
-    return response_id(catalog, frame, SIZE_BYTES, len(frame))
 
 
 def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
@@ -70,7 +60,7 @@ def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHea
 
 def is_no_request(catalog: Catalog, frame: Any) -> bool:
     """Whether a whole frame can't be a request: its api key is not known, and what stands where the client id does is none."""
-    head = head_of(catalog, frame)
+    head = request_head(catalog, frame, SIZE_BYTES, len(frame))
     if head is None:
         return True
     if catalog.api_by_key(head.api_key):

@@ -60,7 +60,7 @@ class Names:
         elif key == API_VERSIONS:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
                 self.software[line.stream] = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
-        elif line.kind == "response" and (found := self._naming(line)):
+        elif line.seen.kind == "response" and (found := _naming(line)):
             self.topics.update(topic_names(*found))
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
                 self._learn_brokers(body)
@@ -69,12 +69,6 @@ class Names:
         """As `learn`, but topics and brokers alone: what is the same over the whole capture."""
         if line.kind == "response" and line.seen.head and line.seen.head.api_key not in {FETCH, API_VERSIONS}:
             self.learn(line, "")
-
-    def _naming(self, line: Captured) -> Any:
-        plain = line.seen.plain
-        if plain and not plain.layout.roles.naming and plain.layout.api_key not in {METADATA, DESCRIBE_CLUSTER}:
-            return None
-        return line.read
 
     def _learn_brokers(self, body: dict[str, Any]) -> None:
         for broker in body.get("brokers") or ():
@@ -99,6 +93,14 @@ class Names:
 
 UUID_TEXT = 22
 """Characters of a uuid's text; a topic's name can be as long, and then is its own name."""
+
+
+def _naming(line: Captured) -> Any:
+    """What a response says, if it can name anything."""
+    plain = line.seen.plain
+    if plain and not plain.layout.roles.naming and plain.layout.api_key not in {METADATA, DESCRIBE_CLUSTER}:
+        return None
+    return line.read
 
 
 def _changed(line: Captured, known: list[str]) -> list[str]:

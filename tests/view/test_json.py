@@ -1,0 +1,51 @@
+"""The quick ways of printing a line of a capture against the plain ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.columns import LineRow
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.json import dumps, line_dumps, many_dumps
+from kwire_cli.view.table import TABLE, plain_rows, row
+
+CATALOG = kwire.catalog()
+CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures").glob("*.pcap*"))
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_lines_are_printed_the_same_quickly(path):
+    columns = (*TABLE, "inFlight", "throttle", "software", "broker", "anomaly", "packet", "apiKey")
+    usual, any_row = plain_rows(TABLE), plain_rows(columns)
+    # Twice: the second time every message has a shape, and a text is made for it.
+    for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
+        cells = LineRow(line)
+        assert usual(line) == "".join(text for text, _ in row(cells, TABLE)).rstrip()
+        assert any_row(line) == "".join(text for text, _ in row(cells, columns)).rstrip()
+        document = line.to_json()
+        assert json.loads(many_dumps(document)) == json.loads(dumps(document, indent=False)) == json.loads(dumps(document, indent=True))
+        if line.message:
+            for records in ("base64", "size"):
+                assert repr(json.loads(line_dumps(line, records))) == repr(json.loads(many_dumps(line.to_json(records=records))))
+
+
+def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
+    names = ("plain", 'a"b\\c', "tab\there", "ümlaut", "a\x00b\x7f", "%d %s", "\u2028")
+    said = []
+    for number, name in enumerate(name for name in names for _ in range(8)):
+        padded = name + "x" * (12 - len(name.encode()))
+        said.append((0, wire.request("Heartbeat", 3, number, name, groupId=padded, memberId=padded, generationId=-number, groupInstanceId=None)))
+    texts = 0
+    for line in wire.lines(*said):
+        assert line.message == "HeartbeatRequest"
+        texts += line.plain.text("base64") is not None
+        assert repr(json.loads(line_dumps(line, "base64"))) == repr(line.to_json())
+    assert texts > len(said) / 2
+
+
+def test_fields_of_a_table_are_columns_or_paths():
+    assert plain_rows(("frame", "version")) is not None
+    assert plain_rows(("frame", "topics.name")) is None
