@@ -125,7 +125,7 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
         message = line.message
         if show_secrets or (message and not can_hold_secrets(message)) or not line.frame:
             return {}
-        return hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None)
+        return hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None, asked=line.asked)
 
     if fmt in {"table", "csv"} or options["fields"]:
         return _columns(environment, fmt, options, hidden)

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.inside import Forwarded
+    from kwire_cli.payload.model import Payload
     from kwire_cli.spec.catalog import Api, Catalog
 
 _SIZE = fixed(declare(SIZE_PREFIX, 0))
 SIZE_BYTES = _SIZE.size
+PAYLOADS = "payloads"
+"""Among the names of hidden parts: nothing of what is in fields is shown."""
 MAX_SIZE = 100 * 1024 * 1024
 """The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
 
@@ -90,12 +94,27 @@ class Frame:
         found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
             found += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
-        return found + (self.body.anomalies if self.body else [])
+        return found + (self.body.anomalies if self.body else []) + self._anomalies_inside
 
-    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
+    def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
+        """The messages in its fields; `asked` is a response's request."""
+        from kwire_cli.message.inside import inside  # noqa: PLC0415 - few messages have any, and it reads frames itself
+
+        return inside(self, asked)
+
+    @property
+    def _anomalies_inside(self) -> list[Anomaly]:
+        from kwire_cli.message.inside import holds, located  # noqa: PLC0415 - as above
+
+        return located(self, self.inside()) if self.body and holds(self.body.message) else []
+
+    def to_json(
+        self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None, asked: Frame | None = None
+    ) -> dict[str, Any]:
         """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a response is a gap.
 
-        `hidden` has the spans to redact by part (header, body).
+        `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`), and with PAYLOADS none of
+        what is in fields is shown. `asked` is a response's request.
         """
         hidden = hidden or {}
         if self.kind == "unknown":
@@ -124,6 +143,8 @@ class Frame:
         if self.guess:
             out["candidates"] = list(self.candidates)
         out["anomalies"] = [a._asdict() for a in self.anomalies]
+        if PAYLOADS not in hidden and (payloads := [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]):
+            out["payloads"] = payloads
         return out | self._patched(out) if lossless else out
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +157,18 @@ class Frame:
         except KwireError:
             same = False
         return {} if same else {LOSSLESS_KEY: frame_patch(data)}
+
+
+def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
+    """What is to be redacted in the parts of the request or response in the field at `path`."""
+    return {name.removeprefix(f"{path}:"): spans for name, spans in hidden.items() if name.startswith(f"{path}:")}
+
+
+def _hidden_in(each: Payload | Forwarded, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
+    from kwire_cli.message.inside import Forwarded  # noqa: PLC0415 - as above
+
+    below = hidden_below(each.path, hidden)
+    return {"hidden": below if isinstance(each, Forwarded) else below.get("body", frozenset())}
 
 
 def says_size(data: Any, at: int, stop: int) -> int | None:

@@ -16,6 +16,7 @@ from kwire_cli.engine.spans import Spans
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import decode_header, head_size, header_version
+from kwire_cli.message.inside import holds
 from kwire_cli.message.reading import API_VERSIONS
 from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_value
 
@@ -59,8 +60,9 @@ class Layouts:
         catalog = self.catalog
         api = catalog.api_by_key(api_key)
         message = api and (api.request if kind == "request" else api.response)
-        # An ApiVersions response may be of version 0 whatever was asked for, and some clients write its request oddly.
-        if not api or not message or api_key == API_VERSIONS or catalog.ambiguous(message, version):
+        # An ApiVersions response may be of version 0 whatever was asked for, and some clients write its request oddly. What holds other messages
+        # is rare, and is shown with them.
+        if not api or not message or api_key == API_VERSIONS or catalog.ambiguous(message, version) or holds(message):
             return None
         spec = catalog.message(message)
         if version not in spec.valid_versions:

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import SIZE_BYTES, Hints
+from kwire_cli.message.frames import PAYLOADS, SIZE_BYTES, Hints
+from kwire_cli.message.headers import head_size
+from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.payload.body import Body
     from kwire_cli.spec.catalog import Catalog
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
@@ -86,7 +89,7 @@ def can_hold_secrets(message: str | None) -> bool:
     return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED
 
 
-def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
+def hidden_spans(catalog: Catalog, decoded: Decoded | Body) -> frozenset[int]:
     """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
     if not can_hold_secrets(decoded.message):
         return frozenset()
@@ -102,25 +105,43 @@ def hidden_spans(catalog: Catalog, decoded: Decoded) -> frozenset[int]:
     return frozenset(hidden)
 
 
-def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False) -> dict[str, frozenset[int]]:
+def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> dict[str, frozenset[int]]:
     """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret.
 
-    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does.
+    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does, which is `asked`.
     """
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message):
         return {}
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
     if sure:
-        return hidden
+        return hidden | _hidden_inside(catalog, frame, asked)
+    if frame.body and holds(frame.body.message) and hidden:
+        hidden[PAYLOADS] = frozenset()
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
     if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
-        # The header could not be read, so that what follows is not known to be its body.
-        secret += [(frame.header.raw.used, frame.stop)] if frame.header and any(map(can_hold_secrets, (api.request, api.response))) else []
+        # The header could not be read, so that what follows is not known to be its body; nor what it took for its own, if it reaches the end.
+        if frame.header and any(map(can_hold_secrets, (api.request, api.response))):
+            head = frame.header.start + head_size(catalog, frame.kind)
+            secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
         if name != "size" and (more := _overlapping(part, secret)):
             hidden[name] = hidden.get(name, frozenset()) | more
     return hidden | ({OUTSIDE: frozenset()} if secret else {})
+
+
+def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
+    """The hidden spans of what is in a frame's fields, by the path of the field and the part."""
+    found: dict[str, frozenset[int]] = {}
+    for each in frame.inside(asked):
+        if isinstance(each, Forwarded):
+            inner = hidden_in_frame(catalog, each.frame, known=True)
+            if OUTSIDE in inner:
+                inner = whole_frame_hidden(each.frame)
+            found |= {f"{each.path}:{name}": spans for name, spans in inner.items()}
+        elif each.body and (spans := hidden_spans(catalog, each.body)):
+            found[f"{each.path}:body"] = spans
+    return found
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
@@ -128,7 +149,7 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts} | {OUTSIDE: frozenset()}
 
 
-def _unknown_parts(decoded: Decoded) -> list[Item]:
+def _unknown_parts(decoded: Decoded | Body) -> list[Item]:
     """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text and bytes."""
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
     return [item for item in leaves if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))]
@@ -179,7 +200,7 @@ def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[i
     return frozenset(i for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True)) if any(value < b and a < end for a, b in secret))
 
 
-def _secret_parts(catalog: Catalog, decoded: Decoded) -> list[Item]:
+def _secret_parts(catalog: Catalog, decoded: Decoded | Body) -> list[Item]:
     message = decoded.message
     always, configs = SECRET_FIELDS.get(message, frozenset()), CONFIG_VALUES.get(message, frozenset())
     found: list[Item] = []
@@ -196,7 +217,7 @@ def _secret_parts(catalog: Catalog, decoded: Decoded) -> list[Item]:
     return found
 
 
-def _is_sensitive(struct: Item, decoded: Decoded) -> bool:
+def _is_sensitive(struct: Item, decoded: Decoded | Body) -> bool:
     beside = {
         part.node.name: leaf_value(part, decoded.tree) for part in struct.parts if part.whole and part.node.name in {"name", "key", "isSensitive"}
     }
@@ -204,8 +225,8 @@ def _is_sensitive(struct: Item, decoded: Decoded) -> bool:
     return name is None or bool(beside.get("isSensitive")) or is_sensitive_config(name)
 
 
-def _holds_secrets(catalog: Catalog, decoded: Decoded, item: Item) -> bool:
+def _holds_secrets(catalog: Catalog, decoded: Decoded | Body, item: Item) -> bool:
     start = decoded.raw.value[item.span]
-    inner = read(catalog, decoded.data, Hints(kind="request"), number=1, start=start, stop=item.end, prefixed=False)
+    inner = read(catalog, decoded.raw.data, Hints(kind="request"), number=1, start=start, stop=item.end, prefixed=False)
     # An envelope in an envelope is never written, and would be a way to make this as deep as the input is long.
     return not inner.sure or inner.api == decoded.message.removesuffix("Request") or bool(hidden_in_frame(catalog, inner))

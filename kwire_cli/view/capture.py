@@ -18,7 +18,7 @@ def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int
     """A line of a capture as a tree."""
     yield _where(line)
     if line.frame:
-        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full)
+        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked)
     else:
         yield _other(line)
 

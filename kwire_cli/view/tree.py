@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
 from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.message.frames import PAYLOADS, hidden_below
+from kwire_cli.message.inside import Forwarded
+from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import Line, printable, quoted
 from kwire_cli.view.meaning import meaning
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.payload.body import Body
+    from kwire_cli.payload.model import Payload
     from kwire_cli.spec.catalog import Catalog
 
 SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
@@ -24,10 +29,13 @@ LIST_WIDTH = 100
 """How long a list of texts on one line can get; a longer one has a line for each."""
 
 
-def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, full: bool = False) -> Iterator[Line]:
-    """A frame: a title, then header and body, then what was odd. `full` shows long values whole."""
+def frame_lines(
+    catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, full: bool = False, asked: Frame | None = None
+) -> Iterator[Line]:
+    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values whole."""
     yield frame_title(frame)
-    last = "body" if frame.body else "header"
+    payloads = [] if PAYLOADS in hidden else frame.inside(asked)
+    last = "payloads" if payloads else "body" if frame.body else "header"
     for name, part in frame.parts:
         if name == "size":
             continue
@@ -35,7 +43,27 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
         yield [("└─ " if name == last else "├─ ", "dim"), (name, "name"), (layout, "dim")]
         stem = "   " if name == last else "│  "
         yield from _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full), stem)
+    for each in payloads:
+        yield from _payload_lines(catalog, each, hidden_below(each.path, hidden), full=full, last=each is payloads[-1])
     yield from anomaly_lines(frame.anomalies)
+
+
+def _payload_lines(catalog: Catalog, payload: Payload | Forwarded, hidden: dict[str, frozenset[int]], *, full: bool, last: bool) -> Iterator[Line]:
+    version = "" if payload.version is None else f" version {payload.version}"
+    yield [("└─ " if last else "├─ ", "dim"), (payload.path, "name"), (": ", "dim"), (payload.type, "title"), (version, "dim")]
+    stem = "   " if last else "│  "
+    if not isinstance(payload, Forwarded):
+        if payload.body:
+            yield from _parts(payload.body.tree.root, _Look(catalog, payload.body, hidden.get("body", frozenset()), full=full), stem)
+        else:
+            text = dumps(payload.json_data(hidden=hidden.get("body", frozenset())), indent=False)
+            yield [(f"{stem}└─ ", "dim"), (text if full else text[:SHOWN_TEXT], "text"), ("" if full or len(text) <= SHOWN_TEXT else "…", "dim")]
+        return
+    for name, part in payload.frame.parts:
+        ends = name == "body" or not payload.frame.body
+        yield [(f"{stem}{'└─ ' if ends else '├─ '}", "dim"), (name, "name")]
+        look = _Look(catalog, part, hidden.get(name, frozenset()), full=full)
+        yield from _parts(part.tree.root, look, stem + ("   " if ends else "│  "))
 
 
 def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False) -> Iterator[Line]:
@@ -84,7 +112,7 @@ def _bytes(count: int) -> str:
 class _Look:
     """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long value is shown."""
 
-    def __init__(self, catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool) -> None:
+    def __init__(self, catalog: Catalog, decoded: Decoded | Body, hidden: frozenset[int], *, full: bool) -> None:
         self.catalog, self.message, self.tree, self.full = catalog, decoded.message, decoded.tree, full
         self.form = Form(hidden=hidden)
 

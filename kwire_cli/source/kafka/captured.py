@@ -230,6 +230,11 @@ class Captured:
         plain = self.plain
         return plain.layout.message if plain else None
 
+    @property
+    def asked(self) -> Frame | None:
+        """The request of a response, decoded in full."""
+        return self.request.frame if self.request else None
+
     # Shown
 
     def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
@@ -253,7 +258,7 @@ class Captured:
         document = None if lossless or hidden else self._plain_document(records)
         if document is None:
             assert self.frame  # noqa: S101 - for the type checker
-            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden)
+            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden, asked=self.asked)
             del document["frame"]
         out |= document
         if self.request:
