@@ -1,4 +1,4 @@
-"""All benchmarks in one run: `python bench/run.py [kernel] [startup] [guess]`. docs/speed.md says what they measure."""
+"""All benchmarks in one run: `python bench/run.py [kernel] [startup] [guess] [captures]`. docs/speed.md says what they measure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from timing import machine
 
-BLOCKS = ("kernel", "startup", "guess")
+BLOCKS = ("kernel", "startup", "guess", "captures")
 
 
 def main() -> None:
@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
+    parser.add_argument("--captures", type=Path, help="a folder where the captures of `captures` are made once and kept; otherwise they are deleted")
+    parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures` gets [3]")
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
         parser.error(f"no such block: {', '.join(sorted(strange))}")
@@ -31,6 +33,10 @@ def main() -> None:
             import startup
 
             startup.block(options.runs)
+        elif name == "captures":
+            import captures
+
+            captures.block(options.turns, options.captures)
         else:
             import guess
 

@@ -1,0 +1,85 @@
+"""Block `captures`: whole processes against tshark on the same captures; and kwire's memory on a capture and on one ten times as long."""
+
+from __future__ import annotations
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import make_traffic
+from startup import _kwire
+from timing import Row, measure_in_turns, print_verdict, ratio
+
+import kwire_cli
+
+FIELDS = ("frame.number", "kafka.api_key", "kafka.api_version", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name")
+VERBOSE, EK, SOME = "tshark -V", "tshark -Y kafka -J kafka -T ek", "tshark -T fields"
+JSONL, TABLE = "kwire decode --format jsonl", "kwire decode --format table"
+TSHARK = {
+    VERBOSE: ("-V",),
+    EK: ("-Y", "kafka", "-J", "kafka", "-T", "ek"),
+    SOME: ("-T", "fields", *(word for name in FIELDS for word in ("-e", name))),
+}
+KWIRE = {JSONL: ("decode", "--format", "jsonl"), TABLE: ("decode", "--format", "table")}
+TARGETS = ((JSONL, VERBOSE, 1.0), (JSONL, EK, 3.0), (TABLE, SOME, 1.5))
+
+
+def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
+    kwire, tshark = _kwire(), shutil.which("tshark")
+    if not kwire:
+        print("  not here: no kwire")
+        return
+    compileall.compile_dir(str(Path(kwire_cli.__file__).parent), quiet=2)
+    with tempfile.TemporaryDirectory() as scratch:
+        where = folder or Path(scratch)
+        files = make_traffic.captures(where, messages)
+        if not tshark:
+            print("  tshark is not here: kwire alone")
+        rows = [Row(name, row, *_timed(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
+        rows += [Row(name, row, *_timed(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
+        measure_in_turns(rows, runs)
+        for name, path in files.items():
+            print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
+            for row in (row for row in rows if row.input == name):
+                print(f"    {row.name:<36} " + (f"{row.seconds:>8.2f} s" if row.seconds else f"not here ({row.why})"))
+            for fast, slow, wanted in TARGETS:
+                print_verdict(f"{slow} / {fast}", ratio(rows, name, slow, fast), at_least=wanted)
+        long = make_traffic.small(where / "small-long.pcap", 10 * messages)
+        for row, words in KWIRE.items():
+            one, ten = (_peak(kwire, *words, str(path)) for path in (files["small"], long))
+            print(f"\n  memory of {row}: {one / 1e6:.0f} MB, ten times as much traffic {ten / 1e6:.0f} MB")
+            print_verdict("memory on ten times as much / on the capture", ten / one, at_most=1.1)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _timed(program: str | None, *words: str):
+    """What measures a process, or None and why it is not here."""
+    if program is None:
+        return None, "not installed"
+
+    def once() -> float:
+        start = time.perf_counter()
+        subprocess.run(
+            (program, *words), env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+        )
+        return time.perf_counter() - start
+
+    return once, ""
+
+
+def _peak(*command: str) -> int:
+    """The most memory that a process had, in bytes."""
+    child = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

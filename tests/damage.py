@@ -1,0 +1,184 @@
+"""Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must be left of their frames."""
+
+import io
+from dataclasses import dataclass, field
+
+import packets as make
+
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.model import Packet, endpoints, turned
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.structs.network.link import ETHER_IPV4, ETHER_IPV6
+from kwire_cli.structs.network.transport import ACK, FIN, SYN
+
+MASK = 0xFFFFFFFF
+
+
+def packet_of(segment, number):
+    """A packet on Ethernet that carries the segment; the bytes that it lacks were cut off by the capture."""
+    source, destination = endpoints(segment.ends)
+    carried = make.tcp(
+        segment.payload + bytes(segment.missing), segment.sequence, segment.acknowledgment, segment.flags, source.port, destination.port
+    )
+    wrap, kind = (make.ipv4, ETHER_IPV4) if len(source.address) == 4 else (make.ipv6, ETHER_IPV6)
+    data = make.ethernet(wrap(carried, source=source.address, destination=destination.address), kind, padded=False)
+    return Packet(number, segment.time, 1, data[: len(data) - segment.missing], len(data))
+
+
+def capture_of(segments):
+    """A capture file with these segments in this order."""
+    return Capture(io.BytesIO(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)])))
+
+
+@dataclass
+class Frame:
+    """A line of the original: where its bytes stand in its stream."""
+
+    start: int
+    end: int
+    line: object
+    request: "Frame | None"
+
+
+@dataclass
+class Stream:
+    """What one side of a connection said. `first` is the sequence number of its first byte."""
+
+    ends: bytes
+    first: int
+    data: bytearray = field(default_factory=bytearray)
+    frames: list[Frame] = field(default_factory=list)
+
+    def place(self, segment):
+        """The position of the segment's first byte of payload, which may lie before the first one."""
+        place = (segment.sequence + bool(segment.flags & SYN) - self.first) & MASK
+        return place - (MASK + 1) if place > MASK // 2 else place
+
+
+class Original:
+    """A capture of which every byte is there, and no two connections of which have the same ends. `read` makes lines of a Capture."""
+
+    def __init__(self, path, read):
+        self.segments = list(Segments()(packets(path)))
+        self.streams = {}
+        for ends in dict.fromkeys(segment.ends for segment in self.segments):
+            own = [segment for segment in self.segments if segment.ends == ends]
+            starts = [segment.sequence + 1 for segment in own if segment.flags & SYN] or [segment.sequence for segment in own if segment.payload]
+            stream = self.streams[ends] = Stream(ends, min(starts, default=own[0].sequence) & MASK)
+            for segment in own:
+                stream.data[stream.place(segment) : stream.place(segment) + len(segment.payload)] = segment.payload
+        by_text = {tuple(map(str, endpoints(ends))): stream for ends, stream in self.streams.items()}
+        frames = {}
+        for line in read(Capture(path)):
+            stream = by_text[line.src, line.dst]
+            start = stream.frames[-1].end if stream.frames else 0
+            request = frames[line.request.number] if line.request else None
+            frames[line.number] = Frame(start, start + line.seen.size, line, request)
+            stream.frames.append(frames[line.number])
+
+    def there(self, segments):
+        """Which bytes of each stream these segments have: 1 or 0 by position. What was cut off a packet is gone, though a later one may have it."""
+        out = {ends: bytearray(b"?" * len(stream.data)) for ends, stream in self.streams.items()}
+        for segment in segments:
+            at = self.streams[segment.ends].place(segment)
+            middle, end = at + len(segment.payload), at + len(segment.payload) + segment.missing
+            known = out[segment.ends]
+            known[at:middle] = known[at:middle].replace(b"?", b"\1")
+            known[middle:end] = known[middle:end].replace(b"?", b"\0")
+        return {ends: known.replace(b"?", b"\0") for ends, known in out.items()}
+
+    def whole(self, there):
+        """The frames of which every byte is there, as two lists: those that must be found, and those behind a loss of framing.
+
+        A frame that lacks bytes behind its size costs itself alone, unless the loss reaches into the next frame: then nobody knows how many frames
+        were in it, and their beginning has to be recognised. The same holds for a stream that was seen from its middle on alone.
+        """
+        found, doubtful = [], []
+        for ends, stream in self.streams.items():
+            known, held = there[ends], self._begins(stream, there)
+            for frame in stream.frames:
+                part = known[frame.start : frame.end]
+                if all(part):
+                    (found if held else doubtful).append(frame)
+                elif not all(part[:4]) or not (part[-1] or frame.end == len(known) or known[frame.end]):
+                    held = False
+        return found, doubtful
+
+    def _begins(self, stream, there):
+        """Whether framing is sure from the start: by a handshake, or because the first question and the first answer are whole."""
+        if any(segment.flags & SYN for segment in self.segments if segment.ends == stream.ends):
+            return True
+        firsts = [(ends, self.streams[ends].frames[:1]) for ends in (stream.ends, turned(stream.ends)) if ends in self.streams]
+        return all(all(there[ends][frame.start : frame.end]) for ends, frames in firsts for frame in frames)
+
+    def extents(self, segments):
+        """How many bytes each stream has for sure, by sequence numbers, and how many at most. One without handshake begins with what was seen."""
+        out = {}
+        for ends, stream in self.streams.items():
+            own = [segment for segment in segments if segment.ends == ends]
+            ended = [stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.payload or segment.missing]
+            ended += [stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.flags & FIN]
+            began = [stream.place(segment) for segment in own if segment.payload or segment.missing]
+            answers = [segment for segment in segments if segment.ends == turned(ends) and segment.flags & SYN and segment.flags & ACK]
+            opened = answers or any(segment.flags & SYN for segment in own)
+            out[ends] = max(ended) - (0 if opened else min(began)) if began else 0, len(stream.data)
+        return out
+
+
+# What happens to packets. Each takes segments and a random.Random, and gives segments.
+
+
+def lost(segments, dice, share):
+    """Some were not captured."""
+    return [segment for segment in segments if dice.random() >= share]
+
+
+def cut(segments, dice, share):
+    """Of some the capture has the first bytes alone."""
+    return [_shortened(segment, dice) if segment.payload and dice.random() < share else segment for segment in segments]
+
+
+def _shortened(segment, dice):
+    keep = dice.randrange(len(segment.payload))
+    return segment._replace(payload=segment.payload[:keep], missing=len(segment.payload) - keep)
+
+
+def shuffled(segments, dice, window):
+    """Each may come behind up to `window` of those after it; the handshake stays first, which alone tells a start from the middle of a stream."""
+    places, handshakes = [], {}
+    for at, segment in enumerate(segments):
+        pair = frozenset((segment.ends, turned(segment.ends)))
+        if segment.flags & SYN:
+            handshakes[pair] = at
+        places.append((at if segment.flags & SYN else max(at + dice.random() * window, handshakes.get(pair, 0) + 1e-9 * at), segment))
+    return [segment for _, segment in sorted(places, key=lambda place: place[0])]
+
+
+def repeated(segments, dice, share):
+    """Some come again, a little later."""
+    places = [(at, segment) for at, segment in enumerate(segments)]
+    places += [(at + 1 + dice.random() * 8, segment) for at, segment in enumerate(segments) if dice.random() < share]
+    return [segment for _, segment in sorted(places, key=lambda place: place[0])]
+
+
+def overlapping(segments, dice, share, streams):
+    """Some begin with bytes that were sent before, with the same acknowledgment; some come in two pieces."""
+    out, since = [], {}
+    for segment in segments:
+        what = dice.random()
+        at = streams[segment.ends].place(segment)
+        if segment.ends not in since or since[segment.ends][0] != segment.acknowledgment:
+            since[segment.ends] = segment.acknowledgment, at
+        said = at - since[segment.ends][1]
+        if len(segment.payload) > 1 and not segment.flags & (SYN | FIN) and what < share / 2:
+            here = dice.randrange(1, len(segment.payload))
+            rest = segment._replace(sequence=segment.sequence + here & MASK, payload=segment.payload[here:])
+            out += [segment._replace(payload=segment.payload[:here]), rest]
+        elif segment.payload and said > 0 and not segment.flags & SYN and what < share:
+            more = dice.randrange(1, min(said, 2000) + 1)
+            before = bytes(streams[segment.ends].data[at - more : at])
+            out.append(segment._replace(sequence=segment.sequence - more & MASK, payload=before + segment.payload))
+        else:
+            out.append(segment)
+    return out
