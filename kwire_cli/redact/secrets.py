@@ -119,11 +119,11 @@ def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False, aske
     if frame.body and holds(frame.body.message) and hidden:
         hidden[PAYLOADS] = frozenset()
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
-    if not frame.body and (api := catalog.api_by_key(frame.api_key) if frame.api_key is not None else None):
+    api = catalog.api_by_key(frame.api_key) if frame.api_key is not None and not frame.body else None
+    if api and frame.header and any(map(can_hold_secrets, (api.request, api.response))):
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own, if it reaches the end.
-        if frame.header and any(map(can_hold_secrets, (api.request, api.response))):
-            head = frame.header.start + head_size(catalog, frame.kind)
-            secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
+        head = frame.header.start + head_size(catalog, frame.kind)
+        secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
         if name != "size" and (more := _overlapping(part, secret)):
             hidden[name] = hidden.get(name, frozenset()) | more

@@ -131,6 +131,59 @@ def test_several_rounds_of_tokens(wire):
     assert kinds(seen)[2:] == ["sasl-token"] * 4 + ["request", "response"]
 
 
+MECHANISMS = {
+    "PLAIN": [b"\0user\0password", b""],
+    "SCRAM-SHA-512": [b"n,,n=user,r=abc", b"r=abcdef,s=c2FsdA==,i=4096", b"c=biws,r=abcdef,p=cHJvb2Y=", b"v=dmVyaWZpZXI="],
+    "OAUTHBEARER": [b"n,,\x01auth=Bearer eyJhbGciOi\x01\x01", b""],
+    "GSSAPI": [b"\x60\x82\2\3token", b"\x60\x10answer", b"", b"\5\4\5\xff\0\x0c\0\0", b"\5\4\4\xff\0\x0c\0\1"],
+}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_tokens_of_every_mechanism(wire, mechanism):
+    """Their bytes are in no line, whatever is asked for."""
+    rounds = [(number % 2, wire.raw(token)) for number, token in enumerate(MECHANISMS[mechanism])]
+    said = [*handshake(wire, mechanism=mechanism), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4))]
+    lines = wire.lines(*said)
+    assert [line.kind for line in lines] == ["request", "response", *["sasl-token"] * len(rounds), "request", "response"]
+    assert all(line.frame is None and line.message is None for line in lines[2:-2])
+
+
+def test_authenticating_again_with_another_mechanism(wire):
+    """KIP-368: on the same connection, between other requests; some of which wait for their answers."""
+
+    def authenticate(number):
+        token = wire.request("SaslAuthenticate", 1, number, authBytes="AHUAcA==")
+        return [(0, token), (1, wire.response("SaslAuthenticate", 1, number, errorMessage=None, sessionLifetimeMs=60000))]
+
+    first = [*handshake(wire, 1), *authenticate(4), (0, heartbeat(wire, 5))]
+    again = [*handshake(wire, 1, mechanism="SCRAM-SHA-256"), *authenticate(7), *authenticate(8)]
+    seen = wire.talk(*first, (1, beat(wire, 5)), *again, (0, heartbeat(wire, 9)), (1, beat(wire, 9)))
+    assert kinds(seen) == ["request", "response"] * 7
+    assert pairs(seen) == [0, 2, 4, 6, 8, 10, 12]
+
+
+def test_a_start_amid_tokens(wire):
+    tokens = [(0, wire.raw(b"c=biws,r=abcdef,p=cHJvb2Y=")), (1, wire.raw(b"v=dmVyaWZpZXI="))]
+    lines = wire.lines(*tokens, (0, heartbeat(wire, 4)), (1, beat(wire, 4)), (0, heartbeat(wire, 5)), (1, beat(wire, 5)), opened=False)
+    assert [line.api for line in lines if line.is_frame and not line.guess] == ["Heartbeat"] * 4
+    assert sum(line.seen.size for line in lines) == sum(len(data) for _, data in tokens) + sum(line.seen.size for line in lines if line.is_frame)
+
+
+def test_four_bytes_too_many_after_the_header_of_api_versions(wire):
+    """As librdkafka sends them; what comes behind is not shifted by them."""
+    request = wire.request("ApiVersions", 0, 1)
+    longer = (len(request)).to_bytes(4, "big") + request[4:] + bytes(4)
+    lines = wire.lines((0, longer + heartbeat(wire, 2)), (1, wire.response("ApiVersions", 0, 1) + beat(wire, 2)))
+    assert [(line.kind, line.api) for line in lines] == [
+        ("request", "ApiVersions"),
+        ("request", "Heartbeat"),
+        ("response", "ApiVersions"),
+        ("response", "Heartbeat"),
+    ]
+    assert [line.anomalies for line in lines] == [["EXTRA_HEADER_BYTES"], [], [], []]
+
+
 def test_after_a_refused_handshake_frames_go_on(wire):
     seen = wire.talk(*handshake(wire, error=33), *handshake(wire), (0, wire.raw(b"\0u\0p")))
     assert kinds(seen) == ["request", "response", "request", "response", "sasl-token"]
