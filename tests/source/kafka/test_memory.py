@@ -1,0 +1,105 @@
+"""Nothing grows: what a long capture of nonsense leaves in memory is bounded, however long it is."""
+
+import random
+import tracemalloc
+
+import pytest
+from packets import ACK, CLIENT, SERVER, ethernet, ipv4, packet, pcap_file, tcp
+
+import kwire_cli
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.capture.tcp import Limits
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.structs.network.transport import FIN, PSH, SYN
+
+CATALOG = kwire_cli.catalog()
+SIZE = 1400
+LIMITS = Limits(direction=1 << 18, total=1 << 20, connections=256, closed=64)
+BOUND = 12 << 20
+"""Bytes: what waits, bytes in which no frame was recognised (1 MiB a side), pieces under way, the texts of 4,096 ends."""
+
+
+def segment(payload, sequence, flags=ACK, side=0, port=50000, acknowledgment=0):
+    ports = (port, 9092) if side == 0 else (9092, port)
+    ends = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
+    return packet(
+        ethernet(ipv4(tcp(payload, sequence, acknowledgment, flags, *ports), source=ends[0], destination=ends[1]), padded=False), time=1_000_000_000
+    )
+
+
+class Endless:
+    """A pipe that gives so many packets, made one by one."""
+
+    def __init__(self, count, make):
+        self.parts = self.all(count, make)
+
+    @staticmethod
+    def all(count, make):
+        header = pcap_file([])
+        yield header
+        for number in range(count):
+            yield pcap_file([make(number)])[len(header) :]
+
+    def read1(self, _):
+        return next(self.parts, b"")
+
+    read = read1
+
+
+def random_bytes(opened):
+    dice = random.Random(1)
+
+    def make(number):
+        if opened and number == 0:
+            return segment(b"", 999, SYN)
+        # 0xff: no size begins so, nor does any other protocol.
+        return segment(b"\xff" + dice.randbytes(SIZE - 1), 1000 + number * SIZE, ACK | PSH)
+
+    return make
+
+
+def holes(number):
+    """Every other packet is missing, and nobody acknowledges anything."""
+    return segment(b"\xff" * SIZE, 1000 + 2 * number * SIZE, ACK | PSH)
+
+
+def connections(number):
+    """A new connection with every packet, none of which ends."""
+    return segment(b"\0\0\0\x64\0\x12\0\0" if number % 2 else b"", 1000 + number % 2, ACK if number % 2 else SYN, port=1024 + number // 2 % 60000)
+
+
+def one_side_ended(number):
+    return segment(b"\0\0", 1000, ACK | FIN, port=1024 + number % 60000)
+
+
+def held_after_a_loss(number):
+    """Requests that say 60 MB, of which little comes before the next loss."""
+    return segment(b"\3\x80\0\0\0\3\0\1" + b"\xff" * (SIZE - 8), 1000 + number * SIZE * 2, ACK | PSH)
+
+
+CASES = {
+    "random, opened": random_bytes(True),
+    "holes": holes,
+    "connections": connections,
+    "one side ended": one_side_ended,
+    "cut frames": held_after_a_loss,
+}
+
+
+def peak(count, make):
+    """The most that is held while so many packets are read, in bytes."""
+    lines = traffic(CATALOG, Capture(Endless(count, make), LIMITS))
+    tracemalloc.start()
+    try:
+        for _ in lines:
+            pass
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_memory_stays_bounded(name):
+    packets = 2000
+    peak(50, CASES[name])  # what is loaded once
+    assert peak(packets, CASES[name]) < BOUND
