@@ -65,6 +65,16 @@ PAYLOADS = {
 }
 """Those of messages inside messages and records; the room payload/ finds them."""
 
+LOG_FILES = {
+    "CRC_MISMATCH": "a CRC that is not the one of the bytes it is for; what it is for is shown all the same",
+    "ENTRY_ORDER": "an entry of an index or a checkpoint that does not come after the one before it",
+    "ENTRY_OUT_OF_RANGE": "an entry whose offset, position or time can't be in this file",
+    "ENTRY_DUPLICATE": "an entry for what had one before in the same file",
+    "ROW_COUNT_MISMATCH": "a checkpoint that says another number of rows than it has; Kafka's reader fails here",
+    "INVALID_TEXT": "text that is not what such a file holds; the line is a gap",
+}
+"""Those of the files of a log directory; the room source/logs/ finds them."""
+
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
     "VARINT_EXCESS_BITS": "the last byte of a varint has bits above the type's width; they are dropped, as Kafka does",
@@ -94,6 +104,7 @@ MEANING = {
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
     **COMPRESSION,
     **PAYLOADS,
+    **LOG_FILES,
 }
 
 

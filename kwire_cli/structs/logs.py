@@ -1,0 +1,63 @@
+"""The files of a log directory beside the segments: indexes, producer snapshots, and the rows of text checkpoints.
+
+What follows a version is a message of specs/ (AbortedTxn, ProducerSnapshot); it is declared from there.
+Sources: org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex, ProducerStateManager,
+org.apache.kafka.storage.internals.checkpoint.*, org.apache.kafka.server.common.CheckpointFile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.payloads.prefixes import VERSION
+from kwire_cli.structs.records.parts import plain
+
+if TYPE_CHECKING:
+    from kwire_cli.spec.model import MessageSpec
+
+OFFSET_INDEX_ENTRY = plain(relativeOffset="int32", position="int32")
+"""`.index`: an offset, less the one in the file's name, and the position in the log of the batch that ends with it or holds it."""
+
+TIME_INDEX_ENTRY = plain(timestamp="int64", relativeOffset="int32")
+"""`.timeindex`: the largest timestamp so far, in milliseconds, and the offset of what has it, less the one in the file's name."""
+
+TRANSACTION_INDEX_VERSION = 0
+PRODUCER_SNAPSHOT_VERSION = 1
+"""The only versions that Kafka ever wrote."""
+
+QUORUM_STATE_VERSION_KEY = "data_version"
+"""Beside the fields of QuorumStateData (org.apache.kafka.raft.FileQuorumStateStore)."""
+
+CHECKPOINT_VERSION = 0
+"""The first line of every text checkpoint; the second is the number of rows."""
+
+LEADER_EPOCH_ROW = {"epoch": "int32", "startOffset": "int64"}
+OFFSET_ROW = {"topic": "string", "partition": "int32", "offset": "int64"}
+"""The words of a row, separated by white space, and their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSnapshotLayout:
+    """A producer snapshot: `head`, `count`, and as many of `entry`. The CRC-32C in the head is over all that follows it."""
+
+    head: MessageStruct
+    count: MessageStruct
+    entry: Any
+
+
+def transaction_index_entry(aborted: MessageSpec) -> MessageStruct:
+    """`.txnindex`: a version and, by the definition AbortedTxn, an aborted transaction; 34 bytes."""
+    return MessageStruct([*VERSION.subcons, *declare(aborted, TRANSACTION_INDEX_VERSION).subcons], None, {})
+
+
+def producer_snapshot(snapshot: MessageSpec) -> ProducerSnapshotLayout:
+    """`.snapshot`: a version, a CRC and, by the definition ProducerSnapshot, what each producer did last."""
+    crc, entries = declare(snapshot, PRODUCER_SNAPSHOT_VERSION).subcons
+    array = entries.subcon
+    return ProducerSnapshotLayout(
+        head=MessageStruct([*VERSION.subcons, crc], None, {}),
+        count=MessageStruct([entries.name / array.plain_prefix()], None, {}),
+        entry=array.element,
+    )

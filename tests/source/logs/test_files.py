@@ -1,0 +1,63 @@
+import pytest
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.logs.files import partition, walk
+from kwire_cli.source.logs.names import Kind
+from kwire_cli.source.logs.reading import read_log_file
+
+
+def put(folder, *names):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(b"")
+
+
+def test_a_log_directory_has_its_partitions_in_order_and_their_files_in_order(tmp_path):
+    put(tmp_path, "meta.properties", ".lock", "recovery-point-offset-checkpoint")
+    put(tmp_path / "b-10")
+    put(tmp_path / "b-9.77-future")
+    put(tmp_path / "b-9", "partition.metadata", f"{7:020}.snapshot", f"{7:020}.log", f"{0:020}.timeindex", f"{0:020}.index", f"{0:020}.log")
+    put(tmp_path / "a-0.77-delete", f"{0:020}.log")
+    put(tmp_path / "no partition")
+    found = walk(tmp_path)
+    assert [file.path.name for file in found.files] == [".lock", "meta.properties", "recovery-point-offset-checkpoint"]
+    assert [part.path.name for part in found.partitions] == ["a-0.77-delete", "b-9", "b-9.77-future", "b-10"]
+    assert [part.name.state for part in found.partitions] == ["delete", "", "future", ""]
+    files = [file.path.name for file in found.partitions[1].files]
+    assert files == [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{7:020}.log", f"{7:020}.snapshot", "partition.metadata"]
+    assert len(list(found)) == 3 + 1 + 6
+
+
+def test_the_files_in_use(tmp_path):
+    put(tmp_path, f"{9:020}.log", f"{0:020}.log", f"{0:020}.log.deleted", f"{4:020}.log.swap", f"{9:020}.index")
+    part = partition(tmp_path)
+    assert [file.name.base_offset for file in part.of(Kind.LOG)] == [0, 9]
+    assert part.at(Kind.INDEX, 9).path.name == f"{9:020}.index"
+    assert part.at(Kind.INDEX, 0) is None
+
+
+def test_a_folder_of_one_partition_whatever_its_name(tmp_path):
+    put(tmp_path / "orders-3", f"{0:020}.log")
+    put(tmp_path / "copy of orders", f"{0:020}.log")
+    (part,) = walk(tmp_path / "orders-3").partitions
+    assert (part.name.topic, part.name.partition, len(part.files)) == ("orders", 3, 1)
+    (part,) = walk(tmp_path / "copy of orders").partitions
+    assert part.name is None
+
+
+def test_a_log_directory_named_like_a_partition(tmp_path):
+    put(tmp_path / "data-1" / "orders-0", f"{0:020}.log")
+    assert [part.path.name for part in walk(tmp_path / "data-1").partitions] == ["orders-0"]
+
+
+def test_what_can_not_be_read(tmp_path):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        walk(tmp_path / "none")
+    with pytest.raises(InputError, match="cannot be read"):
+        partition(tmp_path / "none")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_log_file(tmp_path / f"{0:020}.index")
+    with pytest.raises(InputError, match="record batches"):
+        read_log_file(tmp_path / f"{0:020}.log")
+    with pytest.raises(InputError, match="no index, snapshot or checkpoint"):
+        read_log_file(tmp_path / "README.md")
