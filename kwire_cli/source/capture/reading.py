@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture import files
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.capture.tcp import Limits, Streams
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture.pcapng import Secrets
 
 
+BATCH = 64
+"""Packets whose events are made together. What is done at once to many things of a kind is done faster; too many of them leave the fast caches."""
+
+
 class Capture:
     """The events of a capture's TCP connections; iterate once.
 
@@ -24,7 +28,7 @@ class Capture:
     """
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> None:
-        self.packets = packets(source)
+        self.packets = files.packets(source)
         self.segments = Segments()
         self.streams = Streams(limits)
 
@@ -53,12 +57,20 @@ class Capture:
         return self.streams.waiting_since()
 
     def __iter__(self) -> Iterator[Event]:
+        for batch in self.batches():
+            yield from batch
+
+    def batches(self) -> Iterator[list[Event]]:
+        """The events of a few packets at a time, of those that have been read already: that takes less time than one by one."""
         feed = self.streams.feed
-        for batch in self.packets.batches():
-            for segment in self.segments(batch):
-                yield from feed(segment)
+        for packets in self.packets.batches():
+            for first in range(0, len(packets), BATCH):
+                events: list[Event] = []
+                for segment in self.segments(packets[first : first + BATCH]):
+                    events += feed(segment)
+                yield events
         self.segments.close()
-        yield from self.streams.close()
+        yield self.streams.close()
 
 
 def unseen(segments: Segments, streams: Streams) -> dict[str, int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.events import Data, End, Gap, Start
+from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.names import Names
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 LATEST = 256
 """Packets after which a line is given although bytes that came before its own may still wait for others."""
-ASK_EVERY = 8
-"""Packets for which the answer to what waits is taken to hold."""
 
 
 def traffic(
@@ -40,11 +39,11 @@ def traffic(
     names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     watch = _Watch(catalog, port, names)
     order = _Order(waiting_since)
-    number, held = 0, order.held
-    for event in events:
-        lines = watch.take(event)
-        if lines or held:
-            for line in lines if not held and waiting_since() is None else order.ripe(lines, event.packet):
+    number = 0
+    for batch in _batches(events):
+        lines = watch.take(batch)
+        if batch and (lines or order.held):
+            for line in order.ripe(lines, batch[-1].packet):
                 number += 1
                 line.number = number
                 yield line
@@ -54,40 +53,41 @@ def traffic(
         yield line
 
 
+def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
+    return events.batches() if isinstance(events, Capture) else ([event] for event in events)
+
+
 def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None) -> Names:
     """The topics and brokers that a capture names."""
     watch = _Watch(catalog, port, Names(), names_alone=True)
-    for event in events:
-        watch.take(event)
+    for batch in _batches(events):
+        watch.take(batch)
     watch.close()
     return watch.names
+
+
+def _place(line: Captured) -> int:
+    """A line stands at its last packet; an answer never before its question, even where the capture has them so."""
+    return line.seen.packet if line.request is None else max(line.seen.packet, line.request.seen.packet)
 
 
 class _Order:
     """Puts lines in the order in which their last bytes arrived: connections that wait for bytes give theirs late."""
 
     def __init__(self, waiting_since: Callable[[], int | None]) -> None:
-        self.held: list[tuple[int, int, Captured]] = []
+        self.held: list[Captured] = []
         self._waiting_since = waiting_since
-        self._since: int | None = None
-        self._asked = self._count = 0
 
-    def ripe(self, lines: list[Captured], packet: int | None) -> Iterator[Captured]:
-        """The lines before which none can come any more; all of them where `packet` is None."""
-        for line in lines:
-            # A line stands at its last packet; an answer never before its question, even where the capture has them so.
-            at = line.seen.packet if line.request is None else max(line.seen.packet, line.request.seen.packet)
-            heappush(self.held, (at, self._count, line))
-            self._count += 1
-        until = None if packet is None else self._until(packet)
-        while self.held and (until is None or self.held[0][0] < until):
-            yield heappop(self.held)[2]
-
-    def _until(self, packet: int) -> int | None:
-        # What waits is older than what will: an answer that is not None stays true, only not the best, and asking costs more than waiting.
-        if self._since is None or packet >= self._asked + ASK_EVERY:
-            self._since, self._asked = self._waiting_since(), packet
-        return None if self._since is None else max(self._since, packet - LATEST)
+    def ripe(self, lines: list[Captured], packet: int | None) -> list[Captured]:
+        """The lines before which none can come any more, where the capture has been read up to a packet; all of them where that is None."""
+        lines = sorted(self.held + lines, key=_place)
+        since = None if packet is None else self._waiting_since()
+        if since is None or packet is None:
+            self.held = []
+            return lines
+        ripe = bisect_left(lines, max(since, packet - LATEST), key=_place)
+        self.held = lines[ripe:]
+        return lines[:ripe]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,21 @@ class _Watch:
         self.connections: dict[int, tuple[Connection, _Ends]] = {}
         self._names_alone = names_alone
 
-    def take(self, event: Event) -> list[Captured]:
-        """The lines that an event completes."""
-        if type(event) is Data:
-            number, direction, data, time, packet = event
-            connection, ends = self.connections[number]
-            return [self._captured(seen, number, connection, ends) for seen in connection.feed(direction, data, packet, time)]
+    def take(self, events: list[Event]) -> list[Captured]:
+        """The lines that these events complete."""
+        lines: list[Captured] = []
+        connections, captured = self.connections, self._captured
+        for event in events:
+            if type(event) is Data:
+                number, direction, data, time, packet = event
+                connection, ends = connections[number]
+                for seen in connection.feed(direction, data, packet, time):
+                    lines.append(captured(seen, number, connection, ends))  # noqa: PERF401 - a list for each event takes longer
+            else:
+                lines += self._other(event)
+        return lines
+
+    def _other(self, event: Event) -> list[Captured]:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
             broker = ports.index(self.port) if self.port in ports else None
