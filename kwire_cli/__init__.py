@@ -16,12 +16,26 @@ if TYPE_CHECKING:
     from kwire_cli.cost.ledger import Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap
     from kwire_cli.spec.catalog import Catalog
 
     Specs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 __version__ = "0.1.0"
-__all__ = ["DecodeError", "EncodeError", "InputError", "KwireError", "SpecError", "catalog", "decode", "encode", "ledger", "read_frames"]
+__all__ = [
+    "DecodeError",
+    "EncodeError",
+    "InputError",
+    "KwireError",
+    "SpecError",
+    "catalog",
+    "decode",
+    "encode",
+    "ledger",
+    "read_frames",
+    "read_records",
+]
 
 
 def catalog(specs: Specs | None = None, *, kafka: str | None = None) -> Catalog:
@@ -86,3 +100,26 @@ def read_frames(
         return (line.frame for line in traffic(known, Capture(capture)) if line.frame)
     hints = Hints(known.api(api) if api is not None else None, version, kind)
     return frames_in(known, read_source(source, input), hints)
+
+
+def read_records(
+    data: Any,
+    format: str = "auto",  # noqa: A002 - the name that the issue of it has
+    topic: str | None = None,
+    *,
+    max_decompressed: int | None = None,
+    specs: Specs | None = None,
+    kafka: str | None = None,
+) -> Iterator[Batch | Gap]:
+    """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`, `batch.records()`.
+
+    They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each magic byte), "v0", "v1",
+    "v2", "kip98-draft" or "kip82-draft". `topic` is that of Kafka's own topics whose records are to be decoded. `max_decompressed` are the bytes that
+    one batch may become. InputError for a file that can't be read; nothing else is raised, whatever the bytes.
+    """
+    from kwire_cli.codec.model import Limits  # noqa: PLC0415
+    from kwire_cli.records.opening import items, source_of  # noqa: PLC0415
+
+    limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
+    known = catalog(specs, kafka=kafka) if specs or kafka else None
+    return items(source_of(data, form=format, topic=topic, catalog=known, limits=limits))

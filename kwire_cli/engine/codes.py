@@ -59,6 +59,17 @@ COMPRESSION = {
 }
 """Those of compressed records; the room codec/ finds them."""
 
+RECORDS = {
+    "CRC_MISMATCH": "the checksum of a batch or message is not that of its bytes; Kafka's reader fails here",
+    "ATTRIBUTES_UNKNOWN": "bits of the attributes that have no meaning in this format; Kafka's reader ignores them",
+    "LAST_OFFSET_MISMATCH": "the last offset of a batch or wrapper message lies before that of a record in it",
+    "COMPRESSION_NOT_VALID": "a codec that this format does not have (zstd in v0 and v1); decompressed all the same (Kafka's reader fails here)",
+    "NESTED_COMPRESSION": "a compressed message inside a compressed message; it is kept as it is (Kafka's reader fails here)",
+    "EMPTY_WRAPPER": "a compressed message with nothing in it; Kafka's reader fails here",
+    "CORRUPT": "bytes where a message should be that are none; reading goes on at the next good one",
+}
+"""Those of batches and messages; the room records/ finds them."""
+
 PAYLOADS = {
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
@@ -66,14 +77,13 @@ PAYLOADS = {
 """Those of messages inside messages and records; the room payload/ finds them."""
 
 LOG_FILES = {
-    "CRC_MISMATCH": "a CRC that is not the one of the bytes it is for; what it is for is shown all the same",
     "ENTRY_ORDER": "an entry of an index or a checkpoint that does not come after the one before it",
     "ENTRY_OUT_OF_RANGE": "an entry whose offset, position or time can't be in this file",
     "ENTRY_DUPLICATE": "an entry for what had one before in the same file",
     "ROW_COUNT_MISMATCH": "a checkpoint that says another number of rows than it has; Kafka's reader fails here",
     "INVALID_TEXT": "text that is not what such a file holds; the line is a gap",
 }
-"""Those of the files of a log directory; the room source/logs/ finds them."""
+"""Those of the files of a log directory, beside CRC_MISMATCH; the room source/logs/ finds them."""
 
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
@@ -103,6 +113,7 @@ MEANING = {
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
     **COMPRESSION,
+    **RECORDS,
     **PAYLOADS,
     **LOG_FILES,
 }

@@ -6,7 +6,7 @@ from definitions import definition, field
 import kwire_cli as kwire
 from kwire_cli.cost.ledger import ledger
 from kwire_cli.engine.anomalies import anomalies
-from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, LOG_FILES, MEANING, PAYLOADS
+from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, LOG_FILES, MEANING, PAYLOADS, RECORDS as RECORD_CODES
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
@@ -130,10 +130,11 @@ def test_releases_that_differ():
 
 
 def test_every_code_is_provoked_here():
-    # Those of compressed records are in tests/codec/test_codes.py, those of payloads in tests/payload, of log files in tests/source/logs.
+    # Those of compressed records are in tests/codec/test_codes.py, those of payloads in tests/payload, of log files in tests/source/logs,
+    # of batches in tests/records.
     odd = [found for *_, found in BODIES + RECORDS]
     provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
-    assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES)
+    assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
 
 

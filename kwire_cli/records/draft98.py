@@ -1,0 +1,83 @@
+"""Message sets of the KIP-98 draft, read only when they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.codec.checksums import crc32
+from kwire_cli.codec.compression import decompress
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.records.batch import Head, int64, sequence_after
+from kwire_cli.records.chunks import chunks
+from kwire_cli.records.model import Area, Record
+from kwire_cli.records.odd import add_note, add_odd, bytes_of
+from kwire_cli.structs.records import kip98
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableSequence
+
+    from kwire_cli.engine.program import Series
+    from kwire_cli.records.batch import Batch
+
+_KEY = fixed(kip98.CONTROL_MESSAGE_KEY)
+_UNKNOWN = -1
+
+
+def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:  # noqa: ARG001 - as for all formats
+    """The numbers of its header. It has no base timestamp, no leader epoch and no count."""
+    layout = batch.layout
+    said = dict(zip(layout.head.names, layout.head.unpack(batch.source.data, batch.position), strict=True))
+    attributes = said["attributes"]
+    return Head(
+        said["offset"],
+        int64(said["offset"] + said["offsetDelta"]),
+        said["crc"],
+        attributes,
+        COMPRESSION.read(attributes),
+        TIMESTAMP_TYPE.read(attributes),
+        -1,
+        said["maxTimestamp"],
+        said["pid"],
+        said["epoch"],
+        said["sequence"],
+        transactional=bool(kip98.TRANSACTIONAL.read(attributes)),
+    )
+
+
+def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
+    """The messages of a set; each has a timestamp and a checksum of its own."""
+    head = batch.head
+    start = batch.position + batch.layout.head.size
+    packed = batch.source.data[start : batch.end]
+    area = Area(bytes(packed), start, compressed=False)
+    if head.codec:
+        data, code, detail, _ = decompress(head.codec, packed, batch.source.limits)
+        area = Area(data, start, compressed=True)
+        if code:
+            add_note(notes, Anomaly(code, "messages", start, detail))
+    entry = records_entry(kip98.MESSAGES)
+    series: Series = entry.root.fields[0]  # type: ignore[assignment]
+    count = 0
+    for spans in chunks(entry, area.data, series.first):
+        piece = []
+        for found, places in add_odd(entry, spans, area, count, notes):
+            computed = crc32(area.data[places["attributes"] : places["crc"]])
+            if computed != found["crc"]:
+                offset, where = area.place(places["crc"])
+                detail = f"the message says {found['crc']:#010x}, its bytes have {computed:#010x}{where}"
+                add_note(notes, Anomaly("CRC_MISMATCH", f"messages[{count}].crc", offset, detail))
+            delta, key = found["offsetDelta"], bytes_of(found.get("key"))
+            timestamp = head.max_timestamp if head.timestamp_type else found["timestamp"]
+            number = None
+            if kip98.CONTROL.read(found["attributes"]):
+                number = _KEY.unpack(key)[1] if key is not None and len(key) >= _KEY.size else _UNKNOWN
+            record = Record(
+                int64(head.base_offset + delta), timestamp, sequence_after(head.base_sequence, delta), key, bytes_of(found.get("value")), ()
+            )
+            piece.append(record._replace(key_at=places.get("key", -1), value_at=places.get("value", -1), control=number))
+            count += 1
+        if piece:
+            yield piece

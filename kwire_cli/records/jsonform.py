@@ -1,0 +1,80 @@
+"""Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics beside the bytes."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.records.batch import MOST_NOTES
+from kwire_cli.records.payloads import payload_notes, payload_of
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Hide, Record
+
+
+def batch_json(batch: Batch, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+    """A batch; with its records where `deep`."""
+    out = head_json(batch)
+    notes: list[Anomaly] = []
+    if deep:
+        out["records"] = [record_json(batch, record, number, notes, hide) for number, record in enumerate(batch.records(notes))]
+    out["anomalies"] = [note._asdict() for note in (*batch.notes, *notes)]
+    return out
+
+
+def head_json(batch: Batch) -> dict[str, Any]:
+    """The keys of a batch that come before its records."""
+    head = batch.head
+    return {
+        "position": batch.position,
+        "size": batch.size,
+        "baseOffset": head.base_offset,
+        "lastOffset": head.last_offset,
+        "magic": batch.layout.magic,
+        "crc": head.crc,
+        "crcValid": batch.crc_valid,
+        "compression": batch.compression,
+        "timestampType": batch.timestamp_type,
+        "maxTimestamp": head.max_timestamp,
+        "producerId": head.producer_id,
+        "producerEpoch": head.producer_epoch,
+        "baseSequence": head.base_sequence,
+        "partitionLeaderEpoch": head.leader_epoch,
+        "isTransactional": head.transactional,
+        "isControl": head.control,
+        "deleteHorizonMs": head.delete_horizon,
+        "count": head.records_count,
+    }
+
+
+def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
+    """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
+    payload = payload_of(batch, record)
+    hidden = hide(payload.record) if hide and payload and payload.record else {}
+    key, value = record.key, record.value
+    out: dict[str, Any] = {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "sequence": record.sequence,
+        "keySize": -1 if key is None else len(key),
+        "valueSize": -1 if value is None else len(value),
+        "key": _shown(key, bool(hidden.get("key"))),
+        "value": _shown(value, bool(hidden.get("value"))),
+        "headers": [{"key": name, "value": text(data)} for name, data in record.headers],
+    }
+    if payload:
+        out |= payload.to_json(hidden)
+        if len(notes) < MOST_NOTES:
+            notes += payload_notes(batch, record, number, payload)
+    return out
+
+
+def text(data: bytes | None) -> str | None:
+    """Bytes as base64 text."""
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _shown(data: bytes | None, hidden: bool) -> str | None:  # noqa: FBT001 - a part of the above
+    return f"<redacted {len(data)} bytes>" if hidden and data is not None else text(data)

@@ -1,0 +1,93 @@
+"""The record formats as a reader of batches needs them: how a batch begins, how long it is at least, and its checksum.
+
+All formats begin alike: an offset, a size, four bytes that differ, the magic byte. So one reader finds the batches of all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import construct
+
+from kwire_cli.codec.checksums import crc32, crc32c
+from kwire_cli.engine.fixed import Fixed, fixed
+from kwire_cli.errors import InputError
+from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
+from kwire_cli.structs.records.parts import Bits, offset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+_CRCS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
+
+
+def leading(decl: Any) -> Any:
+    """The fields of a declaration up to the first whose size depends on the bytes."""
+    return construct.Struct(*takewhile(lambda field: isinstance(field.subcon, construct.FormatField), decl.subcons))
+
+
+FRAME: Fixed = fixed(leading(v0.MESSAGE), ("offset", "messageSize", "magic"))
+"""What all formats begin with: offset, size, magic."""
+SIZE_AT = offset_of(v0.MESSAGE, "messageSize")
+OVERHEAD = offset_of(v0.MESSAGE, "crc")
+"""Bytes of a batch or message that its size does not count (Records.LOG_OVERHEAD)."""
+MAGIC_AT = offset_of(v0.MESSAGE, "magic")
+_LENGTHS = {v0.MESSAGE: 2, v1.MESSAGE: 2, kip82.MESSAGE: 2}
+"""Lengths of key and value that stand in a message whatever it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the smallest size that it can say.
+
+    `checksum` is of the bytes from `crc_from` to the end, and `crc` reads the one that a batch says; `attributes`
+    what the bits of the attributes mean.
+    """
+
+    name: str
+    magic: int
+    decl: Any
+    head: Fixed
+    least: int
+    checksum: Callable[[Any], int]
+    crc_from: int
+    crc: Fixed
+    crc_at: int
+    attributes: tuple[Bits, ...]
+
+    @property
+    def known_bits(self) -> int:
+        """The bits of the attributes that have a meaning."""
+        return sum(bits.mask for bits in self.attributes)
+
+
+def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
+    head = fixed(leading(decl))
+    least = head.size + _LENGTHS.get(decl, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
+    crc_from, crc_at = offset_of(decl, module.CRC_FROM), offset_of(decl, "crc")
+    return Layout(name, magic, decl, head, least, _CRCS[module.CRC], crc_from, fixed(leading(decl), ("crc",)), crc_at, module.ATTRIBUTES)
+
+
+LAYOUTS = {
+    "v0": _layout("v0", 0, v0.MESSAGE, v0),
+    "v1": _layout("v1", 1, v1.MESSAGE, v1),
+    "v2": _layout("v2", 2, v2.BATCH, v2),
+    "kip98-draft": _layout("kip98-draft", 2, kip98.MESSAGE_SET, kip98),
+    "kip82-draft": _layout("kip82-draft", 2, kip82.MESSAGE, kip82),
+}
+AUTO = "auto"
+FORMATS = (AUTO, *LAYOUTS)
+
+
+def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
+    """These formats by their magic byte."""
+    return {LAYOUTS[name].magic: LAYOUTS[name] for name in names}
+
+
+def layouts_of(form: str) -> Mapping[int, Layout]:
+    """The layouts by magic byte that a format stands for: "auto" for those of Kafka; InputError for one that there is not."""
+    if form not in FORMATS:
+        raise InputError(f"format={form!r}: record formats are {', '.join(FORMATS)}")
+    return by_magic(("v0", "v1", "v2") if form == AUTO else (form,))

@@ -1,0 +1,82 @@
+"""What a record set consists of: records, and the bytes that are no batch; what reading it needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.codec.model import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.layouts import Layout
+    from kwire_cli.spec.catalog import Catalog
+
+    Hide = Callable[[RecordPayload], Mapping[str, frozenset[int]]]
+    """The numbers of the spans to redact in the "key" and the "value" of a payload."""
+
+TRUNCATED, CORRUPT, PADDING = "TRUNCATED", "CORRUPT", "PADDING"
+
+
+class Record(NamedTuple):
+    """One record. Absent numbers are -1; `headers` are pairs of a name (a number in the KIP-82 draft) and bytes or None.
+
+    `key_at` and `value_at` are where these bytes begin in the area that the record was read from (`Area`), -1 where that is not known.
+    """
+
+    offset: int
+    timestamp: int
+    sequence: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str | int, bytes | None], ...]
+    key_at: int = -1
+    value_at: int = -1
+    control: int | None = None
+    """The number of a control message, where it is not the batch that says so (KIP-98 draft)."""
+
+
+class Area(NamedTuple):
+    """The bytes that hold records: a copy of those of a batch, or what they decompress to.
+
+    `origin` is where they stand in the input; of decompressed ones it is where the compressed bytes begin, and places in them count for themselves.
+    """
+
+    data: bytes
+    origin: int
+    compressed: bool
+
+    def place(self, at: int) -> tuple[int, str]:
+        """The offset of an anomaly at `at` of these bytes, and what has to be said about it."""
+        return (self.origin, f" (byte {at} of the decompressed records)") if self.compressed else (self.origin + at, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes of the input that are no batch. `code` is TRUNCATED for a batch that is cut, PADDING for zeros up to the end, else CORRUPT."""
+
+    position: int
+    size: int
+    code: str
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.position + self.size
+
+    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:  # noqa: ARG002 - as a batch's
+        """`{"position","size","gap"}`."""
+        return {"position": self.position, "size": self.size, "gap": self.code}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A record set and how it is read: the bytes, the layouts by magic byte, what payloads are decoded with and how much may be decompressed."""
+
+    data: memoryview
+    layouts: Mapping[int, Layout]
+    catalog: Catalog | None = None
+    topic: str | None = None
+    limits: Limits = field(default_factory=Limits)

@@ -1,0 +1,62 @@
+"""Record sets in files and in memory, opened for reading: nothing is copied, a file is mapped."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.codec.model import Limits
+from kwire_cli.errors import InputError
+from kwire_cli.records.layouts import AUTO, layouts_of
+from kwire_cli.records.model import Source
+from kwire_cli.records.reading import read_items
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide
+    from kwire_cli.spec.catalog import Catalog
+
+
+def source_of(data: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None, limits: Limits | None = None) -> Source:
+    """A record set: bytes-like, or the path of a file. InputError for a format that there is not, and for what can't be read."""
+    layouts = layouts_of(form)
+    view = mapped(data) if isinstance(data, str) or hasattr(data, "__fspath__") else _view(data)
+    return Source(view, layouts, catalog, topic, limits or Limits())
+
+
+def mapped(path: str | os.PathLike[str]) -> memoryview:
+    """The bytes of a file, which are read as they are looked at. InputError where that can't be."""
+    try:
+        with Path(path).open("rb") as file:
+            if not file.seek(0, 2):
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
+
+
+def _view(data: Any) -> memoryview:
+    try:
+        return memoryview(data).cast("B")
+    except TypeError as error:
+        raise InputError(f"records are read from a path, or from bytes, bytearray or a contiguous memoryview: {error}") from None
+
+
+def field_json(
+    catalog: Catalog, data: Any, *, topic: str | None = None, hide: Hide | None = None, limits: Limits | None = None, deep: bool = True
+) -> list[dict[str, Any]]:
+    """The records field of a message (Produce, Fetch, ShareFetch, FetchSnapshot) as the JSON form of its batches and gaps.
+
+    Positions and offsets of anomalies count from the first byte of `data`. A field that is null is not `data`; an empty one gives no items.
+    """
+    source = source_of(data, topic=topic, catalog=catalog, limits=limits)
+    return [item.to_json(deep=deep, hide=hide) for item in items(source)]
+
+
+def items(source: Source) -> Iterator[Batch | Gap]:
+    """All batches and gaps of a source."""
+    return read_items(source)

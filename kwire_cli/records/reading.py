@@ -1,0 +1,132 @@
+"""From bytes to batches: where each one begins, whether its checksum is right, and where reading goes on after bytes that are none.
+
+Everything is done in one pass over a view of the bytes, in memory that does not grow with them. Work is in proportion to the input whatever the sizes
+in it say: bytes that are hashed again and again, as hostile sizes would have it, are counted.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
+from kwire_cli.records.model import CORRUPT, PADDING, TRUNCATED, Gap, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.records.layouts import Layout
+
+    Item = Batch | Gap
+
+_BLOCK = 1 << 20
+_FREE, _TIMES = 64 << 20, 4
+"""Bytes that may be hashed beyond so many times those that were passed. An honest log needs one time, one with all checksums wrong two."""
+_NO_BYTES = b"\0" * _BLOCK
+
+
+class _Frame(NamedTuple):
+    start: int
+    end: int
+    layout: Layout
+
+
+def read_items(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Item]:
+    """The batches in [start, stop) of the source and the gaps between them, which together cover these bytes once and in order."""
+    return _Reader(source, start, len(source.data) if stop is None else stop).items()
+
+
+class _Reader:
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self.source, self.view, self.layouts = source, source.data, source.layouts
+        self.start, self.stop = start, stop
+        self.hashed = 0
+        self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
+
+    def items(self) -> Iterator[Item]:
+        at, stop = self.start, self.stop
+        while at < stop:
+            frame = self.frame(at)
+            if frame is None or frame.end > stop or self.too_much(frame, at):
+                found = self.find(at + 1, stop)
+                cut = (frame is not None and frame.end > stop) or stop - at < FRAME.size
+            else:
+                right = self.right(frame, at)
+                found = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
+                if found is None:
+                    yield Batch(self.source, at, frame.end - at, frame.layout, right)
+                    at = frame.end
+                    continue
+                cut = False
+            end = stop if found is None else found
+            yield Gap(at, end - at, PADDING if self.zeros(at, end) == end else TRUNCATED if cut and found is None else CORRUPT)
+            at = end
+
+    def frame(self, at: int) -> _Frame | None:
+        """What begins here if it is a batch; it may end beyond the bytes. None where it can be none."""
+        try:
+            _, size, magic = FRAME.unpack(self.view, at)
+        except struct.error:
+            return None
+        if at + FRAME.size > self.stop:
+            return None
+        layout = self.layouts.get(magic)
+        return _Frame(at, at + OVERHEAD + size, layout) if layout and size >= layout.least else None
+
+    def too_much(self, frame: _Frame, passed: int) -> bool:
+        """Whether hashing this frame too would be more work than what was passed is worth."""
+        size = frame.end - frame.start
+        return self.hashed + size > _FREE + _TIMES * (passed + size - self.start)
+
+    def right(self, frame: _Frame, passed: int) -> bool:
+        """Whether the checksum of a frame is right; not so where too much was hashed already."""
+        if self.known[0] == frame.start:
+            return self.known[1]
+        if self.too_much(frame, passed):
+            return False
+        layout = frame.layout
+        self.hashed += frame.end - frame.start
+        right: bool = layout.checksum(self.view[frame.start + layout.crc_from : frame.end]) == layout.crc.unpack(self.view, frame.start)[0]
+        self.known = frame.start, right
+        return right
+
+    def right_at(self, at: int) -> bool:
+        """Whether a batch with the right checksum begins here."""
+        frame = self.frame(at)
+        return frame is not None and frame.end <= self.stop and self.right(frame, at)
+
+    def find(self, at: int, until: int) -> int | None:
+        """Where the first batch with the right checksum begins, in [at, until); None where none does."""
+        # A batch may begin with an offset of 0, but not with a size of 0.
+        at = max(at, self.zeros(at, until) - (OVERHEAD - 1))
+        largest = (self.stop - at) >> 24
+        pattern = _beginnings(min(max(largest, 0), 127), frozenset(self.layouts))
+        for match in pattern.finditer(self.view, at, min(self.stop, until - 1 + FRAME.size)):
+            begin = match.start()
+            if begin >= until:
+                return None
+            frame = self.frame(begin)
+            if frame and frame.end <= self.stop and self.right(frame, begin):
+                return begin
+        return None
+
+    def zeros(self, at: int, end: int) -> int:
+        """Where the zeros end that begin at `at`."""
+        while at < end:
+            block = self.view[at : min(at + _BLOCK, end)]
+            if block != _NO_BYTES[: len(block)]:
+                return at + len(block) - len(bytes(block).lstrip(b"\0"))
+            at += len(block)
+        return end
+
+
+@cache
+def _beginnings(largest: int, magics: frozenset[int]) -> re.Pattern[bytes]:
+    """Where a batch may begin whose size has at most this as its highest byte: the size is not 0, the magic one of these."""
+    size = MAGIC_AT - SIZE_AT
+    offset = rb"[\x00-\x7f].{%d}" % (SIZE_AT - 1)
+    magic = rb"[%b]" % b"".join(rb"\x%02x" % each for each in sorted(magics))
+    return re.compile(rb"(?s:(?=%b(?!\x00{4})[\x00-\x%02x].{%d}%b))" % (offset, largest, size - 1, magic))
