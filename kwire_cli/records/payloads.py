@@ -28,6 +28,14 @@ class Payloads:
     draft: str | None = None
 
     @property
+    def known(self) -> bool:
+        """Whether it says all that the bytes do: every part of it was decoded."""
+        if self.record:
+            parts = [part for part in (self.record.key, self.record.value) if part]
+            return bool(parts) and all(part.body and part.body.complete for part in parts)
+        return bool(self.control and self.control.type != "UNKNOWN")
+
+    @property
     def anomalies(self) -> list[Anomaly]:
         """What is odd; offsets count from the begin of the key or value."""
         found = self.control or self.record

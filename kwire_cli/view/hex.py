@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
@@ -31,7 +31,7 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
         if part.start > at:
             yield from _gap(frame.data, at, part.start, rows, secret=secret)
         prefix = "header." if part_name == "header" else ""
-        yield from _part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows)
+        yield from part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows)
         at = part.stop
     if at < frame.stop:
         yield from _gap(frame.data, at, frame.stop, rows, secret=secret)
@@ -41,7 +41,7 @@ def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]
 def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None) -> Iterator[Line]:
     """A body byte by byte."""
     yield message_title(decoded)
-    yield from _part_lines(catalog, decoded, hidden, "", rows)
+    yield from part_lines(catalog, decoded, hidden, "", rows)
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -49,7 +49,8 @@ def _gap(data: bytes, start: int, end: int, rows: int | None, *, secret: bool) -
     yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=start if secret else None)
 
 
-def _part_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], prefix: str, rows: int | None) -> Iterator[Line]:
+def part_lines(catalog: Catalog, decoded: Any, hidden: frozenset[int], prefix: str, rows: int | None) -> Iterator[Line]:
+    """The leaves of a message, or of whatever else has its tree, spans, bytes and name; paths begin with `prefix`."""
     tree = decoded.tree
     form = Form(hidden=hidden)
     colour = 0

@@ -10,6 +10,7 @@ from kwire_cli.engine.folds import OddError
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
+    from kwire_cli.records.model import Hide
     from kwire_cli.source.kafka.captured import Captured
 
 
@@ -25,7 +26,7 @@ def many_dumps(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def line_dumps(line: Captured, records: str) -> bytes:
+def line_dumps(line: Captured, records: str, hide: Hide | None = None) -> bytes:
     """As `many_dumps` of a line's document, for lines of a message in which nothing is to be hidden: mostly without making that."""
     plain = line.plain
     try:
@@ -33,7 +34,7 @@ def line_dumps(line: Captured, records: str) -> bytes:
     except OddError:
         body = None
     if plain is None or body is None:
-        return many_dumps(line.to_json(records=records))
+        return many_dumps(line.to_json(records=records, hide=hide))
     seen, layout, time = line.seen, plain.layout, line.time
     place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{seen.packet},"kind":"{layout.kind}","size":{seen.size}'
     api = f'"apiKey":{layout.api_key},"api":"{layout.api}","apiVersion":{layout.version}'

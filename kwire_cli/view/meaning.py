@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
 API_KEYS = ("requestApiKey", "apiKey")
+UNDEFINED = frozenset({"FrameSize", "RecordBatch"})
+"""Layouts of which no definition tells what their numbers mean."""
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 """2000 and 2100: what lies outside is no date."""
 
@@ -23,7 +25,7 @@ def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | Non
     if leaf.name in API_KEYS and leaf.kind == "int16":
         api = catalog.api_by_key(value)
         return api.name if api else None
-    known = _named(catalog, message, leaf.path, value) if message != "FrameSize" else None
+    known = _named(catalog, message, leaf.path, value) if message not in UNDEFINED else None
     return known or _date(leaf, value)
 
 
@@ -33,6 +35,11 @@ def _named(catalog: Catalog, message: str, path: str, value: int | str | bool) -
 
 
 def _date(leaf: Leaf, value: Any) -> str | None:
-    if leaf.kind != "int64" or not leaf.name.lower().endswith(TIME_NAMES) or not EARLIEST_MS <= value < LATEST_MS:
+    return moment(value) if leaf.kind == "int64" and leaf.name.lower().endswith(TIME_NAMES) else None
+
+
+def moment(value: int) -> str | None:
+    """Milliseconds since 1970 as a date; None where they can hardly be one."""
+    if not EARLIEST_MS <= value < LATEST_MS:
         return None
     return datetime.fromtimestamp(value / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

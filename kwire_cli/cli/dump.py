@@ -1,0 +1,336 @@
+"""`kwire dump`: log segments, snapshots and folders of them, batch by batch or record by record."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide, Record, Source
+    from kwire_cli.records.selecting import Selection
+    from kwire_cli.spec.catalog import Catalog
+
+FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex")
+RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
+ROWS = 4
+MANY_BYTES = 1 << 17
+"""From here on a faster writer of JSON is worth its loading."""
+PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.5
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+
+
+@dataclass
+class Run:
+    """One run of the command: what was asked for, and what came out so far."""
+
+    environment: Environment
+    catalog: Catalog
+    fmt: str
+    options: dict[str, Any]
+    selection: Selection
+    several: bool = False
+    found: bool = False
+    odd: bool = False
+    nothing: bool = False
+    """Whether a file had bytes and no batch."""
+    headed: bool = False
+    file: str = ""
+    left: int | None = None
+    begun: float = field(default_factory=time.monotonic)
+    told: float = 0.0
+
+    @property
+    def deep(self) -> bool:
+        """Whether records are shown."""
+        return bool(self.options["deep"])
+
+
+class Shown(NamedTuple):
+    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all once it was shown."""
+
+    item: Batch | Gap
+    records: list[tuple[int, Record]] | None
+    notes: list[Anomaly]
+
+
+@click.command(name="dump")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
+@click.option("--deep", is_flag=True, help="Show the records of each batch.")
+@click.option("--offsets", metavar="A-B", help="Batches, and with --deep records, with these offsets.")
+@click.option("--time", "times", metavar="A-B", help="Those of these times: milliseconds since 1970, or dates such as 2026-11-21T10:00:00Z.")
+@click.option("--key", metavar="TEXT", help="Those with records of this key.")
+@click.option("--grep", metavar="REGEX", help="Those with records in whose key, value or headers this is found.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="No more than so many batches; with --deep, records.")
+@click.option("--as-topic", metavar="NAME", help="The topic of the records, where the folder's name does not say it.")
+@click.option(
+    "--record-format", type=click.Choice(RECORD_FORMATS), default="auto", show_default=True, help="The format; auto goes by the magic byte."
+)
+@click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
+@click.option("--pretty", is_flag=True, help="Show values that are JSON over several lines in the tree.")
+@click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly, or bytes that are no batch.")
+@click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
+    """Show log segments and snapshots: their batches, and with --deep their records.
+
+    PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
+    """
+    from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
+
+    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
+    selection = Selection()
+    if options["offsets"]:
+        selection = replace(selection, offsets=offset_range(options["offsets"]))
+    if options["times"]:
+        selection = replace(selection, times=time_range(options["times"]))
+    if options["key"] is not None:
+        selection = replace(selection, key=options["key"].encode("utf-8", "surrogateescape"))
+    if options["grep"] is not None:
+        selection = replace(selection, pattern=grep_pattern(options["grep"]))
+    run = Run(environment, catalog, fmt, options, selection, several=_several(paths), left=options["limit"])
+    for file in files_of(environment, paths):
+        if run.left == 0:
+            break
+        if not options["topics"] or file.topic in options["topics"]:
+            _show_file(run, file)
+            environment.flush()
+    _progress(run, None, 0, 0)
+    if run.nothing and not run.found:
+        raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
+    return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+
+
+def _several(paths: tuple[str, ...]) -> bool:
+    """Whether there may be more than one file, whose lines have to say which."""
+    from pathlib import Path
+
+    return len(paths) > 1 or any(Path(path).is_dir() for path in paths)
+
+
+def _show_file(run: Run, file: SegmentFile) -> None:
+    if not file.has_batches:
+        _show_other(run, file)
+        return
+    from kwire_cli.records.opening import source_of
+
+    view = bytes_of(run.environment, file)
+    topic = run.options["as_topic"] or file.topic
+    source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=_limits(run.options["max_decompressed"]))
+    if run.several and run.fmt in {"tree", "hex", "table"}:
+        run.environment.write_lines([[(f"{file.label}:", "dim")]])
+        run.headed = False
+    batches = gaps = 0
+    show = _SHOW[run.fmt]
+    run.file = file.label
+    for shown in _chosen(run, file, source):
+        item, _, notes = shown
+        from kwire_cli.records.model import PADDING, Gap
+
+        if isinstance(item, Gap):
+            gaps += 1
+            run.odd = run.odd or item.code != PADDING
+        else:
+            batches += 1
+            run.found = True
+        show(run, shown)
+        if not isinstance(item, Gap) and (notes or item.notes):
+            run.odd = True
+    run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
+
+
+def _show_other(run: Run, file: SegmentFile) -> None:
+    """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint. Their own views come here."""
+    from kwire_cli.source.logs.names import Kind
+    from kwire_cli.source.logs.reading import READABLE, read_log_file
+    from kwire_cli.view.json import dumps
+
+    if file.path is None or file.name.kind is Kind.OTHER or file.name.kind not in READABLE:
+        raise InputError("this file of a log directory has nothing to show", file=file.label)
+    contents = read_log_file(file.path)
+    run.found = True
+    run.odd = run.odd or bool(contents.anomalies)
+    for document in contents.lines() if run.fmt == "jsonl" else [contents.to_json()]:
+        run.environment.write(dumps(document, indent=run.fmt != "jsonl"))
+
+
+def _limits(text: str | None) -> Any:
+    from kwire_cli.codec.model import Limits
+
+    if text is None:
+        return Limits()
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise click.UsageError(f"--max-decompressed takes bytes, or a size such as 512MiB, not {text!r}")
+    return Limits(output=int(match[1]) << _UNITS[match[2].lower()], ratio=None)
+
+
+def _chosen(run: Run, file: SegmentFile, source: Source) -> Iterator[Shown]:
+    """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they are shown in whole."""
+    from kwire_cli.records.model import Gap
+    from kwire_cli.records.reading import read_items
+
+    selection, deep = run.selection, run.deep
+    stream = deep and run.fmt == "jsonl" and selection.everything and run.left is None
+    for number, item in enumerate(read_items(source)):
+        if not number & 63:
+            _progress(run, file, item.position, len(source.data))
+        if run.left == 0:
+            return
+        notes: list[Anomaly] = []
+        if isinstance(item, Gap):
+            if selection.everything:
+                yield Shown(item, None, notes)
+            else:
+                run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
+            continue
+        if not selection.may_have(item):
+            continue
+        records = None
+        if (deep and not stream) or (selection.by_content or selection.times[1] is not None):
+            records = [(at, record) for at, record in enumerate(item.records(notes)) if selection.wants(record)]
+            if not records and not selection.everything:
+                continue
+            if deep and run.left is not None:
+                records = records[: run.left]
+        if run.left is not None:
+            run.left -= len(records) if deep and records is not None else 1
+        yield Shown(item, records, notes)
+
+
+def _hide(run: Run) -> Hide | None:
+    """What finds the secrets of a payload."""
+    if run.options["show_secrets"]:
+        return None
+    from kwire_cli.redact.secrets import hidden_spans
+
+    def hide(payload: RecordPayload) -> dict[str, frozenset[int]]:
+        parts = {"key": payload.key, "value": payload.value}
+        return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(run.catalog, part.body))}
+
+    return hide
+
+
+def _label(run: Run) -> dict[str, Any]:
+    return {"file": run.file} if run.several else {}
+
+
+def _show_json(run: Run, shown: Shown) -> None:
+    item, records, notes = shown
+    hide = _hide(run) if run.deep else None
+    from kwire_cli.records.model import Gap
+
+    if run.fmt == "jsonl":
+        from kwire_cli.view.batch_json import line_pieces
+
+        chosen = None if records is None else [records]
+        for piece in line_pieces(item, label=_label(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
+            run.environment.write_bytes(piece)
+        return
+    from kwire_cli.records.jsonform import head_json, record_json
+    from kwire_cli.view.json import dumps
+
+    if isinstance(item, Gap):
+        document = item.to_json()
+    else:
+        document = head_json(item)
+        if run.deep:
+            document["records"] = [record_json(item, record, number, notes, hide) for number, record in records or ()]
+        document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
+    run.environment.write(dumps(_label(run) | document, indent=True))
+
+
+def _show_tree(run: Run, shown: Shown) -> None:
+    item, records, notes = shown
+    from kwire_cli.view.batches import tree_lines
+
+    records = records if run.deep else None
+    run.environment.write_lines(tree_lines(item, records, notes, _hide(run), full=run.options["full"], pretty=run.options["pretty"]))
+
+
+def _show_hex(run: Run, shown: Shown) -> None:
+    from kwire_cli.view.batch_hex import hex_lines
+
+    run.environment.write_lines(hex_lines(run.catalog, shown.item, _hide(run), deep=run.deep, rows=None if run.options["full"] else ROWS))
+
+
+def _show_table(run: Run, shown: Shown) -> None:
+    item, records, _ = shown
+    from kwire_cli.records.model import Gap
+    from kwire_cli.view.batches import batch_row, heading, record_row
+
+    lines = [] if run.headed else [heading(deep=run.deep)]
+    run.headed = True
+    if run.deep and not isinstance(item, Gap):
+        hide = _hide(run)
+        lines += [record_row(item, record, hide) for _, record in records or ()]
+    else:
+        lines.append(batch_row(item))
+    run.environment.write_lines(lines)
+
+
+def _show_csv(run: Run, shown: Shown) -> None:
+    item, records, _ = shown
+    from kwire_cli.records.model import Gap
+    from kwire_cli.view.batches import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
+    from kwire_cli.view.table import csv_row
+
+    label = list(_label(run).values())
+    if not run.headed:
+        run.environment.write(csv_row([*_label(run), *(CSV_RECORD if run.deep else CSV_BATCH)]))
+        run.headed = True
+    if not run.deep:
+        rows = [batch_cells(item)]
+    elif isinstance(item, Gap):
+        rows = [gap_cells(item)]
+    else:
+        hide = _hide(run)
+        rows = [record_cells(item, record, hide) for _, record in records or ()]
+    for row in rows:
+        run.environment.write(csv_row([*label, *row]))
+
+
+_SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex}
+
+
+def _progress(run: Run, file: SegmentFile | None, at: int, size: int) -> None:
+    """How far a long run is, on a terminal that shows nothing else; without a file, an end of that."""
+    now = time.monotonic()
+    if file is None:
+        if run.told:
+            _tell(run, "\r\x1b[K")
+        return
+    if (
+        now - max(run.begun + PROGRESS_AFTER - PROGRESS_EVERY, run.told) < PROGRESS_EVERY
+        or run.environment.to_terminal
+        or not run.environment.stderr.isatty()
+    ):
+        return
+    run.told = now
+    _tell(run, f"\r\x1b[K{file.label}: {100 * at // max(size, 1)} %")
+
+
+def _tell(run: Run, text: str) -> None:
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        run.environment.stderr.write(text.encode("utf-8", "backslashreplace"))
+        run.environment.stderr.flush()

@@ -1,0 +1,104 @@
+"""Where `kwire dump` gets record batches from: segments and snapshots, folders of them, standard input; and the files that hold no batches."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.logs.names import FileName, Kind, file_name, folder_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+
+METADATA_TOPIC = "__cluster_metadata"
+"""Whose records snapshots hold: only KRaft has files of this kind."""
+_IN_MEMORY = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A file that was asked for; `path` is None for standard input. `topic` is what its folder says, None where that says nothing."""
+
+    path: Path | None
+    name: FileName
+    topic: str | None
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return "standard input" if self.path is None else str(self.path)
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether its content is record batches: so by its name, or it is not one of Kafka's names and may be."""
+        return self.name.kind in {Kind.LOG, Kind.CHECKPOINT, Kind.OTHER}
+
+
+def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[SegmentFile]:
+    """The files that the arguments name; of a folder, those with batches, partition by partition. InputError for what is not there."""
+    if not arguments and not environment.stdin.isatty():
+        arguments = ("-",)
+    if not arguments:
+        raise InputError("no input: give segments, snapshots, folders of a log directory, or - for standard input")
+    for argument in arguments:
+        path = Path(argument)
+        if argument == "-":
+            yield SegmentFile(None, FileName(Kind.OTHER), None)
+        elif path.is_dir():
+            yield from _in_folder(path)
+        elif path.exists():
+            yield _file(path, file_name(path.name))
+        else:
+            raise InputError("there is no such file", file=argument)
+
+
+def _in_folder(path: Path) -> Iterator[SegmentFile]:
+    from kwire_cli.source.logs.files import walk
+
+    found = False
+    for file in walk(path):
+        if file.kind in {Kind.LOG, Kind.CHECKPOINT}:
+            found = True
+            yield _file(file.path, file.name)
+    for folder in sorted(path.iterdir()):  # a folder of log directories
+        if folder.is_dir() and not folder_name(folder.name):
+            for inner in _in_folder(folder):
+                found = True
+                yield inner
+    if not found and folder_name(path.name):
+        raise InputError("there is no segment and no snapshot in this folder", file=str(path))
+
+
+def _file(path: Path, name: FileName) -> SegmentFile:
+    folder = folder_name(path.resolve().parent.name)
+    return SegmentFile(path, name, METADATA_TOPIC if name.kind is Kind.CHECKPOINT else folder.topic if folder else None)
+
+
+def bytes_of(environment: Environment, file: SegmentFile) -> memoryview:
+    """The bytes of a file, mapped; of a pipe what comes out of it, on disk where it is much."""
+    from kwire_cli.records.opening import mapped
+
+    if file.path is None:
+        return _piped(environment.stdin)
+    if file.path.is_file():
+        return mapped(file.path)
+    with file.path.open("rb") as pipe:
+        return _piped(pipe)
+
+
+def _piped(pipe: IO[bytes]) -> memoryview:
+    start = pipe.read(_IN_MEMORY)
+    if len(start) < _IN_MEMORY:
+        return memoryview(start)
+    with tempfile.TemporaryFile() as spool:
+        spool.write(start)
+        shutil.copyfileobj(pipe, spool)
+        spool.flush()
+        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))

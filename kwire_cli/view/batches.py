@@ -1,0 +1,256 @@
+"""Batches and records for eyes: trees, tables, csv."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.jsonform import head_json
+from kwire_cli.records.payloads import payload_of
+from kwire_cli.view.lines import Line, quoted
+from kwire_cli.view.meaning import moment
+from kwire_cli.view.table import text_of
+from kwire_cli.view.tree import SHOWN_TEXT, anomaly_lines, byte_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.records.model import Gap, Hide, Record
+
+    Numbered = Sequence[tuple[int, Record]]
+
+BATCH_COLUMNS = {
+    "position": 10,
+    "size": 8,
+    "baseOffset": 10,
+    "lastOffset": 10,
+    "count": 6,
+    "magic": 5,
+    "compression": 11,
+    "maxTimestamp": 24,
+    "producerId": 10,
+    "flags": 0,
+}
+RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "sequence": 8, "keySize": 7, "valueSize": 9, "key": 20, "value": 0}
+_LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value"})
+_TABLE_TEXT = 60
+CSV_BATCH = (
+    *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp"),
+    *("producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "count", "gap"),
+)
+CSV_RECORD = ("position", "offset", "timestamp", "sequence", "keySize", "valueSize", "key", "value", "headers", "decoded", "gap")
+
+
+def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool) -> Iterator[Line]:
+    """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
+    if not isinstance(item, Batch):
+        yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (f", {_bytes(item.size)}", "dim")]
+        return
+    head = item.head
+    many = "" if head.records_count is None else f", {head.records_count} record{'' if head.records_count == 1 else 's'}"
+    offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
+    what = "batch" if item.magic > 1 else "wrapper message" if head.codec else "message"
+    yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {_bytes(item.size)}, {item.layout.name}", "dim")]
+    fields = list(_fields(item))
+    for i, field in enumerate(fields):
+        last = i == len(fields) - 1 and not records
+        yield [("└─ " if last else "├─ ", "dim"), *field]
+    for i, (_, record) in enumerate(records or ()):
+        last = i == len(records or ()) - 1
+        yield from _record_lines(item, record, hide, "└─ " if last else "├─ ", "   " if last else "│  ", full=full, pretty=pretty)
+    yield from anomaly_lines([*item.notes, *notes])
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
+
+
+def _fields(batch: Batch) -> Iterator[Line]:
+    """What a batch says of itself; not what its format lacks."""
+    head = batch.head
+    yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), ("right", "dim") if batch.crc_valid else ("wrong", "warning")]
+    yield [("compression", "name"), (f": {batch.compression}", "")]
+    if head.timestamp_type is not None:
+        yield [
+            ("maxTimestamp", "name"),
+            (f": {head.max_timestamp}", "number"),
+            (f" {moment(head.max_timestamp) or ''}", "meaning"),
+            (f" {batch.timestamp_type}", "dim"),
+        ]
+    if head.producer_id != -1:
+        sequences = f", sequences {head.base_sequence} to {batch.last_sequence}" if head.base_sequence >= 0 else ""
+        yield [("producer", "name"), (f": id {head.producer_id}, epoch {head.producer_epoch}{sequences}", "number")]
+    if head.leader_epoch != -1:
+        yield [("partitionLeaderEpoch", "name"), (f": {head.leader_epoch}", "number")]
+    if flags := _flags(batch):
+        yield [("flags", "name"), (f": {flags}", "meaning")]
+    if head.delete_horizon is not None:
+        yield [("deleteHorizonMs", "name"), (f": {head.delete_horizon}", "number"), (f" {moment(head.delete_horizon) or ''}", "meaning")]
+
+
+def _flags(batch: Batch) -> str:
+    head = batch.head
+    flags = [name for name, on in (("transactional", head.transactional), ("control", head.control)) if on]
+    return ", ".join(flags)
+
+
+def _record_lines(batch: Batch, record: Record, hide: Hide | None, branch: str, stem: str, *, full: bool, pretty: bool) -> Iterator[Line]:
+    payload = payload_of(batch, record)
+    hidden = hide(payload.record) if hide and payload and payload.record else {}
+    sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
+    time = moment(record.timestamp) or (str(record.timestamp) if record.timestamp != -1 else "")
+    yield [(branch, "dim"), ("record ", "dim"), (str(record.offset), "number"), (f" {time}" if time else "", "meaning"), (sequence, "dim")]
+    rows: list[tuple[str, Line, list[str]]] = []
+    if payload:
+        for name, shown in payload.to_json(hidden).items():
+            rows.append((name, [(_compact(shown), "text")], _indented(shown) if pretty else []))
+    if not payload or not payload.known:
+        value = record.value
+        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=full), []))
+        rows.append(
+            ("value", _segments(value, hidden=bool(hidden.get("value")), full=full), _parsed(value) if pretty and not hidden.get("value") else [])
+        )
+    rows += [(f"header {_name(name)}", _segments(data, hidden=False, full=full), []) for name, data in record.headers]
+    for i, (name, line, more) in enumerate(rows):
+        last = i == len(rows) - 1
+        yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *([] if more else line)]
+        for text in more:
+            yield [(stem + ("   " if last else "│  "), "dim"), (text, "text")]
+
+
+def _name(name: str | int) -> str:
+    return quoted(name) if isinstance(name, str) else str(name)
+
+
+def _compact(document: Any) -> str:
+    return text_of(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+
+
+def _indented(document: Any) -> list[str]:
+    return [text_of(line) for line in json.dumps(document, ensure_ascii=False, indent=2).splitlines()]
+
+
+def _parsed(data: bytes | None) -> list[str]:
+    """The lines of a value that is a JSON object or list; nothing for all else."""
+    if not data or data[:1] not in b"{[":
+        return []
+    try:
+        return _indented(json.loads(data))
+    except (ValueError, RecursionError):
+        return []
+
+
+def text_in(data: bytes) -> str | None:
+    """Bytes as text, where they are UTF-8 that can be read: no control characters but those of lines."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.isprintable() or all(char.isprintable() or char in "\n\r\t" for char in text) else None
+
+
+def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:
+    if data is None:
+        return [("null", "null")]
+    if hidden:
+        return [(f"<redacted {_bytes(len(data))}>", "secret")]
+    text = text_in(data if full else data[: 4 * SHOWN_TEXT + 4]) if full or len(data) <= 4 * SHOWN_TEXT else text_in(_whole(data[: 4 * SHOWN_TEXT]))
+    if text is None or not data:
+        return byte_segments(data, full=full)
+    cut = len(text) > SHOWN_TEXT and not full
+    more = f"… {_bytes(len(data))}" if cut else ""
+    return [(quoted(text[:SHOWN_TEXT] if cut else text), "text"), (more, "dim")]
+
+
+def _whole(data: bytes) -> bytes:
+    """Cut text without the part of a character at its end."""
+    for size in range(len(data), max(len(data) - 4, 0), -1):
+        if size == len(data) and data[-1] < 0x80:
+            return data
+        if data[size - 1] >= 0xC0:
+            return data[: size - 1]
+    return data
+
+
+def heading(*, deep: bool) -> Line:
+    """The table's first line."""
+    columns = RECORD_COLUMNS if deep else BATCH_COLUMNS
+    return [("  ".join(_fit(name, name, width) for name, width in columns.items()).rstrip(), "dim")]
+
+
+def _fit(text: str, name: str, width: int) -> str:
+    return f"{text:<{width}}" if name in _LEFT else f"{text:>{width}}"
+
+
+def batch_row(item: Batch | Gap) -> Line:
+    """A batch or gap as a line of the table."""
+    if not isinstance(item, Batch):
+        shown: dict[str, Any] = {"position": item.position, "size": item.size}
+        line: Line = [("  ".join(_fit(text_of(shown.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]), "number")]
+        return [*line, (f"  gap: {item.code}", "warning")]
+    shown = head_json(item)
+    shown["maxTimestamp"] = moment(shown["maxTimestamp"]) or shown["maxTimestamp"]
+    odd = "" if item.crc_valid else "CRC wrong"
+    shown["flags"] = _flags(item)
+    cells = "  ".join(_fit(text_of(shown[name]), name, width) for name, width in BATCH_COLUMNS.items())
+    return [(cells, ""), (f"{' ' if shown['flags'] else ''}{odd}", "warning")]
+
+
+def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
+    """A record as a line of the table."""
+    shown = dict(zip(CSV_RECORD, record_cells(batch, record, hide), strict=True))
+    shown["timestamp"] = moment(record.timestamp) or record.timestamp
+    for name in ("key", "value"):
+        text = text_of(shown["decoded"] if name == "value" and shown["decoded"] else shown[name])
+        shown[name] = text if len(text) <= _TABLE_TEXT else f"{text[:_TABLE_TEXT]}…"
+    return [("  ".join(_fit(text_of(shown[name]), name, width) for name, width in RECORD_COLUMNS.items()), "")]
+
+
+def batch_cells(item: Batch | Gap) -> list[Any]:
+    """The cells of CSV_BATCH."""
+    shown = head_json(item) if isinstance(item, Batch) else item.to_json()
+    return [_lower(shown.get(name)) for name in CSV_BATCH]
+
+
+def _lower(value: Any) -> Any:
+    return ("true" if value else "false") if isinstance(value, bool) else value
+
+
+def gap_cells(gap: Gap) -> list[Any]:
+    """The cells of CSV_RECORD of a gap."""
+    return [gap.position, *[None] * (len(CSV_RECORD) - 2), gap.code]
+
+
+def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
+    """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
+    from kwire_cli.records.jsonform import record_json  # noqa: PLC0415
+
+    shown = record_json(batch, record, 0, [], hide)
+    payload = shown.get("decoded") or shown.get("control")
+    headers = {str(header["key"]): _cell(data) for header, (_, data) in zip(shown["headers"], record.headers, strict=True)}
+    cells = {
+        **shown,
+        "position": batch.position,
+        "key": _secret(shown["key"]) or _cell(record.key),
+        "value": _secret(shown["value"]) or _cell(record.value),
+        "headers": _compact(headers) if headers else None,
+        "decoded": _compact(payload) if payload else None,
+    }
+    return [cells.get(name) for name in CSV_RECORD]
+
+
+def _secret(shown: str | None) -> str | None:
+    return shown if shown and shown.startswith("<") else None
+
+
+def _cell(data: bytes | None) -> str | None:
+    if data is None:
+        return None
+    text = text_in(data)
+    if text is not None:
+        return text
+    from kwire_cli.records.jsonform import text as base64_text  # noqa: PLC0415
+
+    return f"base64:{base64_text(data)}"
