@@ -8,7 +8,8 @@ States of a connection
 - FOREIGN: another protocol, to the end.
 
 Rules
-- The client is the side whose frames read as requests; ports do not matter, unless the broker's is given. While nothing is known yet, frames wait.
+- The client is the side that opened the connection, or whose frames read as requests (`sides`); ports do not matter, unless the broker's is given.
+  While nothing is known yet, frames wait. Where it was a guess, a frame that is a request for sure corrects it.
 - Responses come in the order of their requests. A correlation id further down the queue shows that the answers before it are in bytes that the
   capture lacks; one that is nowhere in it has lost its request. Ids may be reused, negative or all zero: the order decides first.
 - A Produce request with acks 0 has no response.
@@ -19,34 +20,32 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.folds import OddError
-from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints
 from kwire_cli.message.headers import RequestHead, heads
 from kwire_cli.message.plain import Headers
 from kwire_cli.message.reading import read
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
-from kwire_cli.source.kafka.heads import LEAST, chain_end, is_no_request, names_client, reads_as_request
+from kwire_cli.source.kafka.heads import is_no_request, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
+from kwire_cli.source.kafka.recognition import Recogniser
+from kwire_cli.source.kafka.sides import Sides, is_first_token, surely_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.message.plain import Layouts, Plain
 
 PRODUCE, SASL_HANDSHAKE = 0, 17
-GSSAPI_TAG = 0x60
-MOST_WAITING = 64
-"""Frames that wait for a client to be found; then the side that spoke first is taken for it."""
+MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
+"""Frames, and bytes, that wait for a client to be found; then it is guessed."""
 
 MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
 """Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the oldest are given up."""
-MOST_UNSURE = 1 << 16
-"""Bytes in which a request is waited for to be confirmed by what follows it, where bytes are missing before it."""
 
 
 class State(enum.Enum):
@@ -96,13 +95,15 @@ class Connection:
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
-        self._likely_client = client
-        self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
+        self._sides = Sides(self.catalog, client, from_start=from_start)
+        self._doubtful = False
         self._begun = [not from_start, not from_start]
         self._early = [bytearray(), bytearray()]
         self._waiting: list[tuple[int, Cut]] = []
+        self._waiting_bytes = 0
         self._served = False
         self._pending: deque[Seen] = deque()
+        self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
         self._pending_bytes = 0
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
@@ -201,25 +202,45 @@ class Connection:
 
     def _cuts(self, side: int, cuts: Iterable[Cut]) -> Iterator[Seen]:
         for cut in cuts:
-            if self.state is State.OPENING:
-                self._waiting.append((side, cut))
-                if cut.kind == "frame" and (reads_as_request(self.catalog, cut.data) or _is_first_token(cut)):
-                    self.client = side
-                    yield from self._settle()
-                elif len(self._waiting) >= MOST_WAITING:
-                    yield from self._settle()
-            else:
+            if self.state is not State.OPENING:
                 yield self._seen(side, cut)
+                continue
+            self._waiting.append((side, cut))
+            self._waiting_bytes += len(cut.data)
+            if cut.kind == "frame":
+                self.client = self._sides.hear(side, cut)
+            if self.client is not None:
+                yield from self._settle()
+            elif len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
+                if any(each.kind == "frame" for _, each in self._waiting):
+                    yield from self._settle()
+                else:
+                    yield from self._let_go()  # no frame yet: they are gaps whoever the client is
 
     def _settle(self) -> Iterator[Seen]:
         """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
         if self.client is None:
-            first = self._waiting[0][0] if self._waiting else 0
-            self.client = self._likely_client if self._likely_client is not None else first
-        waiting, self._waiting = self._waiting, []
+            self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
+        self._doubtful = not self._sides.sure
         self.state = State.KAFKA
+        yield from self._let_go()
+
+    def _let_go(self) -> Iterator[Seen]:
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         for side, cut in waiting:
             yield self._seen(side, cut)
+
+    def _turned(self, side: int, cut: Cut) -> bool:
+        """Whether the sides were taken for one another, as a frame shows that is an answer without a question; from then on they are not."""
+        if not self._doubtful or not surely_request(self.catalog, cut):
+            return False
+        self.client, self._doubtful, self.state = side, False, State.KAFKA
+        self._pending.clear()
+        self._pending_bytes = 0
+        return True
+
+    def _recogniser(self, side: int) -> Recogniser:
+        return Recogniser(self.catalog, lambda: None if self.client is None else self.client == side, self._pending)
 
     def _seen(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":
@@ -234,7 +255,7 @@ class Connection:
                 return Seen("sasl-token", side, cut)
             self.state = State.KAFKA
         whole = not cut.missing
-        if _is_first_token(cut) or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data)))):
+        if is_first_token(cut) or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data)))):
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
         self._served = True
@@ -248,11 +269,13 @@ class Connection:
 
     def _from_broker(self, side: int, cut: Cut) -> Seen:
         if self.state is State.TOKENS:
-            return Seen("sasl-token", side, cut)
+            return self._from_client(side, cut) if self._turned(side, cut) else Seen("sasl-token", side, cut)
         self._heard = True
         data = cut.data
         wanted = self._response_head.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + self._response_head.size else None
         request = self._request_of(wanted)
+        if request is None and self._turned(side, cut):
+            return self._from_client(side, cut)
         seen = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = seen.head
         if head:
@@ -304,61 +327,3 @@ class Connection:
                 hints = Hints(api, seen.head.version, "response")
             seen.frame = read(self.catalog, seen.data, hints, number=0, start=0, stop=len(seen.data), prefixed=True)
         return seen.frame
-
-    # Where frames begin
-
-    def _recogniser(self, side: int) -> Callable[[bytearray, int], int]:
-        def recognise(buffer: bytearray, start: int) -> int:
-            if self.client == side:
-                return self._find_request(buffer, start)
-            if self.client is None and (found := self._find_request(buffer, max(start - MOST_UNSURE, 0))) >= 0:
-                return found
-            return self._find_response(buffer, start)
-
-        return recognise
-
-    def _find_request(self, buffer: bytearray, start: int) -> int:
-        """The first request that what follows it confirms; else the first that names its client; else what may yet be confirmed is waited for."""
-        likely = unsure = -1
-        for match in _REQUEST.finditer(buffer, start):
-            at = match.start()
-            if not reads_as_request(self.catalog, buffer, at):
-                continue
-            left = len(buffer) - at - SIZE_BYTES - (says_size(buffer, at, len(buffer)) or 0)
-            if left == 0 or (left >= _REQUEST_BYTES and reads_as_request(self.catalog, buffer, len(buffer) - left)):
-                return at
-            if left < _REQUEST_BYTES:
-                if likely < 0 and names_client(self.catalog, buffer, at, needed=at > 0):
-                    likely = at
-                if unsure < 0 and len(buffer) - at < MOST_UNSURE:
-                    unsure = at
-        if likely >= 0:
-            return likely
-        return -1 - (unsure if unsure >= 0 else max(start, len(buffer) - _REQUEST_BYTES + 1))
-
-    def _find_response(self, buffer: bytearray, start: int) -> int:
-        for request in self._pending:
-            if request.head is None:
-                continue
-            wanted = request.head.correlation_id.to_bytes(4, "big", signed=True)
-            at = buffer.find(wanted, start + SIZE_BYTES)
-            while at >= 0:
-                if chain_end(buffer, at - SIZE_BYTES) is not None:
-                    return at - SIZE_BYTES
-                at = buffer.find(wanted, at + 1)
-        if self._pending:
-            return -1 - max(start, len(buffer) - 2 * SIZE_BYTES + 1)
-        # No request tells what to look for: whole frames from the beginning of what came last to its very end.
-        end = chain_end(buffer, start)
-        if end is None:
-            return -1 - len(buffer)
-        return start if end == len(buffer) and end > start else -1 - start
-
-
-_REQUEST_BYTES = SIZE_BYTES + LEAST
-_REQUEST = re.compile(rb"(?=[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff][\0-\xff]{4})", re.DOTALL)
-"""Where a size that can be one stands before an api key and a version below 256."""
-
-
-def _is_first_token(cut: Cut) -> bool:
-    return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG

@@ -10,15 +10,19 @@ Rules
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 MAX_UNRECOGNISED = 1 << 20
 """Bytes that are kept while no frame is recognised in them; a frame that is longer is found by its beginning."""
+BIG = 1 << 20
+"""A frame of more bytes than this has to look like one, where framing was not sure from the start."""
+BELIEVABLE = 16
+"""Bytes of a frame that show whether it does."""
 
 
 class Cut(NamedTuple):
@@ -35,17 +39,29 @@ class Cut(NamedTuple):
     missing: int = 0
 
 
+class Search(Protocol):
+    """What finds frames where framing is lost (`recognition.Recogniser`)."""
+
+    def restart(self, at: int) -> None:
+        """Frames may begin from `at` on in the buffer."""
+
+    def find(self, buffer: bytearray, *, last: bool = False) -> int:
+        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is in the buffer."""
+
+    def skip(self, count: int) -> None:
+        """The first `count` bytes of the buffer are gone."""
+
+    def believes(self, buffer: bytearray, at: int) -> bool:
+        """Whether a frame that says to be big looks like one."""
+
+
 class Framer:
-    """One direction of a connection: feed it bytes and losses in order, it gives back cuts.
+    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `search` finds frames where framing is lost."""
 
-    `recognise(buffer, start)` says where in the buffer, from `start` on, a frame begins; or, as a negative number, that none does up to there
-    (-1 - position), where it is to go on when more bytes have come.
-    """
-
-    def __init__(self, recognise: Callable[[bytearray, int], int], *, synchronised: bool) -> None:
+    def __init__(self, search: Search, *, synchronised: bool) -> None:
         self.buffer = bytearray()
-        self.synchronised, self._recognise = synchronised, recognise
-        self._seen = 0  # bytes of the buffer in which no frame begins
+        self.synchronised, self._search = synchronised, search
+        self._sure = synchronised  # framing was never lost
         self._rest = 0  # bytes of a cut frame that still come, after those that were lost
         self._wanted = 0  # bytes that the buffer has when its first frame is whole; 0 where that is not known
         self._packet = 0
@@ -70,10 +86,18 @@ class Framer:
             self._rest -= len(rest)
             yield Cut("skipped", bytes(rest), packet, time)
         self.buffer += data
-        if not self.synchronised:
-            yield from self._search()
-        if self.synchronised:
+        yield from self._go_on()
+
+    def _go_on(self, *, last: bool = False) -> Iterator[Cut]:
+        """Frames, for as long as framing holds or is found again."""
+        while True:
+            if not self.synchronised:
+                yield from self._find(last=last)
+                if not self.synchronised:
+                    return
             yield from self._frames()
+            if self.synchronised:
+                return
 
     def _frames(self) -> Iterator[Cut]:
         buffer, at = self.buffer, 0
@@ -81,36 +105,35 @@ class Framer:
             size = says_size(buffer, at, len(buffer)) or 0
             if not 0 <= size <= MAX_SIZE:
                 del buffer[:at]
-                self.lose_framing()
-                yield from self._search()
-                if self.synchronised:
-                    yield from self._frames()
+                self._lose_framing(1)
                 return
             end = at + SIZE_BYTES + size
             if end > len(buffer):
-                self._wanted = end - at
+                if size > BIG and not self._sure and len(buffer) - at >= BELIEVABLE and not self._search.believes(buffer, at):
+                    del buffer[:at]
+                    self._lose_framing(1)
+                    return
+                self._wanted = end - at if size <= BIG or len(buffer) - at >= BELIEVABLE else 0
                 break
             yield Cut("frame", bytes(buffer[at:end]), self._packet, self._time)
             at = end
         if at:
             del buffer[:at]
 
-    def lose_framing(self) -> None:
-        """What is in the buffer does not begin with a frame, or no longer surely."""
-        self.synchronised = False
-        self._seen = 1 if self.buffer else 0
+    def _lose_framing(self, at: int) -> None:
+        """Frames begin at `at` in the buffer or later, nobody knows where."""
+        self.synchronised = self._sure = False
+        self._wanted = 0
+        self._search.restart(at)
 
-    def _search(self) -> Iterator[Cut]:
-        found = self._recognise(self.buffer, self._seen)
+    def _find(self, *, last: bool) -> Iterator[Cut]:
+        found = self._search.find(self.buffer, last=last)
         if found >= 0:
             self.synchronised = True
-            self._seen = 0
             yield from self._skip(found)
-            return
-        self._seen = -1 - found
-        if self._seen > MAX_UNRECOGNISED:
-            yield from self._skip(self._seen)
-            self._seen = 0
+        elif -1 - found > MAX_UNRECOGNISED:
+            self._search.skip(-1 - found)
+            yield from self._skip(-1 - found)
 
     def _skip(self, count: int) -> Iterator[Cut]:
         if count:
@@ -120,6 +143,8 @@ class Framer:
 
     def lose(self, count: int, packet: int, time: int | None) -> Iterator[Cut]:
         """The cuts that end with the loss of the next `count` bytes."""
+        if not self.synchronised and self.buffer:
+            yield from self._go_on(last=True)
         self._packet, self._time = packet, time
         self._wanted = 0
         if self._rest:
@@ -137,11 +162,13 @@ class Framer:
             yield from self._skip(len(self.buffer))
         yield Cut("lost", b"", packet, time, count)
         if not framing_held:
-            self._rest = self._seen = 0
-            self.synchronised = False
+            self._rest = 0
+            self._lose_framing(0)
 
     def end(self) -> Iterator[Cut]:
         """What is left when nothing more comes: a frame that was cut off, or bytes in which no frame was recognised."""
+        if not self.synchronised and self.buffer:
+            yield from self._go_on(last=True)
         if not self.buffer:
             return
         missing = 0

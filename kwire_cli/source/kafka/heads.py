@@ -66,14 +66,3 @@ def is_no_request(catalog: Catalog, frame: Any) -> bool:
     if catalog.api_by_key(head.api_key):
         return False
     return not decode_header(catalog, "request", 1, bytes(frame), start=SIZE_BYTES, stop=len(frame)).complete
-
-
-def chain_end(data: Any, start: int) -> int | None:
-    """Where the frames that begin at `start` lead to by their sizes: at or beyond the end of the data; None where a size is none on the way."""
-    at = start
-    while len(data) - at >= SIZE_BYTES:
-        size = says_size(data, at, len(data)) or 0
-        if not SIZE_BYTES <= size <= MAX_SIZE:
-            return None
-        at += SIZE_BYTES + size
-    return at

@@ -1,0 +1,279 @@
+"""Where frames begin in one direction of a connection, after a loss and in mid-stream.
+
+Rules
+- A place may begin a request if a size, an api key, a version and a client id stand there that can be ones; a response, if a size does before the
+  correlation id of a request that waits, or if a piece of data begins there: senders mostly begin to send with a frame.
+- A place is confirmed when its frame is whole and either the data end there or another frame of the kind begins. The first confirmed one is it.
+- Where nothing is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed, and an answer that has both
+  the id and the beginning of a piece.
+- Every place is judged once when it is seen, and once more at each point where the frames that it says begin or end: no byte is searched twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Protocol
+
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+from kwire_cli.source.kafka.heads import names_client, reads_as_request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from kwire_cli.message.headers import RequestHead
+    from kwire_cli.spec.catalog import Catalog
+
+MOST_UNSURE = 1 << 18
+"""Bytes in which a frame is waited for to be confirmed."""
+MOST_PLACES = 4096
+"""Places that are kept in mind; beyond that the oldest are forgotten."""
+BIG = 1 << 20
+"""A frame of more bytes than this, which no framing from the start on vouches for, has to look like one before it is waited for."""
+LINKS = 16
+"""Frames by which a row of them is confirmed, wherever it ends."""
+
+_REQUEST_BYTES = 14
+"""Size, api key, version, correlation id, and the length of the client id."""
+_REQUEST = re.compile(rb"(?=(?!\0\0\0[\0-\x09])[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff]{5}(?:[\0-\x04][\0-\xff]|\xff\xff))", re.DOTALL)
+_RESPONSE_BYTES = 8
+_RESPONSE = re.compile(rb"(?=(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{7})", re.DOTALL)
+
+
+class Asked(Protocol):
+    """A request that waits for its response."""
+
+    @property
+    def head(self) -> RequestHead | None:
+        """What its header begins with, None where that was lost."""
+
+
+class Places:
+    """Places that may begin a frame, and at how many bytes in the buffer more is known of each."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[int, int, int, int]] = []
+        self._order: deque[int] = deque()
+        self._alive: set[int] = set()
+
+    def wait(self, at: int, until: int, end: int, links: int) -> None:
+        """`end` is where the last frame of the place ends by what is known of it, 0 for nothing; `links` the number of frames before that one."""
+        if at not in self._alive:
+            if len(self._alive) >= MOST_PLACES:
+                self._alive.discard(self._order.popleft())
+            self._alive.add(at)
+            self._order.append(at)
+        heappush(self._due, (until, at, end, links))
+        if len(self._due) > 2 * MOST_PLACES:
+            self._due = [each for each in self._due if each[1] in self._alive]
+            heapify(self._due)
+
+    def due(self, size: int) -> Iterable[tuple[int, int, int]]:
+        """The places that `size` bytes tell more of, as place, end and links."""
+        found = []
+        while self._due and self._due[0][0] <= size:
+            _, at, end, links = heappop(self._due)
+            if at in self._alive:
+                found.append((at, end, links))
+        return found
+
+    def drop(self, at: int) -> None:
+        """It is none."""
+        self._alive.discard(at)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        while self._order and self._order[0] not in self._alive:
+            self._order.popleft()
+
+    def oldest(self) -> int | None:
+        """The first place that is left."""
+        self._tidy()
+        return self._order[0] if self._order else None
+
+    def all(self) -> list[int]:
+        """Those that are left, in the order in which they were seen."""
+        return [at for at in self._order if at in self._alive]
+
+    def shift(self, count: int) -> None:
+        """The first `count` bytes of the buffer are gone."""
+        self._due = [(until - count, at - count, end and end - count, links) for until, at, end, links in self._due if at in self._alive]
+        self._order = deque(at - count for at in self._order if at in self._alive)
+        self._alive = set(self._order)
+
+
+class Requests:
+    """The search for requests."""
+
+    def __init__(self, catalog: Catalog, start: int) -> None:
+        self._catalog = catalog
+        self._places = Places()
+        self._scanned = start
+
+    def skip(self, count: int) -> None:
+        """The first `count` bytes of the buffer are gone."""
+        self._places.shift(count)
+        self._scanned = max(self._scanned - count, 0)
+
+    def find(self, buffer: bytearray, *, last: bool) -> int:
+        """As `Recogniser.find`."""
+        size = len(buffer)
+        confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
+        if confirmed:
+            return min(confirmed)
+        for match in _REQUEST.finditer(buffer, self._scanned):
+            at = match.start()
+            self._scanned = at + 1
+            if self._judge(buffer, at, 0, 0):
+                return at
+        self._scanned = max(self._scanned, size - _REQUEST_BYTES + 1)
+        while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
+            named = oldest > 0 or (says_size(buffer, 0, size) or 0) > BIG
+            if reads_as_request(self._catalog, buffer, oldest) and names_client(self._catalog, buffer, oldest, needed=named):
+                return oldest
+            self._places.drop(oldest)
+        return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
+
+    def _judge(self, buffer: bytearray, at: int, end: int, links: int) -> bool:
+        size = len(buffer)
+        if not end:
+            end = at + SIZE_BYTES + (says_size(buffer, at, size) or 0)
+            head = min(at + _REQUEST_BYTES + max(int.from_bytes(buffer[at + 12 : at + 14], "big", signed=True), 0), end)
+            if end - at > SIZE_BYTES + MAX_SIZE:
+                return False
+            if size < head:
+                self._places.wait(at, head, 0, 0)
+                return False
+            if not reads_as_request(self._catalog, buffer, at):
+                self._places.drop(at)
+                return False
+        if size == end or (size >= end + _REQUEST_BYTES and reads_as_request(self._catalog, buffer, end)):
+            return True
+        if size >= end + _REQUEST_BYTES:
+            self._places.drop(at)
+        else:
+            self._places.wait(at, end if size < end else end + _REQUEST_BYTES, end, links)
+        return False
+
+
+class Responses:
+    """The search for responses. `asked` are the requests that wait for theirs."""
+
+    def __init__(self, asked: Sequence[Asked], start: int) -> None:
+        self._asked = asked
+        self._ids: set[bytes] = set()
+        self._newest: Asked | None = None
+        self._places = Places()
+        self._pieces: set[int] = set()
+        self._scanned = start
+        self._size = -1 if start else 0  # what follows a size that is none is in the middle of a piece
+
+    def skip(self, count: int) -> None:
+        """The first `count` bytes of the buffer are gone."""
+        self._places.shift(count)
+        self._pieces = {at - count for at in self._pieces if at >= count}
+        self._scanned, self._size = max(self._scanned - count, 0), self._size - count
+
+    def find(self, buffer: bytearray, *, last: bool) -> int:
+        """As `Recogniser.find`."""
+        size = len(buffer)
+        self._learn_ids()
+        if 0 <= self._size < size:
+            self._pieces.add(self._size)
+            self._places.wait(self._size, self._size + _RESPONSE_BYTES, 0, 0)
+        self._size = size
+        confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
+        if confirmed:
+            return min(confirmed)
+        if self._ids:
+            for match in _RESPONSE.finditer(buffer, self._scanned):
+                at = match.start()
+                self._scanned = at + 1
+                if at not in self._pieces and self._known(buffer, at) and self._judge(buffer, at, 0, 0):
+                    return at
+        self._scanned = max(self._scanned, size - _RESPONSE_BYTES + 1)
+        while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
+            if oldest in self._pieces and size - oldest >= _RESPONSE_BYTES and self._known(buffer, oldest):
+                return oldest
+            self._drop(oldest)
+        return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
+
+    def _learn_ids(self) -> None:
+        newest = self._newest
+        for request in reversed(self._asked):
+            if request is newest:
+                break
+            if request.head is not None:
+                self._ids.add(request.head.correlation_id.to_bytes(4, "big", signed=True))
+        if self._asked:
+            self._newest = self._asked[-1]
+
+    def _known(self, buffer: bytearray, at: int) -> bool:
+        return bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES]) in self._ids
+
+    def _drop(self, at: int) -> None:
+        self._places.drop(at)
+        self._pieces.discard(at)
+
+    def _judge(self, buffer: bytearray, at: int, end: int, links: int) -> bool:
+        size = len(buffer)
+        end = end or at
+        while end == at or end < size:
+            if size - end < _RESPONSE_BYTES:
+                self._places.wait(at, end + _RESPONSE_BYTES, end, links)
+                return False
+            says = says_size(buffer, end, size) or 0
+            if not SIZE_BYTES <= says <= MAX_SIZE:
+                self._drop(at)
+                return False
+            if links >= LINKS or (end > at and self._known(buffer, at) and self._known(buffer, end)):
+                return True
+            end += SIZE_BYTES + says
+            links += 1
+        if end > size:
+            self._places.wait(at, end, end, links)
+        return end == size
+
+
+class Recogniser:
+    """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is not known."""
+
+    def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Sequence[Asked]) -> None:
+        self._catalog, self._from_client, self._asked = catalog, from_client, asked
+        self._role: bool | None = None
+        self._first = 0
+        self._searches: tuple[Requests, Responses] | None = None  # most connections need none
+
+    def restart(self, at: int) -> None:
+        """Framing is lost: frames may begin from `at` on in the buffer."""
+        self._first = at
+        self._searches = None
+
+    def skip(self, count: int) -> None:
+        """The first `count` bytes of the buffer are gone."""
+        self._first = max(self._first - count, 0)
+        for search in self._searches or ():
+            search.skip(count)
+
+    def find(self, buffer: bytearray, *, last: bool = False) -> int:
+        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is in the buffer."""
+        role = self._from_client()
+        if role is not self._role:
+            self._role = role
+            self.restart(self._first)  # what was looked for was another thing
+        if self._searches is None:
+            self._searches = Requests(self._catalog, self._first), Responses(self._asked, self._first)
+        requests, responses = self._searches
+        found = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
+        if found >= 0 or role is True:
+            return found
+        answer = responses.find(buffer, last=last)
+        return answer if answer >= 0 else max(found, answer)
+
+    def believes(self, buffer: bytearray, at: int) -> bool:
+        """Whether a frame that says to be big looks like one."""
+        if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
+            return True
+        wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
+        return self._from_client() is not True and any(each.head is not None and each.head.correlation_id == wanted for each in self._asked)
