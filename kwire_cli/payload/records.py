@@ -91,7 +91,7 @@ class RecordPayload:
                     _put(data, payload)
             version = self.value.version
             head = (
-                {"type": _type_name(self.value.type) or None, "version": version}
+                {"type": type_name(self.value.type) or None, "version": version}
                 if self.framed
                 else {"version": None if version is None else str(version)}
             )
@@ -115,7 +115,7 @@ def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> 
 
 
 @cache
-def _types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
+def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
     """The key and value of each record type of a module; of a framed topic, values alone."""
     found: dict[int, tuple[str | None, str | None]] = {}
     for entry in catalog:
@@ -130,7 +130,7 @@ def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordP
     names: tuple[str | None, str | None] = (None, None)
     key_version = 0
     if number:
-        names = _types(catalog, module).get(number[0], names)
+        names = record_types(catalog, module).get(number[0], names)
         if not any(names) and (module, number[0]) in RETIRED:
             *retired, key_version = RETIRED[module, number[0]]
             names = (retired[0], retired[1])
@@ -167,7 +167,7 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     if frame_version != FRAME_VERSION:
         wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame_version}; only {FRAME_VERSION} is known")
         return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
-    name = _types(catalog, module).get(number, (None, None))[1]
+    name = record_types(catalog, module).get(number, (None, None))[1]
     if not name:
         return Payload("value", str(number), version, data, notes=(*notes, _unknown(number, module)), start=raw.used)
     spec = catalog.message(name)
@@ -203,6 +203,6 @@ def _put(data: Any, payload: Payload) -> None:
         data["members"][int(place[1])][place[2]] = payload.json_data()
 
 
-def _type_name(name: str) -> str:
+def type_name(name: str) -> str:
     """The name of a metadata record's type: TopicRecord is TOPIC_RECORD (MetadataRecordTypeGenerator)."""
     return re.sub(r"(?<!^)(?<![A-Z])(?=[A-Z])", "_", name).upper()

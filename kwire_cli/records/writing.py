@@ -1,0 +1,92 @@
+"""Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand. docs/encode-records.md says all keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import EncodeError
+from kwire_cli.records.given import Given, given
+from kwire_cli.records.layouts import AUTO, layouts_of
+from kwire_cli.records.payload_bytes import Payloads
+from kwire_cli.records.write_draft98 import write_message_set
+from kwire_cli.records.write_legacy import write_messages
+from kwire_cli.records.write_shipped import write_batch
+from kwire_cli.structs.places import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kwire_cli.records.layouts import Layout
+    from kwire_cli.spec.catalog import Catalog
+
+    Writer = Callable[[Given, Layout, Payloads, int], tuple[bytes, int]]
+
+_WRITERS: Mapping[str, Writer] = {"v2": write_batch, "kip98-draft": write_message_set}
+_WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
+"""What is said of a batch by its place, or follows from what is in it."""
+ITEM_KEYS = _WITHOUT_MEANING | {
+    "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "compressionLevel", "timestampType", "maxTimestamp", "producerId",
+    "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "innerOffsets", "records", "fields",
+}  # fmt: skip
+_GAP_KEYS = _WITHOUT_MEANING | {"data"}
+_DEFAULT_MAGIC = 2
+
+
+def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> bytes:
+    """The bytes of a record set.
+
+    Args:
+        items: Objects as `Batch.to_json` and `Gap.to_json` give them. A gap needs its bytes as `data`. Most keys of a batch may be left out: offsets
+            count up, numbers that are not there are -1, sizes, counts and checksums are computed.
+        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `structs.records.formats` is the format of all of them.
+        topic: That of Kafka's own topics to which `decoded` keys and values belong.
+        catalog: What control records and `decoded` payloads are encoded with, the bundled definitions by default.
+
+    Raises:
+        EncodeError: Something does not fit; the path is such as `[0].records[2].key`.
+        InputError: There is no such format.
+
+    """
+    if isinstance(items, str | bytes | dict) or not hasattr(items, "__iter__"):
+        raise EncodeError(f"a record set takes a list of items, not {shown(items)}", value=items)
+    return b"".join(write_each(items, form=form, topic=topic, catalog=catalog))
+
+
+def write_each(items: Iterable[Any], *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> Iterator[bytes]:
+    """The same, the bytes of each item as soon as it is taken."""
+    layouts = layouts_of(form)
+    payloads: dict[str | None, Payloads] = {None: Payloads(topic, catalog)}
+    offset = 0
+    for number, value in enumerate(items):
+        item = given(value, f"[{number}]")
+        if "gap" in item.value:
+            yield _gap(item)
+            continue
+        item.only(ITEM_KEYS)
+        own = None if topic else item.text("topic")
+        if own not in payloads:
+            payloads[own] = Payloads(own, catalog)
+        layout = _layout_of(item, layouts)
+        if "records" not in item.value:
+            raise item.refuse("records", "it is missing; dump with --deep to have the records of a batch")
+        try:
+            data, last = _WRITERS.get(layout.name, write_messages)(item, layout, payloads[own], offset)
+        except RecursionError:
+            raise EncodeError("it nests too deeply", path=item.path) from None
+        offset = min(last + 1, (1 << 63) - 1)
+        yield data
+
+
+def _layout_of(item: Given, layouts: Mapping[int, Layout]) -> Layout:
+    magic = item.number("magic", "int8", _DEFAULT_MAGIC if _DEFAULT_MAGIC in layouts else next(iter(layouts)))
+    if magic not in layouts:
+        raise item.refuse("magic", f"it is {' or '.join(str(known) for known in layouts)}, not {magic}")
+    return layouts[magic]
+
+
+def _gap(item: Given) -> bytes:
+    item.only(_GAP_KEYS)
+    data = item.bytes("data")
+    if data is None:
+        raise item.refuse("data", "a gap has to say its bytes: its size alone is no way back to them")
+    return data
