@@ -40,6 +40,13 @@ class Connections:
         self.halves[ends[1]], self.halves[ends[0]] = connection.halves[1], connection.halves[0]
         return connection.halves[answer], ends[0]
 
+    def turn(self, connection: Connection) -> None:
+        """Direction 1 was that of the side that opened it."""
+        connection.halves = connection.halves[::-1]
+        for direction, half in enumerate(connection.halves):
+            half.direction = direction
+        self._ends[connection.number] = self._ends[connection.number][::-1]
+
     def get(self, number: int) -> Connection | None:
         """The connection of this number, unless it is forgotten or another has taken its place."""
         half = self.halves.get(self._ends.get(number, (b"",))[0])

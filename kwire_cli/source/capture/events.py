@@ -16,7 +16,7 @@ EndReason = Literal["fin", "rst", "reused", "evicted", "end"]
 
 
 class Start(NamedTuple):
-    """A connection's first packet. `source` sends direction 0. `opened` says that this was a SYN or its answer, not something in mid-stream."""
+    """A connection's first packet. `source` sends direction 0. `opened` says that a SYN or its answer was seen before any other event."""
 
     connection: int
     source: Endpoint

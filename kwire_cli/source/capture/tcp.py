@@ -57,6 +57,7 @@ class Streams:
         self._table = Connections(self.limits.closed, first)
         self._halves = self._table.halves
         self._waiting: dict[int, Connection] = {}
+        self._unannounced: dict[int, Start] = {}
         self._due: list[tuple[int, int]] = []
         self._next_due = _NEVER
 
@@ -79,15 +80,16 @@ class Streams:
         events: list[Event] = []
         if number >= self._next_due:
             self._decide(number, events)
+            events = self._announced(events)
         self._feed(segment, events)
-        return events
+        return self._announced(events)
 
     def flush(self) -> list[Event]:
         """Decide now what would be decided GRACE packets later: for who waits for a capture to grow. Holes that may still be filled stay."""
         events: list[Event] = []
         while self._due:
             self._decide(_NEVER, events)
-        return events
+        return self._announced(events)
 
     def close(self) -> list[Event]:
         """The capture has ended: everything that waits is delivered, between gaps, and all connections end."""
@@ -95,7 +97,7 @@ class Streams:
         for connection in self._table.open_ones():
             self._finish(connection, "rst" if connection.reset else "end", events)
         self._table.clear()
-        return events
+        return self._announced(events)
 
     @property
     def opened(self) -> int:
@@ -126,6 +128,8 @@ class Streams:
         sequence, acknowledgment = segment.sequence, segment.acknowledgment
         if segment.flags & SYN and (half.isn == sequence or (half.isn == UNKNOWN and (half.next == UNKNOWN or half.hint == (sequence + 1) & MASK))):
             half.isn, sequence = sequence, (sequence + 1) & MASK
+            if half.connection.number in self._unannounced:
+                self._opened(half.peer if segment.flags & ACK else half, events)
             if half.next == UNKNOWN:
                 half.begin(sequence)
             if segment.flags & ACK and half.peer.next == UNKNOWN:
@@ -201,8 +205,31 @@ class Streams:
                 self._finish(connection, "evicted", events)
         half, ends = self._table.add(segment)
         source, destination = endpoints(ends)
-        events.append(Start(half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet))
+        start = Start(half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet)
+        if start.opened:
+            events.append(start)
+        else:
+            self._unannounced[start.connection] = start  # its SYN may yet come: nothing is said of it before its first event
         return half
+
+    def _opened(self, opener: Half, events: list[Event]) -> None:
+        """The SYN of a connection that another packet was seen of before."""
+        start = self._unannounced.pop(opener.connection.number)._replace(opened=True)
+        if opener.direction:
+            self._table.turn(opener.connection)
+            start = start._replace(source=start.destination, destination=start.source)
+        events.append(start)
+
+    def _announced(self, events: list[Event]) -> list[Event]:
+        """These events, with the starts of connections that had none before their first ones."""
+        if not self._unannounced or not events:
+            return events
+        out: list[Event] = []
+        for event in events:
+            if start := self._unannounced.pop(event.connection, None):
+                out.append(start)
+            out.append(event)
+        return out
 
     def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
         """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""

@@ -63,6 +63,25 @@ def test_a_whole_connection():
     assert not streams.counts
 
 
+def test_a_handshake_in_the_wrong_order_is_one():
+    """Whatever comes before the SYN, as long as nothing had to be delivered."""
+    segments = talk(*SAID)
+    for first in ([2, 0, 1], [1, 2, 0], [2, 1, 0], [3, 2, 1, 0], [4, 3, 2, 1, 0], [4, 2, 0, 1]):
+        order = [*(segments[at] for at in first), *(each for at, each in enumerate(segments) if at not in first)]
+        events, streams = run(numbered(order))
+        assert kinds(events) == ["Start", *["Data"] * 6, "Fin", "Fin", "End"], first
+        assert events[0][1:4] == ((CLIENT, 50000), (SERVER, 9092), True)
+        assert (text(events, 0), text(events, 1)) == (b"question onea longer question", b"answer oneand its answer")
+        assert not streams.counts
+
+
+def test_a_connection_of_which_only_acknowledgments_were_seen_starts_and_ends():
+    t = Talk()
+    events, _ = run([t.segment(0), t.segment(1), t.segment(0)])
+    assert kinds(events) == ["Start", "End"]
+    assert not events[0].opened
+
+
 def test_wraps_at_two_to_the_32():
     for back in range(80):
         events, _ = run(talk(*SAID, client=-back, server=-back // 2))
