@@ -35,6 +35,7 @@ __all__ = [
     "ledger",
     "read_frames",
     "read_records",
+    "write_records",
 ]
 
 
@@ -61,7 +62,10 @@ def decode(data: Any, *, message: str, version: int, strict: bool = False, specs
 
 
 def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None) -> bytes:
-    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives. EncodeError where a value does not fit."""
+    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as batches.
+
+    EncodeError where a value does not fit.
+    """
     from kwire_cli.message.encode import encode as run  # noqa: PLC0415
 
     return run(catalog(specs, kafka=kafka), value, message, version)
@@ -123,3 +127,21 @@ def read_records(
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     known = catalog(specs, kafka=kafka) if specs or kafka else None
     return items(source_of(data, form=format, topic=topic, catalog=known, limits=limits))
+
+
+def write_records(
+    items: Any,
+    format: str = "auto",  # noqa: A002 - as read_records has it
+    topic: str | None = None,
+    *,
+    specs: Specs | None = None,
+    kafka: str | None = None,
+) -> bytes:
+    """The bytes of a record set: `items` are what `to_json` of those of `read_records` gives, or less, written by hand (docs/encode-records.md).
+
+    `format` "auto" goes by the `magic` of each item, 2 by default. `topic` is that of Kafka's own topics to which `decoded` payloads belong.
+    EncodeError where something does not fit.
+    """
+    from kwire_cli.records.writing import write  # noqa: PLC0415
+
+    return write(items, form=format, topic=topic, catalog=catalog(specs, kafka=kafka) if specs or kafka else None)

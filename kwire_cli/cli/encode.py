@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.catalog import Catalog
 
+RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
+
 
 @click.command(name="encode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...")
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 @click.option("--response", "kind", flag_value="response", help="With --api: a response.")
 @click.option("--correlation-id", type=int, default=0, show_default=True, help="With --api: the header's.")
 @click.option("--client-id", default="kwire", show_default=True, help="With --api: the request header's; empty for null.")
+@click.option("--records", is_flag=True, help="The JSON is a record set: batches as dump --deep prints them, or written by hand.")
+@click.option("--record-format", type=click.Choice(RECORD_FORMATS), help="With --records: the format; auto goes by the magic of each batch.")
+@click.option("--as-topic", metavar="NAME", help="With --records: Kafka's own topic to which decoded keys and values belong.")
 @click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
 @with_catalog
@@ -37,10 +42,14 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     """Encode JSON to the bytes that Kafka would write.
 
     INPUT is files, - for standard input, or the JSON itself: what decode prints (json or jsonl, one or many), or a body alone with --message and
-    --version, or with --api, --version and --request or --response for a whole frame.
+    --version, or with --api, --version and --request or --response for a whole frame. With --records it is the batches of a record set.
     """
     done = 0
+    _check(options)
     for data, name in contents(environment, source, "the JSON itself"):
+        if options["records"]:
+            done += _record_set(environment, catalog, data, name, fmt, options)
+            continue
         for number, value in enumerate(_documents(data, name), 1):
             document = _document(value, options)
             if prefixed is not None and "message" not in document:
@@ -54,6 +63,31 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if not done:
         raise InputError("no JSON to encode")
     return Exit.DONE
+
+
+def _check(options: dict[str, Any]) -> None:
+    for option in ("message", "version", "api", "kind"):
+        if options["records"] and options[option] is not None:
+            raise click.UsageError(f"--records and --{option if option != 'kind' else options[option]} exclude each other")
+    for option in ("record_format", "as_topic"):
+        if options[option] is not None and not options["records"]:
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --records")
+
+
+def _record_set(environment: Environment, catalog: Catalog, data: bytes, name: str | None, fmt: str, options: dict[str, Any]) -> int:
+    """Write the batches of one text as one record set; 0 where there are none."""
+    from kwire_cli.records.writing import write
+
+    items: list[Any] = []
+    for value in _documents(data, name):
+        items += value if isinstance(value, list) else [value]
+    if not items:
+        return 0
+    try:
+        _write(environment, write(items, form=options["record_format"] or "auto", topic=options["as_topic"], catalog=catalog), fmt)
+    except EncodeError as error:
+        raise InputError(f"{name or 'input'}: {error}") from None
+    return 1
 
 
 def _documents(data: bytes, name: str | None) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import construct
 
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.batches import with_bytes
 from kwire_cli.structs.frames import SIZE_PREFIX
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import RANGES, checked_int
@@ -21,7 +22,7 @@ LOSSLESS_KEY = "_lossless"
 
 
 def encode(catalog: Catalog, value: Any, message: str, version: int) -> bytes:
-    """The bytes of a message's body. Takes what `Decoded.to_json` gives, the lossless form too.
+    """The bytes of a message's body. Takes what `Decoded.to_json` gives, the lossless form too; records as base64 text or as a list of batches.
 
     EncodeError with path, value and reason where a value does not fit; InputError for a message or version that no definition has.
     """
@@ -102,7 +103,7 @@ def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False)
     if version not in spec.valid_versions:
         raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
     try:
-        return bytes(declare(spec, version).build(value, lenient=lenient))
+        return bytes(declare(spec, version).build(with_bytes(spec, value), lenient=lenient))
     except construct.ConstructError as error:
         raise EncodeError(str(error), value=value) from error
     except RecursionError:

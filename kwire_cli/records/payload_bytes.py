@@ -104,7 +104,7 @@ class Payloads:
         if self.topic in FRAMED or (self.topic not in COORDINATORS and "key" not in what.value):
             return None, None if value is None else self._framed(value)
         if self.topic not in COORDINATORS:
-            raise EncodeError(f"say which topic it is of (--topic): {', '.join(COORDINATORS)}; or give key and value", path=what.path)
+            raise EncodeError(f"say which topic it is of (--as-topic): {', '.join(COORDINATORS)}; or give key and value", path=what.path)
         module = COORDINATORS[self.topic]
         key = what.inner("key")
         raw = record.bytes("key")

@@ -1,0 +1,69 @@
+"""Records in the body of a message that are given as a list of batches: written, and put in as the base64 text that a declaration takes."""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import EncodeError
+
+if TYPE_CHECKING:
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+    Way = dict[str, "Way | None"]
+    """The keys on the way to records; None at the records themselves."""
+
+_TOPIC_KEYS = ("name", "topic")
+"""What Produce, Fetch and FetchSnapshot call the topic that holds partitions."""
+
+
+def with_bytes(spec: MessageSpec, value: Any) -> Any:
+    """The value with bytes in place of batches; itself where there are none. EncodeError with the path within the message."""
+    way = _way(spec)
+    return _replaced(value, way, "", None) if way else value
+
+
+@lru_cache(maxsize=512)
+def _way(spec: MessageSpec) -> Way:
+    return _of_fields(spec, spec.fields, ())
+
+
+def _of_fields(spec: MessageSpec, fields: tuple[FieldSpec, ...], around: tuple[str, ...]) -> Way:
+    found: Way = {}
+    for field in fields:
+        if field.type == "records":
+            found[field.json_name] = None
+        elif (name := field.struct_name) and name not in around and (inner := _of_fields(spec, spec.struct_fields(field), (*around, name))):
+            found[field.json_name] = inner
+    return found
+
+
+def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
+    """What is no object, or lacks a key, is the declaration's to refuse."""
+    if not isinstance(value, dict):
+        return value
+    own = next((value[key] for key in _TOPIC_KEYS if isinstance(value.get(key), str)), topic)
+    changed: dict[str, Any] = {}
+    for key, inner in way.items():
+        part, where = value.get(key), f"{path}.{key}" if path else key
+        if inner is None and isinstance(part, list | tuple):
+            changed[key] = _written(part, where, own)
+        elif inner is not None and isinstance(part, list | tuple):
+            parts = [_replaced(each, inner, f"{where}[{i}]", own) for i, each in enumerate(part)]
+            if any(a is not b for a, b in zip(part, parts, strict=True)):
+                changed[key] = parts
+        elif inner is not None and (new := _replaced(part, inner, where, own)) is not part:
+            changed[key] = new
+    return value | changed if changed else value
+
+
+def _written(items: Any, path: str, topic: str | None) -> str:
+    from kwire_cli.payload.records import COORDINATORS, FRAMED  # noqa: PLC0415 - only messages with batches need what knows records
+    from kwire_cli.records.writing import write  # noqa: PLC0415
+
+    known = topic if topic in COORDINATORS or topic in FRAMED else None
+    try:
+        return base64.b64encode(write(items, topic=known)).decode("ascii")
+    except EncodeError as error:
+        raise EncodeError(error.reason, path=path + error.path, value=error.value) from None
