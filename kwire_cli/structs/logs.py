@@ -52,6 +52,14 @@ def transaction_index_entry(aborted: MessageSpec) -> MessageStruct:
     return MessageStruct([*VERSION.subcons, *declare(aborted, TRANSACTION_INDEX_VERSION).subcons], None, {})
 
 
+def end_transaction_marker(marker: MessageSpec) -> MessageStruct:
+    """The value of an ABORT or COMMIT control record: a version and, by the definition EndTxnMarker, who ended the transaction.
+
+    Versions that are not known are read by the layout of 0, and more bytes may follow (org.apache.kafka.common.record.EndTransactionMarker).
+    """
+    return MessageStruct([*VERSION.subcons, *declare(marker, 0).subcons], None, {})
+
+
 def producer_snapshot(snapshot: MessageSpec) -> ProducerSnapshotLayout:
     """`.snapshot`: a version, a CRC and, by the definition ProducerSnapshot, what each producer did last."""
     crc, entries = declare(snapshot, PRODUCER_SNAPSHOT_VERSION).subcons

@@ -1,0 +1,190 @@
+"""Indexes of a segment against its batches, in one pass over both.
+
+An index may be sparse, and it may be gone: a broker makes it anew from the log. What it says has to be right.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.verify.faults import Fault
+from kwire_cli.verify.producers import Aborted, is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+
+
+class OffsetIndexCheck:
+    """Entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one appended together with it."""
+
+    def __init__(self, file: Path, entries: Iterable[OffsetEntry], base_offset: int) -> None:
+        self.file = str(file)
+        self._entries = _ascending_offsets(entries, base_offset)
+        self._next = next(self._entries, None)
+        self._begun: deque[OffsetEntry] = deque()
+
+    def batch(self, batch: Batch) -> Iterator[Fault]:
+        """A good batch."""
+        head = batch.head
+        while self._next and self._next.position < batch.position:
+            yield self._fault("INDEX_POSITION", self._next, f"position {self._next.position} is in the middle of a batch")
+            self._step()
+        if self._next and self._next.position == batch.position:
+            if self._next.offset < head.base_offset:
+                text = f"offset {self._next.offset} lies before the batch at position {batch.position}, which begins at {head.base_offset}"
+                yield self._fault("INDEX_OFFSET", self._next, text)
+            else:
+                self._begun.append(self._next)
+            self._step()
+        while self._begun and self._begun[0].offset <= head.last_offset:
+            entry = self._begun.popleft()
+            if entry.offset < head.base_offset:
+                yield self._fault("INDEX_OFFSET", entry, f"no batch from position {entry.position} on holds offset {entry.offset}")
+            elif is_whole(head) and entry.offset != head.last_offset:
+                # A batch that compaction took records out of is indexed by the last offset that it kept.
+                yield self._fault("INDEX_OFFSET", entry, f"offset {entry.offset} is not the last one of its batch, which is {head.last_offset}")
+
+    def lost(self, end: int) -> None:
+        """Bytes up to here are no good batch, and what points there can't be judged."""
+        while self._next and self._next.position < end:
+            self._step()
+        self._begun.clear()
+
+    def end(self, size: int) -> Iterator[Fault]:
+        """The segment ends here."""
+        for entry in self._begun:
+            yield self._fault("INDEX_OFFSET", entry, f"the segment ends before offset {entry.offset}")
+        while self._next:
+            what = "is in the middle of a batch" if self._next.position < size else f"lies beyond the log's {size} bytes"
+            yield self._fault("INDEX_POSITION", self._next, f"position {self._next.position} {what}")
+            self._step()
+
+    def _step(self) -> None:
+        self._next = next(self._entries, None)
+
+    def _fault(self, code: str, entry: OffsetEntry, text: str) -> Fault:
+        return Fault(code, self.file, entry.at, entry.offset, text)
+
+
+class TimeIndexCheck:
+    """Entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which is that one's."""
+
+    def __init__(self, file: Path, entries: Iterable[TimeEntry], base_offset: int) -> None:
+        self.file = str(file)
+        self._entries = _ascending_times(entries, base_offset)
+        self._next = next(self._entries, None)
+        self._largest, self._largest_at, self._lost = -1, -1, False
+
+    def batch(self, batch: Batch) -> Iterator[Fault]:
+        """A good batch."""
+        head = batch.head
+        while self._next and self._next.offset < head.base_offset:
+            if not self._lost:
+                yield self._fault("TIME_INDEX_OFFSET", self._next, f"no batch holds offset {self._next.offset}")
+            self._step()
+        while self._next and self._next.offset <= head.last_offset:
+            if self._next.timestamp != head.max_timestamp:
+                text = f"timestamp {self._next.timestamp}, and that of the batch with offset {self._next.offset} is {head.max_timestamp}"
+                yield self._fault("TIME_INDEX_TIMESTAMP", self._next, text)
+            elif self._largest > self._next.timestamp:
+                text = f"timestamp {self._next.timestamp}, and offset {self._largest_at} before it has {self._largest}"
+                yield self._fault("TIME_INDEX_TIMESTAMP", self._next, text)
+            self._step()
+        # Compaction leaves the time in a batch that it empties, but does not count it.
+        if head.records_count != 0 and head.max_timestamp > self._largest:
+            self._largest, self._largest_at = head.max_timestamp, head.last_offset
+        self._lost = False
+
+    def lost(self) -> None:
+        """Bytes here are no good batch; which offsets they had is not known."""
+        self._lost = True
+
+    def end(self) -> Iterator[Fault]:
+        """The segment ends here."""
+        while self._next and not self._lost:
+            yield self._fault("TIME_INDEX_OFFSET", self._next, f"the segment ends before offset {self._next.offset}")
+            self._step()
+
+    def _step(self) -> None:
+        self._next = next(self._entries, None)
+
+    def _fault(self, code: str, entry: TimeEntry, text: str) -> Fault:
+        return Fault(code, self.file, entry.at, entry.offset, text)
+
+
+class _Ended(NamedTuple):
+    aborted: Aborted
+    position: int
+
+
+class TransactionIndexCheck:
+    """The entries of a `.txnindex` against the abort markers of its segment. `file` is where it would be, `entries` None where it is not there."""
+
+    def __init__(self, file: Path, log: Path, entries: Iterable[AbortedTransaction] | None) -> None:
+        self.file, self.log = str(file), str(log)
+        self._entries = {entry.last_offset: entry for entry in entries or ()}
+        self._markers: dict[int, int] = {}
+        self._ended: list[_Ended] = []
+        self._missing: list[tuple[int, int]] = []
+
+    def marker(self, producer_id: int, offset: int, aborted: Aborted | None, position: int) -> None:
+        """An abort marker; `aborted` is the transaction whose data the log has."""
+        if aborted:
+            self._ended.append(_Ended(aborted, position))
+        if offset in self._entries:
+            self._markers[offset] = producer_id
+
+    def missing(self, first: int, after: int) -> None:
+        """The log has no offsets in [first, after)."""
+        if self._entries:
+            self._missing.append((first, after))
+
+    def end(self) -> Iterator[Fault]:
+        """The segment ends here."""
+        for aborted, position in self._ended:
+            yield from self._compared(aborted, position)
+        for entry in self._entries.values():
+            if entry.last_offset in self._markers:
+                if self._markers[entry.last_offset] != entry.producer_id:
+                    text = (
+                        f"the abort marker at offset {entry.last_offset} is for producer {self._markers[entry.last_offset]}, not {entry.producer_id}"
+                    )
+                    yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
+            elif not any(first <= entry.last_offset < after for first, after in self._missing):
+                text = f"no abort marker of producer {entry.producer_id} at offset {entry.last_offset}"
+                yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
+
+    def _compared(self, aborted: Aborted, position: int) -> Iterator[Fault]:
+        entry = self._entries.get(aborted.last_offset)
+        who = f"the transaction of producer {aborted.producer_id} that was aborted at offset {aborted.last_offset}"
+        if entry is None:
+            yield Fault("ABORTED_NOT_INDEXED", self.log, position, aborted.last_offset, f"{who} is not in {Path(self.file).name}")
+        elif entry.producer_id == aborted.producer_id:
+            for name, said, found in (
+                ("firstOffset", entry.first_offset, aborted.first_offset),
+                ("lastStableOffset", entry.last_stable_offset, aborted.last_stable_offset),
+            ):
+                if found is not None and said != found:
+                    yield Fault("ABORTED_DIFFERS", self.file, entry.at, aborted.last_offset, f"{name} {said}, and the log has {found} for {who}")
+
+
+def _ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[OffsetEntry]:
+    """Those that come after all before them; the others are faults by themselves."""
+    last, place = base - 1, -1
+    for entry in entries:
+        if entry.offset > last and entry.position > place:
+            yield entry
+        last, place = max(last, entry.offset), max(place, entry.position)
+
+
+def _ascending_times(entries: Iterable[TimeEntry], base: int) -> Iterator[TimeEntry]:
+    last, time = base, -1
+    for entry in entries:
+        if entry.offset >= last and entry.timestamp > time:
+            yield entry
+        last, time = max(last, entry.offset), max(time, entry.timestamp)

@@ -1,0 +1,50 @@
+"""A segment: its log, and its indexes with their checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.source.logs.names import Kind
+from kwire_cli.source.logs.reading import read_log_file
+from kwire_cli.verify.faults import Fault, from_anomalies
+from kwire_cli.verify.indexes import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.logs.files import File, Partition
+    from kwire_cli.source.logs.model import Contents
+
+INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
+
+
+class Segment:
+    """A segment's log, its offsets and its indexes; those that are not there are None."""
+
+    def __init__(self, part: Partition, log: File, base: int, end: int | None) -> None:
+        self.log, self.base, self.end = log.path, base, end
+        self.files = {kind: part.at(kind, base) for kind in INDEXES}
+        self.contents: dict[Kind, Contents[Any]] = {kind: read_log_file(file.path) for kind, file in self.files.items() if file}
+        entries = {kind: self.contents[kind].entries if kind in self.contents else () for kind in INDEXES}
+        paths = {kind: log.path.with_suffix(f".{kind}") for kind in INDEXES}
+        self.offsets = OffsetIndexCheck(paths[Kind.INDEX], entries[Kind.INDEX], base)
+        self.times = TimeIndexCheck(paths[Kind.TIME_INDEX], entries[Kind.TIME_INDEX], base)
+        self.aborted = TransactionIndexCheck(paths[Kind.TRANSACTION_INDEX], log.path, entries[Kind.TRANSACTION_INDEX])
+
+    def own_faults(self) -> Iterator[Fault]:
+        """What is odd in the indexes by themselves."""
+        for kind, contents in self.contents.items():
+            file = self.files[kind]
+            if file:
+                yield from from_anomalies(file.path, contents.anomalies)
+
+    def lost(self, end: int) -> None:
+        """The bytes up to here are no good batch."""
+        self.offsets.lost(end)
+        self.times.lost()
+
+    def last_faults(self, size: int) -> Iterator[Fault]:
+        """The log has been read."""
+        yield from self.offsets.end(size)
+        yield from self.times.end()
+        yield from self.aborted.end()
