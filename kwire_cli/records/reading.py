@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Item = Batch | Gap
 
 _BLOCK = 1 << 20
-_FREE, _TIMES = 64 << 20, 4
-"""Bytes that may be hashed beyond so many times those that were passed. An honest log needs one time, one with all checksums wrong two."""
+_FREE = 64 << 20
+"""Bytes that may be hashed beyond those that an honest log needs: each once, or twice where all checksums are wrong."""
 _NO_BYTES = b"\0" * _BLOCK
 
 
@@ -62,7 +62,8 @@ class _Reader:
                     continue
                 cut = False
             end = stop if found is None else found
-            yield Gap(at, end - at, PADDING if self.zeros(at, end) == end else TRUNCATED if cut and found is None else CORRUPT)
+            zeros = end - at >= FRAME.size and self.zeros(at, end) == end
+            yield Gap(at, end - at, PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT)
             at = end
 
     def frame(self, at: int) -> _Frame | None:
@@ -78,8 +79,8 @@ class _Reader:
 
     def too_much(self, frame: _Frame, passed: int) -> bool:
         """Whether hashing this frame too would be more work than what was passed is worth."""
-        size = frame.end - frame.start
-        return self.hashed + size > _FREE + _TIMES * (passed + size - self.start)
+        honest = 2 * (passed - self.start)
+        return self.hashed > honest and self.hashed + frame.end - frame.start > _FREE + 2 * honest
 
     def right(self, frame: _Frame, passed: int) -> bool:
         """Whether the checksum of a frame is right; not so where too much was hashed already."""

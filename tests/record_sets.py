@@ -1,0 +1,78 @@
+"""Record sets to read: made by the declarations, with right checksums, so that any of them can be made wrong on purpose."""
+
+import base64
+import functools
+from pathlib import Path
+
+from kwire_cli.codec.compression import compress
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.structs.records import v2
+
+SEGMENTS = Path(__file__).resolve().parent.parent / "samples" / "segments"
+HEAD = {
+    "partitionLeaderEpoch": 0,
+    "magic": 2,
+    "crc": 0,
+    "attributes": 0,
+    "baseTimestamp": 1_760_000_000_000,
+    "maxTimestamp": 1_760_000_000_000,
+    "producerId": -1,
+    "producerEpoch": -1,
+    "baseSequence": -1,
+}
+
+
+def b64(data):
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def with_crc(name, data):
+    """The bytes of a batch with the checksum that they should have."""
+    layout = LAYOUTS[name]
+    right = layout.checksum(data[layout.crc_from :])
+    return data[: layout.crc_at] + right.to_bytes(4, "big") + data[layout.crc_at + 4 :]
+
+
+def record(key=None, value=b"v", offset=0, timestamp=0, headers=()):
+    return {
+        "attributes": 0,
+        "timestampDelta": timestamp,
+        "offsetDelta": offset,
+        "key": b64(key),
+        "value": b64(value),
+        "headers": [{"key": name, "value": b64(data)} for name, data in headers],
+    }
+
+
+def batch(base=0, records=(), codec=0, packed=None, **head):
+    """A batch of format v2; `packed` stands in place of its records' bytes."""
+    area = v2.RECORDS.build({"records": list(records)}) if packed is None else packed
+    if codec and packed is None:
+        area = compress(codec, area)
+    filled = {"baseOffset": base, "lastOffsetDelta": len(records) - 1, "recordsCount": len(records), **HEAD, **head}
+    filled["attributes"] |= codec
+    layout = LAYOUTS["v2"]
+    # The declaration takes records one by one or packed; by its header alone the bytes can be anything.
+    start = v2.HEADER.build(filled | {"batchLength": layout.head.size - 12 + len(area)})
+    return with_crc("v2", start + area)
+
+
+def message(name="v1", offset=0, key=None, value=b"v", attributes=0, timestamp=1_760_000_000_000, **more):
+    """A message of format v0, v1 or the KIP-82 draft."""
+    layout = LAYOUTS[name]
+    fields = {"offset": offset, "crc": 0, "magic": layout.magic, "attributes": attributes, "key": b64(key), "value": b64(value), **more}
+    if name != "v0":
+        fields["timestamp"] = timestamp
+    return with_crc(name, layout.decl.build(fields))
+
+
+def wrapper(name="v1", offset=0, inner=b"", codec=1, **more):
+    """A compressed wrapper message."""
+    magic = LAYOUTS[name].magic
+    return message(name, offset, None, compress(codec, inner, magic=min(magic, 1)), more.pop("attributes", 0) | codec, **more)
+
+
+@functools.cache
+def segments():
+    """The sample segments, by folder."""
+    return {path.parent.name: path.read_bytes() for path in sorted(SEGMENTS.glob("*/*"))}

@@ -1,0 +1,150 @@
+"""Formats v0 and v1, and the drafts."""
+
+import json
+
+import pytest
+from record_sets import b64, batch, message, record, with_crc, wrapper
+
+import kwire_cli as kwire
+from kwire_cli.codec.checksums import crc32
+from kwire_cli.codec.compression import compress
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.structs.records import kip98
+
+
+def read(data, **options):
+    (found,) = kwire.read_records(data, **options)
+    return found
+
+
+def offsets(found):
+    return [each.offset for each in found.records()]
+
+
+def codes(found):
+    return [note.code for note in found.anomalies]
+
+
+def messages(name, numbers, **more):
+    return b"".join(message(name, number, b"k", b"v%d" % number, **more) for number in numbers)
+
+
+def test_a_message_of_v0():
+    shown = read(message("v0", 5, b"k", None)).to_json()
+    assert shown["magic"] == 0
+    assert shown["timestampType"] == "NoTimestampType"
+    assert (shown["maxTimestamp"], shown["producerId"], shown["isControl"], shown["deleteHorizonMs"], shown["count"]) == (-1, -1, False, None, None)
+    assert shown["records"] == [
+        {"offset": 5, "timestamp": -1, "sequence": -1, "keySize": 1, "valueSize": -1, "key": "aw==", "value": None, "headers": []}
+    ]
+    assert shown["anomalies"] == []
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_inner_offsets_of_v0_are_absolute(codec):
+    found = read(wrapper("v0", 12, messages("v0", [10, 11, 12]), codec))
+    assert (found.head.base_offset, found.head.last_offset) == (10, 12)
+    assert offsets(found) == [10, 11, 12]
+    assert codes(found) == []
+
+
+def test_inner_offsets_of_v1_are_relative():
+    found = read(wrapper("v1", 112, messages("v1", [0, 1, 5])))
+    assert (found.head.base_offset, offsets(found), codes(found)) == (107, [107, 108, 112], [])
+
+
+def test_a_wrapper_with_offset_0_begins_at_0():
+    found = read(wrapper("v1", 0, messages("v1", [0, 1, 2])))
+    assert (found.head.base_offset, offsets(found), codes(found)) == (0, [0, 1, 2], [])
+
+
+def test_a_wrapper_below_its_messages_is_said():
+    found = read(wrapper("v1", 1, messages("v1", [0, 1, 2])))
+    assert (offsets(found), codes(found)) == ([0, 1, 2], ["LAST_OFFSET_MISMATCH"])
+
+
+def test_the_wrappers_time_counts_where_it_is_log_append_time():
+    inner = messages("v1", [0, 1], timestamp=5)
+    assert [each.timestamp for each in read(wrapper("v1", 1, inner, attributes=8, timestamp=77)).records()] == [77, 77]
+    assert [each.timestamp for each in read(wrapper("v1", 1, inner, timestamp=77)).records()] == [5, 5]
+
+
+def test_zstd_is_said_and_read():
+    found = read(wrapper("v1", 1, messages("v1", [0, 1]), 4))
+    assert (found.compression, offsets(found), codes(found)) == ("zstd", [0, 1], ["COMPRESSION_NOT_VALID"])
+
+
+def test_nested_wrappers_are_not_opened():
+    inner = wrapper("v1", 1, messages("v1", [0, 1]))
+    found = read(wrapper("v1", 5, inner))
+    (only,) = found.records()
+    assert codes(found) == ["NESTED_COMPRESSION"]
+    assert only.offset == 5
+    assert only.value.startswith(b"\x1f\x8b")
+
+
+def test_empty_wrappers():
+    assert codes(read(wrapper("v1", 5, b""))) == ["EMPTY_WRAPPER"]
+    assert "NULL_NOT_ALLOWED" in codes(read(message("v1", 5, None, None, attributes=1)))
+
+
+def test_inner_faults_are_said():
+    inner = bytearray(messages("v1", [0, 1]))
+    inner[-1] ^= 1
+    found = read(wrapper("v1", 1, bytes(inner)))
+    assert codes(found) == ["CRC_MISMATCH"]
+    assert found.anomalies[0].path == "records[1].crc"
+    assert "decompressed" in found.anomalies[0].detail
+    assert codes(read(wrapper("v1", 1, messages("v1", [0, 1]) + b"\xff" * 30))) == ["CORRUPT"]
+    assert codes(read(wrapper("v1", 1, messages("v1", [0, 1]) + messages("v1", [2])[:20]))) == ["TRUNCATED"]
+
+
+def test_the_draft_of_kip_82():
+    data = message("kip82-draft", 3, b"k", b"v", attributes=16, headers=[{"key": 1, "value": b64(b"client")}, {"key": 0x100000, "value": ""}])
+    shown = read(data, format="kip82-draft").to_json()
+    assert shown["records"][0]["headers"] == [{"key": 1, "value": "Y2xpZW50"}, {"key": 0x100000, "value": ""}]
+    assert shown["anomalies"] == []
+    inner = data + message("kip82-draft", 4, None, b"x")
+    assert offsets(read(wrapper("kip82-draft", 4, inner), format="kip82-draft")) == [3, 4]
+
+
+def set_of_messages(codec=0):
+    parts = []
+    for number, (attributes, fields) in enumerate(
+        [(0, {"key": "aw==", "value": "dg=="}), (1, {"value": "dg=="}), (2, {"key": "aw=="}), (4 | 2, {"key": b64(b"\0\0\0\1")})]
+    ):
+        built = kip98.MESSAGE.build({"attributes": attributes, "timestamp": 9, "offsetDelta": number, "crc": 0, **fields})
+        parts.append(built[:-4] + crc32(built[1:-4]).to_bytes(4, "big"))
+    area = b"".join(parts)
+    packed = compress(codec, area) if codec else area
+    head = {"offset": 20, "length": 45 - 12 + len(packed), "crc": 0, "magic": 2, "attributes": 16 | codec, "offsetDelta": 3, "maxTimestamp": 9}
+    return with_crc("kip98-draft", kip98.HEADER.build(head | {"pid": 7, "epoch": 1, "sequence": 0}) + packed)
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_the_draft_of_kip_98(codec):
+    data = set_of_messages(codec)
+    assert LAYOUTS["kip98-draft"].head.size == 45
+    shown = read(data, format="kip98-draft").to_json()
+    assert (shown["baseOffset"], shown["lastOffset"], shown["producerId"], shown["isTransactional"], shown["anomalies"]) == (20, 23, 7, True, [])
+    assert [(each["offset"], each["sequence"], each["key"], each["value"]) for each in shown["records"]] == [
+        (20, 0, "aw==", "dg=="),
+        (21, 1, None, "dg=="),
+        (22, 2, "aw==", None),
+        (23, 3, "AAAAAQ==", None),
+    ]
+    assert shown["records"][3]["control"] == {"type": "ABORT"}  # the other way round than as shipped
+
+
+def test_a_wrong_checksum_in_the_draft_of_kip_98():
+    data = bytearray(set_of_messages())
+    data[-5] ^= 1
+    found = read(with_crc("kip98-draft", bytes(data)), format="kip98-draft")
+    assert codes(found) == ["CRC_MISMATCH"]
+    assert found.anomalies[0].path == "messages[3].crc"
+
+
+def test_drafts_are_read_only_when_asked_for():
+    assert json.dumps(next(iter(kwire.read_records(set_of_messages()))).to_json())  # a batch of v2 whose checksum is wrong
+    assert not next(iter(kwire.read_records(set_of_messages()))).crc_valid
+    assert read(batch(0, [record()])).crc_valid

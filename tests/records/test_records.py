@@ -1,0 +1,203 @@
+"""Records of format v2: numbers, nulls, headers; the fold against the tree; what is odd."""
+
+import base64
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+from record_sets import batch, record, segments
+
+import kwire_cli as kwire
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.spans import walk
+from kwire_cli.records import shipped
+from kwire_cli.records.chunks import chunks
+from kwire_cli.records.model import Area
+from kwire_cli.structs.records import v2
+from kwire_cli.view.batch_json import line_pieces
+
+LONG = 1 << 63
+
+
+def read(data, **options):
+    (found,) = kwire.read_records(data, **options)
+    return found
+
+
+def codes(found):
+    return [note.code for note in found.anomalies]
+
+
+def test_keys_are_those_of_the_design():
+    shown = read(
+        batch(7, [record(b"key", b"value", headers=[("h", b"x"), ("null", None)])], codec=4, producerId=9, producerEpoch=1, baseSequence=3)
+    ).to_json()
+    assert list(shown) == [
+        *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp", "producerId"),
+        *(
+            "producerEpoch",
+            "baseSequence",
+            "partitionLeaderEpoch",
+            "isTransactional",
+            "isControl",
+            "deleteHorizonMs",
+            "count",
+            "records",
+            "anomalies",
+        ),
+    ]
+    assert shown["compression"] == "zstd"
+    assert shown["anomalies"] == []
+    assert shown["records"] == [
+        {
+            "offset": 7,
+            "timestamp": 1_760_000_000_000,
+            "sequence": 3,
+            "keySize": 3,
+            "valueSize": 5,
+            "key": "a2V5",
+            "value": "dmFsdWU=",
+            "headers": [{"key": "h", "value": "eA=="}, {"key": "null", "value": None}],
+        }
+    ]
+
+
+def test_null_is_not_empty():
+    first, second = read(batch(0, [record(None, b""), record(b"", None, 1)])).records()
+    assert (first.key, first.value, second.key, second.value) == (None, b"", b"", None)
+    shown = read(batch(0, [record(None, b"")])).to_json()["records"][0]
+    assert (shown["keySize"], shown["valueSize"]) == (-1, 0)
+
+
+def test_sequences_wrap():
+    found = read(batch(0, [record(offset=i) for i in range(3)], producerId=1, baseSequence=0x7FFFFFFE))
+    assert [each.sequence for each in found.records()] == [0x7FFFFFFE, 0x7FFFFFFF, 0]
+    assert found.last_sequence == 0
+
+
+def test_log_append_time_counts_for_all():
+    found = read(batch(0, [record(timestamp=5)], attributes=8, maxTimestamp=99))
+    assert found.timestamp_type == "LogAppendTime"
+    assert [each.timestamp for each in found.records()] == [99]
+
+
+def test_delete_horizon_is_the_base_timestamp():
+    found = read(batch(0, [record(timestamp=-5)], attributes=64, baseTimestamp=1000))
+    assert found.to_json()["deleteHorizonMs"] == 1000
+    assert [each.timestamp for each in found.records()] == [995]
+
+
+def test_an_empty_compacted_batch_is_legal():
+    shown = read(batch(10, (), lastOffsetDelta=4)).to_json()
+    assert (shown["baseOffset"], shown["lastOffset"], shown["count"], shown["records"], shown["anomalies"]) == (10, 14, 0, [], [])
+
+
+def test_sums_wrap_as_in_java():
+    found = read(batch(LONG - 1, [record(offset=1, timestamp=1)], baseTimestamp=LONG - 1, lastOffsetDelta=1))
+    (only,) = found.records()
+    assert (only.offset, only.timestamp, found.head.last_offset) == (-LONG, -LONG, -LONG)
+    assert b"".join(line_pieces(found, label={}, deep=True))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (batch(0, [record()], recordsCount=2), ["COUNT_MISMATCH"]),
+        (batch(0, [record()], recordsCount=-1), ["COUNT_MISMATCH"]),
+        (batch(0, [record(), record(offset=4)]), ["LAST_OFFSET_MISMATCH"]),
+        (batch(0, [record()], lastOffsetDelta=-1), ["LAST_OFFSET_MISMATCH"]),
+        (batch(0, [record()], attributes=128), ["ATTRIBUTES_UNKNOWN"]),
+        (batch(0, [record()], attributes=5), ["UNKNOWN_COMPRESSION"]),
+        (batch(0, [record()], attributes=1), ["DECOMPRESSION_FAILED"]),
+        (batch(0, [record()], packed=b"\x0c\0\0\0\x01\x01", recordsCount=1), ["TRUNCATED", "COUNT_MISMATCH"]),
+    ],
+)
+def test_what_is_odd_is_said(data, expected):
+    assert codes(read(data)) == expected
+
+
+def test_places_of_anomalies_count_from_the_start_of_the_input():
+    packed = v2.RECORDS.build({"records": [record(), record(offset=1)]})
+    data = batch(0, [record(), record()], packed=packed[:-1] + b"\x02")  # the last record has a header that is not there
+    _, found = kwire.read_records(batch(9, [record()]) + data)
+    notes = found.anomalies
+    assert {note.path.split(".")[0] for note in notes if note.code != "COUNT_MISMATCH"} == {"records[1]"}
+    assert all(note.offset >= found.position for note in notes)
+
+
+def test_text_that_is_none_is_said_and_shown():
+    data = bytearray(batch(0, [record(headers=[("hh", b"x")])]))
+    at = data.index(b"hh")
+    data[at] = 0xFF
+    found = next(iter(kwire.read_records(bytes(data))))
+    assert [note.code for note in found.anomalies] == ["CRC_MISMATCH", "INVALID_UTF8"]
+    assert next(found.records()).headers == (("\ufffdh", b"x"),)
+
+
+def test_positions_of_keys_and_values():
+    found = read(batch(0, [record(b"key", b"value")]))
+    (only,) = found.records()
+    area = shipped.area_of(found, [])
+    assert area.data[only.key_at : only.key_at + 3] == b"key"
+    assert area.data[only.value_at : only.value_at + 5] == b"value"
+    assert bytes(found.source.data[area.origin + only.key_at :][:3]) == b"key"
+
+
+RECORDS = st.lists(
+    st.builds(
+        record,
+        key=st.none() | st.binary(max_size=200),
+        value=st.none() | st.binary(max_size=9000),
+        offset=st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(0, 300),
+        timestamp=st.integers(-LONG, LONG - 1) | st.integers(0, 20000),
+        headers=st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=80),
+    ),
+    max_size=6,
+)
+
+
+@given(RECORDS, st.booleans())
+def test_the_fold_gives_what_the_tree_gives(records, appended):
+    found = read(batch(5, records, baseSequence=7, attributes=8 * appended, lastOffsetDelta=(1 << 31) - 1))
+    area = shipped.area_of(found, [])
+    entry = records_entry(v2.RECORDS)
+    spans = walk(entry, area.data)
+    slow = shipped._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
+    assert shipped._calm(spans, found.head) == slow
+    assert list(found.records()) == slow
+    assert [base64.b64decode(each["value"] or "") for each in records] == [each.value or b"" for each in slow]
+
+
+@given(RECORDS)
+def test_lines_are_those_of_the_document(records):
+    found = read(batch(5, records, lastOffsetDelta=(1 << 31) - 1))
+    line = b"".join(line_pieces(found, label={}, deep=True))
+    assert json.loads(line) == found.to_json()
+    assert list(json.loads(line)) == list(found.to_json())
+    assert json.loads(b"".join(line_pieces(found, label={"file": "x"}, deep=False))) == {"file": "x"} | found.to_json(deep=False)
+
+
+def test_chunks_are_the_whole_in_pieces():
+    area = v2.RECORDS.build({"records": [record(b"k", b"v" * (i % 50), i, headers=[("h", b"x")] * (i % 300)) for i in range(500)]})
+    entry = records_entry(v2.RECORDS)
+    whole = walk(entry, area)
+    pieces = list(chunks(entry, area, shipped._first()))
+    assert len(pieces) > 10
+    for name in ("node", "value", "end"):
+        assert [number for piece in pieces for number in getattr(piece, name)] == list(getattr(whole, name))
+    assert all(piece.node[0] == shipped._first() for piece in pieces)
+    assert [piece.start for piece in pieces[1:]] == [piece.end[-1] for piece in pieces[:-1]]
+
+
+def test_samples_have_no_anomalies_but_the_damaged_ones():
+    for name, data in segments().items():
+        odd = [note.code for item in kwire.read_records(data) if hasattr(item, "anomalies") for note in item.anomalies]
+        assert set(odd) <= ({"CRC_MISMATCH", "ZSTD_CHECKSUM", "DECOMPRESSION_FAILED"} if name == "bitflip-0" else set()), name
+
+
+def test_a_view_of_bytes_has_all_of_them():
+    for data in segments().values():
+        for item in kwire.read_records(data):
+            if hasattr(item, "spans"):
+                spans = item.spans()
+                assert (spans.start, spans.end[-1]) == (item.position, item.end)
