@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import EncodeError
@@ -20,22 +19,22 @@ _TOPIC_KEYS = ("name", "topic")
 
 def with_bytes(spec: MessageSpec, value: Any) -> Any:
     """The value with bytes in place of batches; itself where there are none. EncodeError with the path within the message."""
-    way = _way(spec)
+    way = _way(spec, spec.fields, {})
     return _replaced(value, way, "", None) if way else value
 
 
-@lru_cache(maxsize=512)
-def _way(spec: MessageSpec) -> Way:
-    return _of_fields(spec, spec.fields, ())
-
-
-def _of_fields(spec: MessageSpec, fields: tuple[FieldSpec, ...], around: tuple[str, ...]) -> Way:
+def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]) -> Way:
+    """The way from these fields on; `known` are those of the structs that were seen, so that none is walked twice, not even one that holds itself."""
     found: Way = {}
     for field in fields:
         if field.type == "records":
             found[field.json_name] = None
-        elif (name := field.struct_name) and name not in around and (inner := _of_fields(spec, spec.struct_fields(field), (*around, name))):
-            found[field.json_name] = inner
+        elif name := field.struct_name:
+            if name not in known:
+                known[name] = {}
+                known[name] |= _way(spec, spec.struct_fields(field), known)
+            if known[name]:
+                found[field.json_name] = known[name]
     return found
 
 

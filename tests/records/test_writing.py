@@ -1,0 +1,435 @@
+"""Record sets from JSON. First vectors that were made by hand from the tables of LegacyRecord, DefaultRecordBatch, DefaultRecord and the two drafts,
+their checksums with zlib and the crc32c library; then what Kafka wrote; then whatever hypothesis thinks of."""
+
+import gzip
+import json
+import zlib
+
+import crc32c
+import pytest
+from golden_rows import SHARED
+from record_sets import b64, segments
+
+import kwire_cli as kwire
+from kwire_cli import EncodeError, InputError
+from kwire_cli.records.layouts import FORMATS
+from kwire_cli.records.writing import write, write_each
+from kwire_cli.structs.records import v2
+
+
+def bytes_of(text):
+    return bytes.fromhex(text)
+
+
+def crc(text):
+    return zlib.crc32(bytes_of(text)).to_bytes(4, "big").hex()
+
+
+def castagnoli(text):
+    return crc32c.crc32c(bytes_of(text)).to_bytes(4, "big").hex()
+
+
+def size(text):
+    return len(bytes_of(text)).to_bytes(4, "big").hex()
+
+
+def legacy(offset, rest):
+    """A message of v0 or v1: offset, size, CRC, and what follows from the magic on."""
+    return f"{offset:016x} {size(crc(rest) + rest)} {crc(rest)} {rest}"
+
+
+def batch(base, epoch, rest):
+    """A batch of v2: base offset, length, leader epoch, magic, CRC, and what follows from the attributes on."""
+    after = f"{epoch} 02 {castagnoli(rest)} {rest}"
+    return f"{base:016x} {size(after)} {after}"
+
+
+TEXT = {"key": {"text": "k1"}, "value": {"text": "value"}}
+KV = "00000002 6b31 00000005 76616c7565"
+NUMBERS = "ffffffffffffffff ffff ffffffff"
+"""No producer id, epoch and sequence."""
+STAMP, LATER = "0000018bcfe56800", "0000018bcfe56be8"  # 1700000000000 and a second later
+T = 1_700_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([{"magic": 0, "records": [{"offset": 3, **TEXT}]}], legacy(3, f"00 00 {KV}")),
+        (
+            [{"magic": 0, "baseOffset": 7, "records": [{}, {"value": {"hex": ""}}]}],
+            legacy(7, "00 00" + "ff" * 8) + legacy(8, "00 00 ffffffff 00000000"),
+        ),
+        ([{"magic": 1, "records": [{"timestamp": T, **TEXT}]}], legacy(0, f"01 00 {STAMP} {KV}")),
+        ([{"magic": 1, "timestampType": "LogAppendTime", "maxTimestamp": T, "records": [TEXT]}], legacy(0, f"01 08 {STAMP} {KV}")),
+        ([{"magic": 1, "records": [{}]}, {"magic": 0, "records": [{}]}], legacy(0, f"01 00 {'ff' * 16}") + legacy(1, "00 00" + "ff" * 8)),
+    ],
+    ids=["v0", "v0-nulls", "v1", "v1-appended", "offsets-go-on"],
+)
+def test_messages(items, expected):
+    assert write(items).hex() == bytes_of(expected).hex()
+
+
+RECORD = "1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff"
+"""14 bytes: attributes, timestamp and offset delta 0, key k, value val, a header h of ff."""
+ANOTHER = "12 00 d00f 04 01 01 02 00 01"
+"""9 bytes: a second and two offsets later, no key, no value, a header without name and value."""
+FIRST = {"timestamp": T, "key": "aw==", "value": {"text": "val"}, "headers": [{"key": "h", "value": "/w=="}]}
+SECOND = {"offset": 102, "timestamp": T + 1000, "headers": [{"key": "", "value": None}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (
+            {"baseOffset": 100, "records": [FIRST, SECOND]},
+            batch(100, "ffffffff", f"0000 00000002 {STAMP} {LATER} {NUMBERS} 00000002 {RECORD} {ANOTHER}"),
+        ),
+        (
+            {
+                "baseOffset": 0, "lastOffset": 9, "partitionLeaderEpoch": 5, "timestampType": "LogAppendTime", "maxTimestamp": T + 1000,
+                "producerId": 9, "producerEpoch": 2, "baseSequence": 2147483647, "isTransactional": True, "records": [{**FIRST, "timestamp": T}],
+            },
+            batch(0, "00000005", f"0018 00000009 {STAMP} {LATER} 0000000000000009 0002 7fffffff 00000001 {RECORD}"),
+        ),
+        (
+            {"deleteHorizonMs": T + 1000, "records": [{**FIRST, "timestamp": T + 1000}]},
+            batch(0, "ffffffff", f"0040 00000000 {LATER} {LATER} {NUMBERS} 00000001 {RECORD}"),
+        ),
+        (
+            {"baseOffset": 5, "lastOffset": 8, "maxTimestamp": T, "records": []},
+            batch(5, "ffffffff", f"0000 00000003 ffffffffffffffff {STAMP} {NUMBERS} 00000000"),
+        ),
+        (
+            {
+                "producerId": 1, "producerEpoch": 0, "isTransactional": True,
+                "records": [{"timestamp": T, "control": {"type": "COMMIT", "coordinatorEpoch": 7}}],
+            },
+            batch(0, "ffffffff", f"0030 00000000 {STAMP} {STAMP} 0000000000000001 0000 ffffffff 00000001 20 00 00 00 08 00000001 0c 000000000007 00"),
+        ),
+    ],
+    ids=["records", "all-attributes", "delete-horizon", "empty", "marker"],
+)  # fmt: skip
+def test_batches(item, expected):
+    assert write([item]).hex() == bytes_of(expected).hex()
+
+
+@pytest.mark.parametrize(("codec", "bits"), [("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
+def test_a_compressed_batch_is_its_header_and_the_compressed_records(codec, bits):
+    data = write([{"baseOffset": 100, "compression": codec, "records": [FIRST, SECOND]}])
+    head = bytes_of(f"000{bits} 00000002 {STAMP} {LATER} {NUMBERS} 00000002")
+    assert data[21:61] == head
+    assert int.from_bytes(data[17:21], "big") == crc32c.crc32c(data[21:])
+    assert int.from_bytes(data[8:12], "big") == len(data) - 12
+    unpack = {"gzip": gzip.decompress, "snappy": snappy, "lz4": lz4, "zstd": zstd}[codec]
+    assert unpack(data[61:]).hex() == bytes_of(RECORD + ANOTHER).hex()
+
+
+def snappy(data):
+    import cramjam
+
+    assert data[:16] == bytes_of("82 534e41505059 00 00000001 00000001")
+    assert int.from_bytes(data[16:20], "big") == len(data) - 20
+    return bytes(cramjam.snappy.decompress_raw(data[20:]))
+
+
+def lz4(data):
+    import lz4.frame
+
+    return lz4.frame.decompress(data)
+
+
+def zstd(data):
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+@pytest.mark.parametrize(
+    ("item", "wrapper", "inner"),
+    [
+        ({"magic": 1}, 12, [0, 2]),
+        ({"magic": 0}, 12, [10, 12]),
+        ({"magic": 1, "innerOffsets": "absolute"}, 12, [10, 12]),
+        ({"magic": 0, "innerOffsets": "relative"}, 12, [0, 2]),
+        ({"magic": 1, "lastOffset": 0}, 0, [10, 12]),  # as a producer sends it
+        ({"magic": 1, "lastOffset": 11}, 11, [10, 12]),  # readers take these as they are
+        ({"magic": 1, "lastOffset": 99, "innerOffsets": "relative"}, 99, [0, 2]),
+        ({"magic": 0, "lastOffset": 99}, 99, [10, 12]),
+    ],
+)
+def test_inner_offsets_of_a_wrapper(item, wrapper, inner):
+    data = write([{**item, "compression": "gzip", "records": [{"offset": 10, **TEXT}, {"offset": 12, **TEXT}]}])
+    assert int.from_bytes(data[:8], "big") == wrapper
+    start = 26 if item["magic"] == 0 else 34
+    assert data[start - 8 : start - 4] == b"\xff" * 4  # no key
+    rest = f"{item['magic']:02x} 00 {'ff' * 8 * item['magic']} {KV}"
+    assert gzip.decompress(data[start:]).hex() == bytes_of("".join(legacy(offset, rest) for offset in inner)).hex()
+
+
+def test_a_wrapper_of_v0_has_the_lz4_header_that_its_readers_expect():
+    heads = [write([{"magic": magic, "compression": "lz4", "records": [TEXT]}])[start : start + 7].hex() for magic, start in ((0, 26), (1, 34))]
+    assert heads == ["04224d1860401a", "04224d18604082"]
+
+
+def test_the_draft_of_kip_98():
+    stamp = "0000000000000001"
+    body = "00" + stamp + "00 01 6b 76"  # key and value
+    null = "03" + stamp + "01"  # neither
+    marker = "06" + stamp + "02 00000001"  # a control message: its key is what is left
+    rows = "".join(f"{len(bytes_of(text)) + 4:02x} {text} {crc(text)}" for text in (body, null, marker))
+    rest = f"02 0010 00000002 {stamp} 0000000000000009 0002 00000005 {rows}"
+    expected = f"0000000000000064 {size('00000000' + rest)} {crc(rest)} {rest}"
+    item = {
+        "baseOffset": 100, "producerId": 9, "producerEpoch": 2, "baseSequence": 5, "isTransactional": True,
+        "records": [{"timestamp": 1, "key": {"text": "k"}, "value": {"text": "v"}}, {"timestamp": 1}, {"timestamp": 1, "control": {"type": "ABORT"}}],
+    }  # fmt: skip
+    data = write([item], form="kip98-draft")
+    assert data.hex() == bytes_of(expected).hex()
+    (found,) = kwire.read_records(data, format="kip98-draft")
+    assert found.anomalies == []
+    assert [record.control for record in found.records()] == [None, None, 1]
+    packed = write([{**item, "compression": "zstd"}], form="kip98-draft")
+    assert zstd(packed[45:]).hex() == bytes_of(rows).hex()
+
+
+def test_the_draft_of_kip_82():
+    headers = "00000001 00000001 ff 00110000 00000000"
+    rest = f"02 10 {STAMP} 00000001 6b {size(headers)} {headers} 00000001 76"
+    item = {
+        "records": [
+            {"timestamp": T, "key": "aw==", "value": "dg==", "headers": [{"key": 1, "value": "/w=="}, {"key": 0x110000, "value": ""}]},
+            {"timestamp": T},
+        ]
+    }
+    expected = legacy(0, rest) + legacy(1, f"02 00 {STAMP} {'ff' * 8}")
+    assert write([item], form="kip82-draft").hex() == bytes_of(expected).hex()
+
+
+def test_damage_by_hand():
+    right = write([{"records": [FIRST]}])
+    wrong = write([{"crc": 5, "crcValid": False, "records": [FIRST]}])
+    assert wrong == right[:17] + (5).to_bytes(4, "big") + right[21:]
+    assert write([{"crc": 5, "crcValid": True, "records": [FIRST]}, {"crc": 6, "records": [FIRST]}])[: len(right)] == right
+    said = write([{"fields": {"recordsCount": 9, "batchLength": 1000, "attributes": 0x80}, "records": [{**FIRST, "fields": {"length": 1}}]}])
+    assert (said[8:12].hex(), said[21:23].hex(), said[57:61].hex(), said[61]) == ("000003e8", "0080", "00000009", 2)
+    assert int.from_bytes(said[17:21], "big") == crc32c.crc32c(said[21:])
+    assert write([{"fields": {"crc": 7}, "records": []}])[17:21] == b"\0\0\0\7"
+    assert write([{"magic": 1, "records": [TEXT, {**TEXT, "fields": {"crc": 1}}]}])[41 + 12 : 41 + 16] == b"\0\0\0\1"
+    assert write([{"magic": 0, "crc": 3, "crcValid": False, "records": [TEXT]}])[12:16] == b"\0\0\0\3"
+    packed = write([{"compression": "gzip", "fields": {"records": "3q2+7w=="}, "records": [FIRST]}])
+    assert packed[61:].hex() == "deadbeef"
+
+
+def test_gaps_are_their_bytes():
+    assert write([{"gap": "CORRUPT", "position": 0, "size": 9, "data": {"hex": "dead beef"}}, {"gap": "PADDING", "data": ""}]) == b"\xde\xad\xbe\xef"
+
+
+def test_forms_of_bytes():
+    forms = [{"text": "ü"}, {"json": {"a": [1, None, "ü"]}}, {"hex": "00 ff"}, "/w==", None]
+    data = write([{"records": [{"value": value} for value in forms]}])
+    (found,) = kwire.read_records(data)
+    assert [record.value for record in found.records()] == ["ü".encode(), '{"a":[1,null,"ü"]}'.encode(), b"\0\xff", b"\xff", None]
+
+
+def test_batches_come_as_they_are_taken():
+    taken = []
+
+    def items():
+        for offset in range(3):
+            taken.append(offset)
+            yield {"records": [{}]}
+
+    written = write_each(items())
+    first = next(written)
+    assert taken == [0]
+    rest = [next(written), next(written)]
+    assert [int.from_bytes(data[:8], "big") for data in (first, *rest)] == [0, 1, 2]
+
+
+# What Kafka wrote.
+
+
+def record_sets():
+    for name in ("kafka-releases.batches.jsonl.gz", "kafka-trunk-2024-10.batches.jsonl"):
+        data = (SHARED / "golden" / name).read_bytes()
+        text = gzip.decompress(data) if name.endswith(".gz") else data
+        yield from (json.loads(line) for line in text.decode().splitlines())
+
+
+def without_sizes(item):
+    return {key: value for key, value in item.items() if key not in {"position", "size", "crc"}}
+
+
+def own_times(data, shown):
+    """LogAppendTime shows one time for all: what the records themselves say is said in the fields of the declaration."""
+    value = v2.BATCH.parse(data)
+    shown["fields"] = {"baseTimestamp": value["baseTimestamp"]}
+    for record, row in zip(shown["records"], value["records"], strict=True):
+        record["fields"] = {"timestampDelta": row["timestampDelta"]}
+
+
+@pytest.mark.shared
+def test_what_kafka_wrote_is_written_again():
+    seen = {}
+    for row in record_sets():
+        data = bytes.fromhex(row["hex"])
+        shown, plain = [], True
+        for item in kwire.read_records(data):
+            document = item.to_json()
+            mine = data[item.position : item.position + item.size]
+            if "gap" in document:
+                document["data"] = b64(mine)
+            elif document["compression"] != "none":
+                plain = False
+                (again,) = kwire.read_records(write([document]))
+                assert without_sizes(again.to_json()) == without_sizes(document), row["name"]
+            else:
+                if document["magic"] == 2 and document["timestampType"] == "LogAppendTime":
+                    (again,) = kwire.read_records(write([document]))
+                    assert without_sizes(again.to_json()) == without_sizes(document), row["name"]
+                    own_times(mine, document)
+                assert write([document]) == mine, row["name"]
+            kind = document.get("magic", "gap"), document.get("compression", "")
+            seen[kind] = seen.get(kind, 0) + 1
+            shown.append(document)
+        if plain:
+            assert write(json.loads(json.dumps(shown))) == data
+    assert set(seen) == {
+        ("gap", ""), (0, "none"), (1, "none"), (2, "none"), *((1, codec) for codec in ("gzip", "snappy", "lz4")),
+        *((0, codec) for codec in ("gzip", "snappy", "lz4")), *((2, codec) for codec in ("gzip", "snappy", "lz4", "zstd")),
+    }  # fmt: skip
+    assert sum(seen.values()) > 350
+
+
+def test_sample_segments_are_written_again():
+    exact = 0
+    for name, data in segments().items():
+        items = list(kwire.read_records(data, topic=name.rpartition("-")[0]))
+        documents = [item.to_json() for item in items]
+        for item, document in zip(items, documents, strict=True):
+            if "gap" in document:
+                document["data"] = b64(data[item.position : item.position + item.size])
+        written = write(json.loads(json.dumps(documents)))
+        again = [item.to_json() for item in kwire.read_records(written, topic=name.rpartition("-")[0])]
+        assert [without_sizes(item) for item in again if "gap" not in item] == [without_sizes(item) for item in documents if "gap" not in item], name
+        exact += written == data
+    assert exact >= 5
+
+
+# What does not fit.
+
+
+@pytest.mark.parametrize(
+    ("items", "path", "reason"),
+    [
+        ({}, "", "a record set takes a list of items"),
+        ("x", "", "a record set takes a list of items"),
+        (5, "", "a record set takes a list of items"),
+        (None, "", "a record set takes a list of items"),
+        ([5], "[0]", "it is an object, not 5"),
+        ([{"baseOfset": 1, "records": []}], "[0].baseOfset", "no such key"),
+        ([{}], "[0].records", "dump with --deep"),
+        ([{"records": 5}], "[0].records", "it is a list"),
+        ([{"records": [5]}], "[0].records[0]", "it is an object"),
+        ([{"records": [{"ofset": 1}]}], "[0].records[0].ofset", "no such key"),
+        ([{"records": [{"offset": "1"}]}], "[0].records[0].offset", "it is an integer (int64), not '1'"),
+        ([{"records": [{"offset": True}]}], "[0].records[0].offset", "it is an integer"),
+        ([{"baseOffset": 1 << 63, "records": []}], "[0].baseOffset", "does not fit int64"),
+        ([{"baseOffset": 0, "records": [{"offset": 1 << 31}]}], "[0].records[0].offset", "does not fit int32"),
+        ([{"baseOffset": 0, "lastOffset": 1 << 40, "records": []}], "[0].lastOffset", "does not fit int32"),
+        ([{"magic": 3, "records": []}], "[0].magic", "it is 0 or 1 or 2, not 3"),
+        ([{"compression": "zip", "records": []}], "[0].compression", "it is one of none, gzip, snappy, lz4, zstd, not 'zip'"),
+        ([{"compression": 5, "records": []}], "[0].compression", "it is a text"),
+        ([{"compression": "gzip", "compressionLevel": 99, "records": []}], "[0].compressionLevel", "gzip has -1 to 9, not 99"),
+        ([{"compression": "snappy", "compressionLevel": 1, "records": []}], "[0].compressionLevel", "snappy has no levels"),
+        ([{"isControl": "yes", "records": []}], "[0].isControl", "it is true or false"),
+        ([{"crcValid": False, "records": []}], "[0].crc", "it is missing"),
+        ([{"crcValid": False, "crc": -1, "records": []}], "[0].crc", "does not fit uint32"),
+        ([{"fields": [], "records": []}], "[0].fields", "it is an object"),
+        ([{"fields": {"crc": "x"}, "records": []}], "[0].crc", "uint32 takes an integer, not str"),
+        ([{"fields": {"bogus": 1}, "records": []}], "[0].bogus", "no such field"),
+        ([{"fields": {"recordsCount": None}, "records": []}], "[0].recordsCount", "int32 takes an integer, not NoneType"),
+        ([{"records": [{"fields": {"timestampDelta": "x"}}]}], "[0].records[0].timestampDelta", "takes an integer"),
+        ([{"records": [{"value": 5}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": "%"}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"text": 5}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"text": "a", "hex": ""}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"hex": "0"}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"text": "\ud800"}}]}], "[0].records[0].value", "lone surrogate"),
+        ([{"records": [{"value": {"json": float("nan")}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"json": object()}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": "<redacted 9 bytes>"}]}], "[0].records[0].value", "--show-secrets"),
+        ([{"records": [{"headers": [{"value": ""}]}]}], "[0].records[0].headers[0].key", "a header has a name"),
+        ([{"records": [{"headers": [{"key": 5}]}]}], "[0].records[0].headers[0].key", "it is a text"),
+        ([{"records": [{"headers": [{"key": "\ud800"}]}]}], "[0].records[0].headers[0].key", "lone surrogate"),
+        ([{"records": [{"headers": [{"key": "a", "v": 1}]}]}], "[0].records[0].headers[0].v", "no such key"),
+        ([{"magic": 1, "records": [{"headers": [{"key": "a"}]}]}], "[0].records[0].headers", "format v1 has no headers"),
+        ([{"magic": 1, "records": []}], "[0].records", "there is none to write"),
+        ([{"magic": 1, "producerId": 5, "records": [{}]}], "[0].producerId", "format v1 has no such thing"),
+        ([{"magic": 1, "deleteHorizonMs": 5, "records": [{}]}], "[0].deleteHorizonMs", "format v1 has no such thing"),
+        ([{"magic": 1, "records": [{"control": {"type": "COMMIT"}}]}], "[0].records[0].control", "no control records"),
+        ([{"magic": 1, "lastOffset": 5, "records": [{}]}], "[0].lastOffset", "it is the offset of the last message, 0"),
+        ([{"magic": 1, "compression": "gzip", "lastOffset": 5, "records": [{}]}], "[0].lastOffset", "has the offset of its last message, 0"),
+        ([{"magic": 1, "compression": "gzip", "innerOffsets": 5, "records": [{}]}], "[0].innerOffsets", "it is a text"),
+        ([{"magic": 1, "crc": 5, "crcValid": False, "records": [{}, {}]}], "[0].crc", "say it of each record"),
+        ([{"magic": 1, "fields": {}, "records": [{}, {}]}], "[0].fields", "say it of each record"),
+        ([{"magic": 0, "records": [{"timestamp": 5}]}], "[0].records[0].timestamp", "format v0 has no such thing"),
+        ([{"magic": 0, "maxTimestamp": 5, "records": [{}]}], "[0].maxTimestamp", "format v0 has no such thing"),
+        ([{"magic": 0, "timestampType": "CreateTime", "records": [{}]}], "[0].timestampType", "format v0 has no such thing"),
+        ([{"timestampType": "NoTimestampType", "records": [{}]}], "[0].timestampType", "it is one of CreateTime, LogAppendTime"),
+        ([{"isControl": False, "records": [{"control": {"type": "ABORT"}}]}], "[0].records[0].control", "no control batch"),
+        ([{"topic": 5, "records": []}], "[0].topic", "it is a text"),
+        ([{"gap": "CORRUPT", "size": 4}], "[0].data", "a gap has to say its bytes"),
+        ([{"gap": "CORRUPT", "data": 4}], "[0].data", "it takes base64 text"),
+        ([{"gap": "CORRUPT", "records": []}], "[0].records", "no such key"),
+        ([{"records": []}, {"records": [{}, {"key": []}]}], "[1].records[1].key", "it takes base64 text"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(items, path, reason):
+    with pytest.raises(EncodeError) as caught:
+        write(items)
+    assert caught.value.path == path
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("form", "item", "path"),
+    [
+        ("kip98-draft", {"partitionLeaderEpoch": 0, "records": []}, "[0].partitionLeaderEpoch"),
+        ("kip98-draft", {"deleteHorizonMs": 0, "records": []}, "[0].deleteHorizonMs"),
+        ("kip98-draft", {"records": [{"headers": [{"key": "a"}]}]}, "[0].records[0].headers"),
+        ("kip98-draft", {"baseOffset": 5, "records": [{"offset": 4}]}, "[0].records[0].offset"),
+        ("kip98-draft", {"records": [{"control": {"type": "X"}}]}, "[0].records[0].control.type"),
+        ("kip98-draft", {"magic": 1, "records": []}, "[0].magic"),
+        ("kip82-draft", {"records": [{"headers": [{"key": "a", "value": ""}]}]}, "[0].records[0].headers[0].key"),
+        ("kip82-draft", {"records": [{"headers": [{"key": -1, "value": ""}]}]}, "[0].records[0].headers[0].key"),
+        ("kip82-draft", {"records": [{"headers": [{"key": 1, "value": None}]}]}, "[0].records[0].headers[0].value"),
+        ("v1", {"magic": 2, "records": []}, "[0].magic"),
+    ],
+)
+def test_what_does_not_fit_a_format(form, item, path):
+    with pytest.raises(EncodeError) as caught:
+        write([item], form=form)
+    assert caught.value.path == path
+
+
+def test_a_format_is_that_of_all_items():
+    for form, magic in (("v0", 0), ("v1", 1), ("v2", 2)):
+        assert write([{"records": [{}]}], form=form)[16] == magic
+    with pytest.raises(InputError, match="kip98-draft"):
+        write([], form="v3")
+
+
+def test_the_command_offers_the_formats_that_there_are():
+    from kwire_cli.cli.encode import RECORD_FORMATS
+
+    assert RECORD_FORMATS == FORMATS
+
+
+def test_the_public_name():
+    assert kwire.write_records([{"records": [{}]}], "v0") == write([{"records": [{}]}], form="v0")
+    body = {"version": 0, "voters": [], "leaderId": 1, "grantingVoters": []}
+    item = {"records": [{"control": {"type": "LeaderChange", "value": body}}]}
+    assert kwire.write_records([item], kafka="3.9")[61:] == kwire.write_records([item])[61:]
+    assert kwire.write_records([item])[66:70] == b"\0\0\0\2"
