@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.options import records_of
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -185,10 +186,11 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
 
 
 def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.redact.secrets import can_hold_secrets
+    from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_record
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
 
-    records, lossless = options["records"] or "base64", options["lossless"]
+    records, lossless = records_of(options), options["lossless"]
+    hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
     quick = fmt == "jsonl" and not lossless and not options["pairs"]
     harmless = frozenset(entry.name for entry in catalog if options["show_secrets"] or not can_hold_secrets(entry.name))
 
@@ -196,7 +198,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
         secret = hidden(line)
         if secret and lossless:
             raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
-        return line.to_json(records=records, lossless=lossless, hidden=secret)
+        return line.to_json(records=records, lossless=lossless, hidden=secret, hide=hide)
 
     def write(found: dict[str, Any]) -> None:
         if fmt == "json":
@@ -208,7 +210,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
         if line is None:
             return
         if quick and line.message in harmless:
-            environment.write_bytes(line_dumps(line, records))
+            environment.write_bytes(line_dumps(line, records, hide))
         elif not options["pairs"]:
             write(document(line))
         elif line.kind == "response":
@@ -218,8 +220,10 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
 
 
 def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.redact.secrets import hidden_in_record
     from kwire_cli.view.capture import hex_lines, tree_lines
 
+    hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
     shown = False
 
     def one(line: Captured) -> None:
@@ -230,7 +234,7 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
         if fmt == "hex":
             environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS))
         else:
-            environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"]))
+            environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"], hide=hide))
 
     def show(line: Captured | None) -> None:
         if line is None or (options["pairs"] and line.kind != "response"):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, with_catalog, with_output
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
 from kwire_cli.message.frames import Frame, Hints
+from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.frames import frames_in
 from kwire_cli.source.text import FORMS
 
@@ -51,7 +53,11 @@ ROWS = 4
     type=click.Choice((*FORMATS, *CAPTURE_FORMATS)),
     help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]",
 )
-@click.option("--records", type=click.Choice(["base64", "size"]), help="Records as base64 text, or their size alone.  [default: base64]")
+@click.option(
+    "--records",
+    type=click.Choice(["decoded", "size", "base64"]),
+    help="In JSON, records as batches with their records, by their size alone, or as base64 text.  [default: decoded, with --lossless base64]",
+)
 @click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
@@ -79,8 +85,8 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     say --api and --version, or the best guess is shown. With --message and --version the bytes are a body without header.
     """
     fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
-    if options["lossless"] and options["records"] == "size":
-        raise click.UsageError("--lossless keeps every byte: leave --records size away")
+    if options["lossless"] and options["records"] not in {None, "base64"}:
+        raise click.UsageError(f"--lossless keeps every byte: leave --records {options['records']} away")
     if options["follow"] and len(source) > 1:
         raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
     decodable = anomalies = False
@@ -151,12 +157,13 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
         from kwire_cli.view.json import dumps
 
         _refuse_hidden(hidden, options)
-        document = frame.to_json(records=options["records"] or "base64", lossless=options["lossless"], hidden=hidden)
+        reading = _reading(catalog, options)
+        document = frame.to_json(records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
-        environment.write_lines(frame_lines(catalog, frame, hidden, full=options["full"]))
+        environment.write_lines(frame_lines(catalog, frame, hidden, full=options["full"], reading=_reading(catalog, options)))
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
@@ -171,16 +178,23 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
         from kwire_cli.view.json import dumps, message_document
 
         _refuse_hidden(hidden, options)
-        document = message_document(decoded, records=options["records"] or "base64", lossless=options["lossless"], hidden=hidden)
+        reading = _reading(catalog, options)
+        document = message_document(decoded, records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "tree":
         from kwire_cli.view.tree import message_lines
 
-        environment.write_lines(message_lines(catalog, decoded, hidden, full=options["full"]))
+        environment.write_lines(message_lines(catalog, decoded, hidden, full=options["full"], reading=_reading(catalog, options)))
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 
         environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS))
+
+
+def _reading(catalog: Catalog, options: dict[str, Any]) -> RecordsAs:
+    from kwire_cli.redact.secrets import hidden_in_record
+
+    return RecordsAs(catalog, hide=None if options["show_secrets"] else partial(hidden_in_record, catalog))
 
 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:

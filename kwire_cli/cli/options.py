@@ -83,3 +83,9 @@ def _catalog(ctx: click.Context) -> Catalog | None:
         return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"))
     except KwireError:
         return None
+
+
+def records_of(options: dict[str, Any]) -> str:
+    """How records are shown in JSON: as was said, and else so that most can be seen of them."""
+    said: str | None = options["records"]
+    return said or ("base64" if options["lossless"] else "decoded")

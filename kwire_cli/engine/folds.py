@@ -107,7 +107,7 @@ class _Steps:
         if isinstance(node.decl, Bool):
             return _run([node])
         if isinstance(node.decl, Sized):
-            return _sized(node, node.decl, by_size=node.kind == "records" and self.records == "size")
+            return _sized(node, node.decl, self.records if node.kind == "records" else "base64")
         name, read = node.name, node.decl.read
         if isinstance(node.decl, Uuid):
             read = _uuid
@@ -248,11 +248,11 @@ def _uuid(data: Any) -> str:
     return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
 
 
-def _sized(node: Leaf, decl: Sized, *, by_size: bool) -> Step:
+def _sized(node: Leaf, decl: Sized, records: str) -> Step:
     if not decl.compact and not isinstance(decl.prefix, FixedInt):
         return _odd
     name, compact, width = node.name, decl.compact, 1 if decl.compact else decl.prefix.length
-    text = node.kind == "string"
+    text, by_size, raw = node.kind == "string", records == "size", records == "raw"
     size_name = name + SIZE_SUFFIX
 
     def sized(out: dict[str, Any], spans: Spans, at: int) -> int:
@@ -269,6 +269,8 @@ def _sized(node: Leaf, decl: Sized, *, by_size: bool) -> Step:
                 out[name] = str(data[start:stop], "utf-8")
             except UnicodeDecodeError:
                 raise OddError from None
+        elif raw:
+            out[name] = data[start:stop]
         else:
             out[name] = base64.b64encode(data[start:stop]).decode("ascii")
         return at + 1

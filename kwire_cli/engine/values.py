@@ -18,7 +18,7 @@ ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How values are shown: records as base64 text or by their size alone, and which spans hold secrets that are not shown at all."""
+    """How values are shown: records as "base64" text, by their "size" alone or as "raw" bytes, and which spans hold secrets that are not shown."""
 
     records: str = "base64"
     hidden: frozenset[int] = frozenset()
@@ -64,8 +64,8 @@ def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
         start = spans.value[item.span]
         if start == item.end and is_null(item, data):
             return None
-        if leaf.kind == "records" and form.records == "size":
-            return item.end - start
+        if leaf.kind == "records" and form.records != "base64":
+            return item.end - start if form.records == "size" else data[start : item.end]
         return leaf.decl.read(data[start : item.end])
     raw = data[item.start : item.end]
     if leaf.kind == "unknown-tag":

@@ -15,6 +15,8 @@ from kwire_cli.engine.spans import Span, Spans, walk, without_rest
 from kwire_cli.engine.tree import Tree, build, leaves
 from kwire_cli.engine.values import ABSENT, Form, value
 from kwire_cli.errors import DecodeError, InputError
+from kwire_cli.message.record_fields import RAW, RecordsAs, filled
+from kwire_cli.message.roles import roles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-RECORD_FORMS = ("size", "base64")
+RECORD_FORMS = ("decoded", "size", "base64")
 
 
 @dataclass(frozen=True)
@@ -104,17 +106,22 @@ class Decoded:
         """The message in Kafka's JSON form, records as base64 text."""
         return self.to_json()
 
-    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:
-        """The message in Kafka's JSON form. `records` is "base64", or "size" for {name}SizeInBytes as in a broker's request log.
+    def to_json(
+        self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] = frozenset(), reading: RecordsAs | None = None
+    ) -> dict[str, Any]:
+        """The message in Kafka's JSON form.
 
+        `records` is "base64", "size" for {name}SizeInBytes as in a broker's request log, or "decoded" for batches with records, as `reading` says.
         `lossless` adds what that form can't carry under "_lossless", so that encode gives the very same bytes. `hidden` are the numbers of
         the spans to redact.
         """
         if records not in RECORD_FORMS:
-            raise InputError(f"records={records!r}: records are shown as {' or '.join(RECORD_FORMS)}")
+            raise InputError(f"records={records!r}: records are shown as {', '.join(RECORD_FORMS[:-1])} or {RECORD_FORMS[-1]}")
         if lossless and (records != "base64" or hidden):
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
-        shown = self._shown(records, hidden)
+        shown = self._shown(RAW if records == "decoded" else records, hidden)
+        if records == "decoded":
+            shown = filled(self.entry, roles(self.spec, self.entry), shown, reading or RecordsAs())
         if lossless:
             from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.inside import Forwarded
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.payload.model import Payload
     from kwire_cli.spec.catalog import Api, Catalog
 
@@ -109,12 +110,18 @@ class Frame:
         return located(self, self.inside()) if self.body and holds(self.body.message) else []
 
     def to_json(
-        self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None, asked: Frame | None = None
+        self,
+        *,
+        records: str = "base64",
+        lossless: bool = False,
+        hidden: dict[str, frozenset[int]] | None = None,
+        asked: Frame | None = None,
+        reading: RecordsAs | None = None,
     ) -> dict[str, Any]:
         """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a response is a gap.
 
         `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`), and with PAYLOADS none of
-        what is in fields is shown. `asked` is a response's request.
+        what is in fields is shown. `asked` is a response's request. `records` and `reading` are as in `Decoded.to_json`.
         """
         hidden = hidden or {}
         if self.kind == "unknown":
@@ -133,7 +140,8 @@ class Frame:
         if shown and self.flavour != "kafka" and self.kind == "request":
             shown["flavour"] = self.flavour
         out["header"] = shown | {key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}}
-        out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=hidden.get("body", frozenset())) if self.body else None
+        secret = hidden.get("body", frozenset())
+        out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=secret, reading=reading) if self.body else None
         if self.body and self.api_version not in {self.body.version, None}:
             out["bodyVersion"] = self.body.version
         if not self.prefixed:

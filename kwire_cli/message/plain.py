@@ -18,6 +18,7 @@ from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import decode_header, head_size, header_version
 from kwire_cli.message.inside import holds
 from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.message.record_fields import RAW, RecordsAs, filled, holds_records
 from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_value
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Layout:
     roles: Roles
     shapes: Shapes
     has_roles: bool
+    has_records: bool
 
 
 class Layouts:
@@ -73,7 +75,8 @@ class Layouts:
             return None
         entry = entry_for(spec, version)
         found = roles(spec, entry)
-        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, Shapes(entry, found.by_node), bool(found.by_node))
+        shapes = Shapes(entry, found.by_node)
+        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, shapes, bool(found.by_node), holds_records(entry))
 
 
 class Tail(NamedTuple):
@@ -125,9 +128,9 @@ class Plain:
     def text(self, records: str) -> str | None:
         """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly."""
         found = self.found()
-        if type(found) is Spans:
+        if type(found) is Spans or (records == "decoded" and self.layout.has_records):
             return None
-        made: Text | None = found.text(records)  # type: ignore[union-attr]
+        made: Text | None = found.text("base64" if records == "decoded" else records)  # type: ignore[union-attr]
         return made.of(self.data, self.start) if made else None
 
     @property
@@ -135,9 +138,12 @@ class Plain:
         """The header in JSON form, as `Frame.to_json` shows it."""
         return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.tail.rest}
 
-    def body(self, records: str = "base64") -> dict[str, Any]:
-        """The body in JSON form; OddError where it has an anomaly."""
-        return fold_of(self.layout.entry, records)(self.spans)
+    def body(self, records: str = "base64", reading: RecordsAs | None = None) -> dict[str, Any]:
+        """The body in JSON form, as `Decoded.to_json` has it; OddError where it has an anomaly."""
+        layout = self.layout
+        if records != "decoded" or not layout.has_records:
+            return fold_of(layout.entry, "base64" if records == "decoded" else records)(self.spans)
+        return filled(layout.entry, layout.roles, fold_of(layout.entry, RAW)(self.spans), reading or RecordsAs())
 
 
 class Headers:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.payload.body import Body
+    from kwire_cli.payload.records import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
@@ -103,6 +104,12 @@ def hidden_spans(catalog: Catalog, decoded: Decoded | Body) -> frozenset[int]:
         # Some length may be wrong, so that what follows a secret may still be of it.
         hidden |= {*range(min(reached), len(decoded.raw.node))}
     return frozenset(hidden)
+
+
+def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
+    """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
+    parts = {"key": payload.key, "value": payload.value}
+    return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(catalog, part.body))}
 
 
 def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> dict[str, frozenset[int]]:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.jsonform import head_json
+from kwire_cli.records.jsonform import head_json, record_json, text as base64_text
 from kwire_cli.records.payloads import payload_of
 from kwire_cli.view.lines import Line, quoted
 from kwire_cli.view.meaning import moment
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Gap, Hide, Record
 
     Numbered = Sequence[tuple[int, Record]]
@@ -33,9 +34,11 @@ BATCH_COLUMNS = {
     "producerId": 10,
     "flags": 0,
 }
-RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "sequence": 8, "keySize": 7, "valueSize": 9, "key": 20, "value": 0}
+RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "keySize": 7, "valueSize": 9, "key": 20, "value": 0}
 _LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value"})
 _TABLE_TEXT = 60
+SHOWN_RECORDS = 10
+"""Records of a batch in a message that are shown where not all of them are asked for."""
 CSV_BATCH = (
     *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp"),
     *("producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "count", "gap"),
@@ -61,6 +64,17 @@ def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly]
         last = i == len(records or ()) - 1
         yield from _record_lines(item, record, hide, "└─ " if last else "├─ ", "   " if last else "│  ", full=full, pretty=pretty)
     yield from anomaly_lines([*item.notes, *notes])
+
+
+def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool) -> Iterator[Line]:
+    """The batches in a records field of a message, with their records: the first of them unless `full`."""
+    for item in reading.items(data, topic):
+        notes: list[Anomaly] = []
+        records = [*enumerate(item.records(notes))] if isinstance(item, Batch) else []
+        shown = records if full else records[:SHOWN_RECORDS]
+        yield from tree_lines(item, shown, notes, reading.hide, full=full, pretty=False)
+        if len(shown) < len(records):
+            yield [(f"   … {len(records) - len(shown):,} more records", "dim")]
 
 
 def _bytes(count: int) -> str:
@@ -100,7 +114,7 @@ def _record_lines(batch: Batch, record: Record, hide: Hide | None, branch: str, 
     payload = payload_of(batch, record)
     hidden = hide(payload.record) if hide and payload and payload.record else {}
     sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
-    time = moment(record.timestamp) or (str(record.timestamp) if record.timestamp != -1 else "")
+    time = _time(record.timestamp)
     yield [(branch, "dim"), ("record ", "dim"), (str(record.offset), "number"), (f" {time}" if time else "", "meaning"), (sequence, "dim")]
     rows: list[tuple[str, Line, list[str]]] = []
     if payload:
@@ -118,6 +132,11 @@ def _record_lines(batch: Batch, record: Record, hide: Hide | None, branch: str, 
         yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *([] if more else line)]
         for text in more:
             yield [(stem + ("   " if last else "│  "), "dim"), (text, "text")]
+
+
+def _time(milliseconds: int) -> str:
+    """A timestamp in a cell; nothing where there is none."""
+    return moment(milliseconds) or ("" if milliseconds == -1 else str(milliseconds))
 
 
 def _name(name: str | int) -> str:
@@ -191,7 +210,7 @@ def batch_row(item: Batch | Gap) -> Line:
         line: Line = [("  ".join(_fit(text_of(shown.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]), "number")]
         return [*line, (f"  gap: {item.code}", "warning")]
     shown = head_json(item)
-    shown["maxTimestamp"] = moment(shown["maxTimestamp"]) or shown["maxTimestamp"]
+    shown["maxTimestamp"] = _time(shown["maxTimestamp"])
     odd = "" if item.crc_valid else "CRC wrong"
     shown["flags"] = _flags(item)
     cells = "  ".join(_fit(text_of(shown[name]), name, width) for name, width in BATCH_COLUMNS.items())
@@ -200,12 +219,26 @@ def batch_row(item: Batch | Gap) -> Line:
 
 def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
     """A record as a line of the table."""
-    shown = dict(zip(CSV_RECORD, record_cells(batch, record, hide), strict=True))
-    shown["timestamp"] = moment(record.timestamp) or record.timestamp
-    for name in ("key", "value"):
-        text = text_of(shown["decoded"] if name == "value" and shown["decoded"] else shown[name])
-        shown[name] = text if len(text) <= _TABLE_TEXT else f"{text[:_TABLE_TEXT]}…"
-    return [("  ".join(_fit(text_of(shown[name]), name, width) for name, width in RECORD_COLUMNS.items()), "")]
+    document = record_json(batch, record, 0, [], hide)
+    key, value = _secret(document["key"]) or _cell(record.key), _secret(document["value"]) or _cell(record.value)
+    if decoded := document.get("decoded"):
+        key, value = _part(decoded.get("key"), key), _part(decoded.get("value"), value)
+    elif "control" in document:
+        key, value = None, _compact(document["control"])
+    shown = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value}
+    cells = []
+    for name, width in RECORD_COLUMNS.items():
+        text = text_of(shown[name])
+        cells.append(_fit(text if len(text) <= _TABLE_TEXT else f"{text[:_TABLE_TEXT]}…", name, width))
+    return [("  ".join(cells), "")]
+
+
+def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
+    """A decoded key or value in a cell: its data, behind its type where that has a name."""
+    if not decoded or not isinstance(decoded.get("data"), dict):
+        return plain
+    kind = decoded.get("type") or ""
+    return f"{kind} {_compact(decoded['data'])}".strip() if not kind.isdigit() else _compact(decoded["data"])
 
 
 def batch_cells(item: Batch | Gap) -> list[Any]:
@@ -225,8 +258,6 @@ def gap_cells(gap: Gap) -> list[Any]:
 
 def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
     """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
-    from kwire_cli.records.jsonform import record_json  # noqa: PLC0415
-
     shown = record_json(batch, record, 0, [], hide)
     payload = shown.get("decoded") or shown.get("control")
     headers = {str(header["key"]): _cell(data) for header, (_, data) in zip(shown["headers"], record.headers, strict=True)}
@@ -251,6 +282,4 @@ def _cell(data: bytes | None) -> str | None:
     text = text_in(data)
     if text is not None:
         return text
-    from kwire_cli.records.jsonform import text as base64_text  # noqa: PLC0415
-
     return f"base64:{base64_text(data)}"

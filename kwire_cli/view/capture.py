@@ -9,16 +9,17 @@ from kwire_cli.view import hex as hex_view, tree as tree_view
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.records.model import Hide
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
 
-def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, full: bool) -> Iterator[Line]:
+def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, full: bool, hide: Hide | None = None) -> Iterator[Line]:
     """A line of a capture as a tree."""
     yield _where(line)
     if line.frame:
-        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked)
+        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked, reading=line.reading(hide))
     else:
         yield _other(line)
 

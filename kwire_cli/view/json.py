@@ -10,6 +10,7 @@ from kwire_cli.engine.folds import OddError
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Hide
     from kwire_cli.source.kafka.captured import Captured
 
@@ -48,10 +49,10 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None) -> bytes:
     return f'{{"frame":{line.number},"time":{when},{place},{api},"header":{{{header}}},"body":{body},"anomalies":[]{answers}}}\n'.encode()
 
 
-def message_document(decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int]) -> dict[str, Any]:
+def message_document(decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int], reading: RecordsAs | None = None) -> dict[str, Any]:
     """A body without frame or header: what it was decoded as, the body, and its anomalies."""
     out: dict[str, Any] = {"message": decoded.message, "version": decoded.version, "size": decoded.stop - decoded.start}
-    out["body"] = decoded.to_json(records=records, lossless=lossless, hidden=hidden)
+    out["body"] = decoded.to_json(records=records, lossless=lossless, hidden=hidden, reading=reading)
     if decoded.guess:
         out["guess"] = True
     return out | {"anomalies": [anomaly._asdict() for anomaly in decoded.anomalies]}

@@ -9,6 +9,8 @@ from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.frames import PAYLOADS, hidden_below
 from kwire_cli.message.inside import Forwarded
+from kwire_cli.message.record_fields import holds_records
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import Line, printable, quoted
 from kwire_cli.view.meaning import meaning
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.payload.body import Body
     from kwire_cli.payload.model import Payload
     from kwire_cli.spec.catalog import Catalog
@@ -30,9 +33,18 @@ LIST_WIDTH = 100
 
 
 def frame_lines(
-    catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, full: bool = False, asked: Frame | None = None
+    catalog: Catalog,
+    frame: Frame,
+    hidden: dict[str, frozenset[int]],
+    *,
+    full: bool = False,
+    asked: Frame | None = None,
+    reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
-    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values whole."""
+    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values whole.
+
+    With `reading` records are shown as their batches.
+    """
     yield frame_title(frame)
     payloads = [] if PAYLOADS in hidden else frame.inside(asked)
     last = "payloads" if payloads else "body" if frame.body else "header"
@@ -42,7 +54,7 @@ def frame_lines(
         layout = f" version {part.version}" if name == "header" else ""
         yield [("└─ " if name == last else "├─ ", "dim"), (name, "name"), (layout, "dim")]
         stem = "   " if name == last else "│  "
-        yield from _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full), stem)
+        yield from _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full, reading=reading), stem)
     for each in payloads:
         yield from _payload_lines(catalog, each, hidden_below(each.path, hidden), full=full, last=each is payloads[-1])
     yield from anomaly_lines(frame.anomalies)
@@ -66,10 +78,12 @@ def _payload_lines(catalog: Catalog, payload: Payload | Forwarded, hidden: dict[
         yield from _parts(part.tree.root, look, stem + ("   " if ends else "│  "))
 
 
-def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False) -> Iterator[Line]:
-    """A body: a title, its fields, then what was odd. `full` shows long values whole."""
+def message_lines(
+    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False, reading: RecordsAs | None = None
+) -> Iterator[Line]:
+    """A body: a title, its fields, then what was odd. `full` and `reading` as in `frame_lines`."""
     yield message_title(decoded)
-    yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden, full=full), "")
+    yield from _parts(decoded.tree.root, _Look(catalog, decoded, hidden, full=full, reading=reading), "")
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -110,11 +124,23 @@ def _bytes(count: int) -> str:
 
 
 class _Look:
-    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long value is shown."""
+    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long value is shown.
 
-    def __init__(self, catalog: Catalog, decoded: Decoded | Body, hidden: frozenset[int], *, full: bool) -> None:
+    `topic` is that of the struct at work, as far as its fields say.
+    """
+
+    def __init__(self, catalog: Catalog, decoded: Decoded | Body, hidden: frozenset[int], *, full: bool, reading: RecordsAs | None = None) -> None:
         self.catalog, self.message, self.tree, self.full = catalog, decoded.message, decoded.tree, full
         self.form = Form(hidden=hidden)
+        self.reading = reading if reading and holds_records(decoded.entry) else None
+        self.roles = roles(decoded.spec, decoded.entry).by_node if self.reading else {}
+        self.topic: str | None = None
+
+    def enter(self, item: Item) -> None:
+        """Below a struct: its topic is that of what comes now."""
+        for part in item.parts if self.reading else ():
+            if part.whole and isinstance(part.node, Leaf) and self.roles.get(part.node.id) in {TOPIC, TOPIC_ID}:
+                self.topic = str(leaf_value(part, self.tree))
 
     def value(self, item: Item) -> Line:
         """The value of a leaf."""
@@ -124,6 +150,7 @@ class _Look:
 def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
     """The lines below an item, with the branches of a tree before them; `stem` is drawn before all of them."""
     shown = list(_children(item))
+    look.enter(item)
     for i, (name, note, child) in enumerate(shown):
         last = i == len(shown) - 1
         head: Line = [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name")]
@@ -131,8 +158,21 @@ def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
             head.append((f" ({note})", "dim"))
         listed = _list(child, look)
         yield head + (listed or _summary(child, look))
-        if not listed and not isinstance(child.node, Leaf):
-            yield from _parts(child, look, stem + ("   " if last else "│  "))
+        below = stem + ("   " if last else "│  ")
+        if isinstance(child.node, Leaf):
+            yield from _batches(child, look, below)
+        elif not listed:
+            yield from _parts(child, look, below)
+
+
+def _batches(item: Item, look: _Look, stem: str) -> Iterator[Line]:
+    """The batches in a field of records, below it."""
+    if not look.reading or item.leaf.kind != "records" or not item.whole or item.span in look.form.hidden or is_null(item, look.tree.spans.data):
+        return
+    from kwire_cli.view.batches import field_lines  # noqa: PLC0415 - it uses what is here
+
+    for line in field_lines(look.tree.spans.data[look.tree.spans.value[item.span] : item.end], look.topic, look.reading, full=look.full):
+        yield [(stem, "dim"), *line]
 
 
 def _list(item: Item, look: _Look) -> Line:

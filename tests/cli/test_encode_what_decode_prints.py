@@ -10,6 +10,8 @@ from hypothesis import given, strategies as st
 FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
 RESPONSES = {"api-versions-v5": 18, "create-topics-v7": 19, "fetch-v18": 1, "metadata-v0": 3, "metadata-v13": 3}
 
+DECODE = ("decode", "--show-secrets", "--records", "base64")
+
 
 def kafka(row):
     return [] if row.kafka.startswith("4") else ["--kafka", row.kafka]
@@ -18,9 +20,7 @@ def kafka(row):
 @pytest.mark.parametrize("row", [row for row in sample() if row.body], ids=str)
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "jsonl"], ["--format", "jsonl", "--lossless"]], ids=lambda words: words[-1])
 def test_a_body(row, options):
-    printed = kwire(
-        "decode", "--show-secrets", *options, *kafka(row), "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body or b"\0"
-    )
+    printed = kwire(*DECODE, *options, *kafka(row), "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body or b"\0")
     if not row.body:
         return
     assert printed.code == 0
@@ -32,9 +32,7 @@ def test_a_body(row, options):
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
 def test_many_documents_in_one_text(fmt):
     rows = [row for row in sample() if row.kafka.startswith("4.4") and row.body]
-    text = "".join(
-        kwire("decode", "--show-secrets", "-f", fmt, "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out for row in rows
-    )
+    text = "".join(kwire(*DECODE, "-f", fmt, "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out for row in rows)
     assert kwire("encode", stdin=text.encode()).out.split() == [row.body.hex() for row in rows]
 
 
@@ -43,7 +41,7 @@ def test_many_documents_in_one_text(fmt):
 def test_a_frame(file, lossless):
     said = file.stem.rsplit("-", 1)
     options = ["--api", RESPONSES[said[0]], "--version", said[0].rsplit("v", 1)[1]] if said[1] == "response" else []
-    printed = kwire("decode", "--show-secrets", "--format", "jsonl", *["--lossless"] * lossless, *options, file)
+    printed = kwire(*DECODE, "--format", "jsonl", *["--lossless"] * lossless, *options, file)
     assert printed.code == 0
     text = "".join(line for line in file.read_text().splitlines() if not line.startswith("#"))
     assert kwire("encode", stdin=printed.raw).out.strip() == "".join(text.split()).lower()

@@ -98,8 +98,8 @@ def test_definitions_of_ones_own(tmp_path):
     assert kwire.decode(b"\xac\x02\0", **keys).value == {"id": 300}
 
 
-@pytest.mark.parametrize("records", ["decoded", "", None])
-def test_records_have_two_forms(records):
+@pytest.mark.parametrize("records", ["raw", "", None])
+def test_records_have_three_forms(records):
     decoded = kwire.decode(BODY, message="ApiVersionsResponse", version=3)
     with pytest.raises(kwire.InputError, match="records"):
         decoded.to_json(records=records)

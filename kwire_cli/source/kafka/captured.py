@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.folds import OddError
+from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Plain
     from kwire_cli.message.roles import Roles
+    from kwire_cli.records.model import Hide
     from kwire_cli.source.kafka.connection import Connection, Seen
     from kwire_cli.source.kafka.names import Names
 
@@ -237,8 +239,19 @@ class Captured:
 
     # Shown
 
-    def to_json(self, *, records: str = "base64", lossless: bool = False, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
-        """The line as in JSON lines; what only frames have is left out of the others."""
+    def reading(self, hide: Hide | None = None) -> RecordsAs:
+        """How its records are read: with the names of the capture."""
+        return RecordsAs(self.connection.catalog, self.names.topic, hide)
+
+    def to_json(
+        self,
+        *,
+        records: str = "base64",
+        lossless: bool = False,
+        hidden: dict[str, frozenset[int]] | None = None,
+        hide: Hide | None = None,
+    ) -> dict[str, Any]:
+        """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is secret."""
         seen = self.seen
         out: dict[str, Any] = {
             "frame": self.number,
@@ -255,10 +268,11 @@ class Captured:
             if seen.kind == "not-kafka":
                 out["protocol"] = seen.protocol
             return out
-        document = None if lossless or hidden else self._plain_document(records)
+        reading = self.reading(hide) if records == "decoded" else None
+        document = None if lossless or hidden else self._plain_document(records, reading)
         if document is None:
             assert self.frame  # noqa: S101 - for the type checker
-            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden, asked=self.asked)
+            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden, asked=self.asked, reading=reading)
             del document["frame"]
         out |= document
         if self.request:
@@ -269,13 +283,13 @@ class Captured:
             out["topics"] = topics
         return out
 
-    def _plain_document(self, records: str) -> dict[str, Any] | None:
+    def _plain_document(self, records: str, reading: RecordsAs | None) -> dict[str, Any] | None:
         """What `Frame.to_json` gives, where nothing is odd."""
         plain = self.plain
         if plain is None:
             return None
         try:
-            body = plain.body(records)
+            body = plain.body(records, reading)
         except OddError:
             self.seen.plain = None
             return None

@@ -1,0 +1,75 @@
+"""Records in the fields of messages: the batches in them, and of which topic they are, which says what Kafka's own records mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, Roles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.engine.program import Entry, Node
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide
+    from kwire_cli.spec.catalog import Catalog
+
+RAW = "raw"
+"""The form of values in which records are bytes."""
+CLUSTER_METADATA_ID, CLUSTER_METADATA = "AAAAAAAAAAAAAAAAAAAAAQ", "__cluster_metadata"
+"""The topic that always has this id (Uuid.METADATA_TOPIC_ID)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsAs:
+    """How records are read: `names` gives a topic's name for its id where that is known, `hide` what of a payload is secret."""
+
+    catalog: Catalog | None = None
+    names: Callable[[str], str] | None = None
+    hide: Hide | None = None
+    limits: Limits | None = None
+
+    def topic(self, topic: str) -> str:
+        """The name of a topic, by its name or id."""
+        if topic == CLUSTER_METADATA_ID:
+            return CLUSTER_METADATA
+        return self.names(topic) if self.names else topic
+
+    def items(self, data: Any, topic: str | None) -> Iterator[Batch | Gap]:
+        """The batches in the bytes of a records field, and the gaps between them; `topic` is a name or an id."""
+        from kwire_cli.records.opening import items, source_of  # noqa: PLC0415 - few messages hold records
+
+        return items(source_of(data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits))
+
+
+def holds_records(entry: Entry) -> bool:
+    """Whether a layout has any field of type records."""
+    return any(leaf.kind == "records" for leaf in entry.program.leaves)
+
+
+def filled(entry: Entry, found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
+    """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
+    if holds_records(entry):
+        _fill(entry.root, body, None, found, reading)
+    return body
+
+
+def _fill(node: Node, value: Any, topic: str | None, found: Roles, reading: RecordsAs) -> None:
+    if isinstance(node, Nullable):
+        node = node.struct
+    if isinstance(node, Array) and isinstance(node.element, Struct) and value:
+        for element in value:
+            _fill(node.element, element, topic, found, reading)
+    elif isinstance(node, Struct) and value:
+        fields = [*node.fields, *([known for known, _ in node.tags.known.values()] if node.tags else ())]
+        for each in fields:
+            if isinstance(each, Leaf) and found.by_node.get(each.id) in {TOPIC, TOPIC_ID} and value.get(each.name):
+                topic = value[each.name]
+        for each in fields:
+            if not isinstance(each, Leaf):
+                _fill(each, value.get(each.name), topic, found, reading)
+            elif each.kind == "records" and value.get(each.name) is not None and not isinstance(value[each.name], str):  # text says that it is hidden
+                value[each.name] = [item.to_json(deep=True, hide=reading.hide) for item in reading.items(value[each.name], topic)]
