@@ -15,14 +15,21 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.checkpoints import LeaderEpoch
 
 
+_NEVER = 1 << 63
+
+
 class LeaderEpochCheck:
-    """The epochs of a partition's batches. `entries` are those of the checkpoint, ascending; none where it has none or can't be relied on."""
+    """The epochs of a partition's batches. `entries` are those of the checkpoint, ascending; none where it has none or can't be relied on.
+
+    Batches of the epoch `current` before the offset `until` are right and need not be shown.
+    """
 
     def __init__(self, file: Path, entries: Sequence[LeaderEpoch]) -> None:
         self.file, self._entries = str(file), entries
         self._starts = [entry.start_offset for entry in entries]
         self._highest = -1
         self._told: set[tuple[int, int]] = set()
+        self.current, self.until = -1, _NEVER
 
     def batch(self, log: Path, batch: Batch) -> Iterator[Fault]:
         """A good batch; formats v0 and v1 have no epochs."""
@@ -34,12 +41,16 @@ class LeaderEpochCheck:
             text = f"leader epoch {epoch} after {self._highest}"
             yield Fault("LEADER_EPOCH_ORDER", str(log), batch.position, head.base_offset, text)
         self._highest = max(self._highest, epoch)
+        self.current = -1
         if not self._entries:
+            self.current = self._highest
             return
         at = bisect_right(self._starts, head.base_offset) - 1
         # The first entry moves to the log start offset; a segment may begin before that, with this epoch or older ones.
         entry = self._entries[max(at, 0)]
         right = epoch == entry.epoch if at >= 0 else epoch <= entry.epoch
+        if right and epoch == self._highest:
+            self.current, self.until = epoch, self._starts[at + 1] if at + 1 < len(self._starts) else _NEVER
         if not right and (entry.epoch, epoch) not in self._told:
             self._told.add((entry.epoch, epoch))
             text = f"the batch at offset {head.base_offset} is of leader epoch {epoch}, and by the checkpoint of {entry.epoch}"

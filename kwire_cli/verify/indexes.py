@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
 
 
+_NEVER = 1 << 63
+
+
 class OffsetIndexCheck:
-    """Entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one appended together with it."""
+    """Entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one appended together with it.
+
+    Batches before the position `due` need not be shown.
+    """
 
     def __init__(self, file: Path, entries: Iterable[OffsetEntry], base_offset: int) -> None:
         self.file = str(file)
         self._entries = _ascending_offsets(entries, base_offset)
-        self._next = next(self._entries, None)
+        self._next: OffsetEntry | None = None
         self._begun: deque[OffsetEntry] = deque()
+        self._step()
 
     def batch(self, batch: Batch) -> Iterator[Fault]:
         """A good batch."""
@@ -48,12 +55,14 @@ class OffsetIndexCheck:
             elif is_whole(head) and entry.offset != head.last_offset:
                 # A batch that compaction took records out of is indexed by the last offset that it kept.
                 yield self._fault("INDEX_OFFSET", entry, f"offset {entry.offset} is not the last one of its batch, which is {head.last_offset}")
+        self._set_due()
 
     def lost(self, end: int) -> None:
         """Bytes up to here are no good batch, and what points there can't be judged."""
         while self._next and self._next.position < end:
             self._step()
         self._begun.clear()
+        self._set_due()
 
     def end(self, size: int) -> Iterator[Fault]:
         """The segment ends here."""
@@ -66,19 +75,27 @@ class OffsetIndexCheck:
 
     def _step(self) -> None:
         self._next = next(self._entries, None)
+        self._set_due()
+
+    def _set_due(self) -> None:
+        self.due = 0 if self._begun else self._next.position if self._next else _NEVER
 
     def _fault(self, code: str, entry: OffsetEntry, text: str) -> Fault:
         return Fault(code, self.file, entry.at, entry.offset, text)
 
 
 class TimeIndexCheck:
-    """Entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which is that one's."""
+    """Entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which is that one's.
+
+    Once it is no longer `due`, batches need not be shown.
+    """
 
     def __init__(self, file: Path, entries: Iterable[TimeEntry], base_offset: int) -> None:
         self.file = str(file)
         self._entries = _ascending_times(entries, base_offset)
         self._next = next(self._entries, None)
         self._largest, self._largest_at, self._lost = -1, -1, False
+        self.due = self._next is not None
 
     def batch(self, batch: Batch) -> Iterator[Fault]:
         """A good batch."""
@@ -99,6 +116,7 @@ class TimeIndexCheck:
         if head.records_count != 0 and head.max_timestamp > self._largest:
             self._largest, self._largest_at = head.max_timestamp, head.last_offset
         self._lost = False
+        self.due = self._next is not None
 
     def lost(self) -> None:
         """Bytes here are no good batch; which offsets they had is not known."""

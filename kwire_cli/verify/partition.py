@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Gap
 
 METADATA_TOPIC, OFFSETS_TOPIC = "__cluster_metadata", "__consumer_offsets"
-_SEGMENT_OFFSETS = 1 << 31
-"""So many offsets a segment can have: the indexes count them from its base offset with an int32."""
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
@@ -172,39 +170,52 @@ class _Verification:
                 yield from self._batch(segment, item)
         if self.lost:
             # What the bytes at the end were, and how many offsets they had, is not known.
-            segment.aborted.missing(self.next_offset, segment.base + _SEGMENT_OFFSETS)
+            segment.aborted.missing(self.next_offset, segment.after)
         yield from segment.last_faults(len(source.data))
 
     def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
         segment.lost(gap.end)
-        if gap.code == PADDING and segment.end is None:
+        if gap.code == PADDING and segment.is_last:
             return
         self.lost = True
         yield Fault(gap.code, str(segment.log), gap.position, self.next_offset, f"{gap.size} bytes are no batch, after offset {self.next_offset - 1}")
 
     def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+        # Nearly all batches are good and there may be millions: each check says beforehand whether it has anything to look at.
         head = batch.head
-        yield from from_anomalies(segment.log, batch.anomalies if self.deep else batch.notes, head.base_offset)
-        if not batch.crc_valid or head.last_offset < head.base_offset:
+        base, last = head.base_offset, head.last_offset
+        if notes := batch.anomalies if self.deep else batch.notes:
+            yield from from_anomalies(segment.log, notes, base)
+        if not batch.crc_valid or last < base:
             self.lost = True
             segment.lost(batch.end)
             return
-        yield from self._compare_snapshots(head.base_offset)
-        yield from self._offsets(segment, batch)
-        yield from segment.offsets.batch(batch)
-        yield from segment.times.batch(batch)
-        yield from self.epochs.batch(segment.log, batch)
-        if head.producer_id >= 0:
-            yield from self._producer(segment, batch)
+        if self.snapshots and self.snapshots[0][1] <= base:
+            yield from self._compare_snapshots(base)
+        if segment.base <= base == self.next_offset and last < segment.after:
+            self.next_offset, self.lost = last + 1, False
+        else:
+            yield from self._offsets(segment, batch)
+        if batch.position >= segment.offsets.due:
+            yield from segment.offsets.batch(batch)
+        if segment.times.due:
+            yield from segment.times.batch(batch)
+        if head.leader_epoch != self.epochs.current or base >= self.epochs.until:
+            yield from self.epochs.batch(segment.log, batch)
+        if head.control:
+            if head.producer_id >= 0:
+                yield from self._marker(segment, batch)
+        elif head.producer_id >= 0:
+            for code, text in self.producers.data(head):
+                yield Fault(code, str(segment.log), batch.position, base, text)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head, log = batch.head, str(segment.log)
         if head.base_offset < self.next_offset and head.base_offset >= segment.base:
             text = f"the batch begins at offset {head.base_offset} after offset {self.next_offset - 1}"
             yield Fault("OFFSET_ORDER", log, batch.position, head.base_offset, text)
-        end = segment.base + _SEGMENT_OFFSETS if segment.end is None else min(segment.end, segment.base + _SEGMENT_OFFSETS)
-        if head.base_offset < segment.base or head.last_offset >= end:
-            text = f"offsets {head.base_offset} to {head.last_offset} in a segment from {segment.base} to {end - 1}"
+        if head.base_offset < segment.base or head.last_offset >= segment.after:
+            text = f"offsets {head.base_offset} to {head.last_offset} in a segment from {segment.base} to {segment.after - 1}"
             yield Fault("OFFSET_OUT_OF_SEGMENT", log, batch.position, head.base_offset, text)
         if head.base_offset > self.next_offset:
             if self.topic == METADATA_TOPIC and not self.lost:
@@ -218,12 +229,8 @@ class _Verification:
         self.producers.missing(before)
         segment.aborted.missing(self.next_offset, before)
 
-    def _producer(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+    def _marker(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head, log = batch.head, str(segment.log)
-        if not head.control:
-            for code, text in self.producers.data(head):
-                yield Fault(code, log, batch.position, head.base_offset, text)
-            return
         if head.records_count == 0:
             # Compaction emptied it, all of its transaction being gone: what it was is not known.
             self.producers.missing(head.last_offset + 1)

@@ -105,8 +105,23 @@ class Producers:
         }
         self.complete = True
 
-    def data(self, head: Head) -> Iterator[Problem]:
+    def data(self, head: Head) -> Iterable[Problem]:
         """A batch of data by a producer with an id."""
+        producer = self.by_id.get(head.producer_id)
+        if (
+            producer is None
+            or producer.epoch != head.producer_epoch
+            or producer.last_sequence is None
+            or head.base_sequence != (producer.last_sequence + 1) & (_SEQUENCES - 1)
+            or self.missing_before > producer.seen
+            or (head.transactional or producer.first_offset >= 0)
+        ):
+            return list(self._checked(head))
+        # What nearly all batches are: the next one of an idempotent producer.
+        self._write(producer, head)
+        return ()
+
+    def _checked(self, head: Head) -> Iterator[Problem]:
         producer, lost = self._producer(head)
         if head.producer_epoch < producer.epoch:
             yield Problem("PRODUCER_EPOCH", f"producer {head.producer_id} writes in epoch {head.producer_epoch} after {producer.epoch}")
@@ -117,12 +132,15 @@ class Producers:
             text = f"producer {head.producer_id} has a transaction open since offset {producer.first_offset}, and this batch is not of it"
             yield Problem("TRANSACTION_MIXED", text)
         producer.epoch = head.producer_epoch
-        producer.last_sequence = sequence_after(head.base_sequence, head.last_offset - head.base_offset)
-        producer.last_offset, producer.offset_delta = head.last_offset, head.last_offset - head.base_offset
-        producer.timestamp, producer.timestamp_known = head.max_timestamp, is_whole(head)
-        producer.seen = head.last_offset
+        self._write(producer, head)
         if head.transactional and producer.first_offset < 0:
             producer.first_offset = head.base_offset
+
+    def _write(self, producer: Producer, head: Head) -> None:
+        last, delta = head.last_offset, head.last_offset - head.base_offset
+        producer.last_sequence = sequence_after(head.base_sequence, delta)
+        producer.last_offset, producer.offset_delta, producer.seen = last, delta, last
+        producer.timestamp, producer.timestamp_known = head.max_timestamp, head.records_count == delta + 1
 
     def marker(self, head: Head, marker: Marker) -> tuple[list[Problem], Aborted | None]:
         """A transaction marker; what it aborts, if the log has data of that.

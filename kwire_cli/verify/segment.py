@@ -18,11 +18,24 @@ if TYPE_CHECKING:
 INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
 
 
-class Segment:
-    """A segment's log, its offsets and its indexes; those that are not there are None."""
+_MOST_OFFSETS = 1 << 31
+"""So many offsets a segment can have: the indexes count them from its base offset with an int32."""
 
-    def __init__(self, part: Partition, log: File, base: int, end: int | None) -> None:
-        self.log, self.base, self.end = log.path, base, end
+
+class Segment:
+    """A segment's log and its indexes.
+
+    Args:
+        part: The partition that it is of.
+        log: Its log.
+        base: Its first offset, by the name of the log.
+        following: That of the next segment; None for the last.
+
+    """
+
+    def __init__(self, part: Partition, log: File, base: int, following: int | None) -> None:
+        self.log, self.base, self.is_last = log.path, base, following is None
+        self.after = base + _MOST_OFFSETS if following is None else min(following, base + _MOST_OFFSETS)
         self.files = {kind: part.at(kind, base) for kind in INDEXES}
         self.contents: dict[Kind, Contents[Any]] = {kind: read_log_file(file.path) for kind, file in self.files.items() if file}
         entries = {kind: self.contents[kind].entries if kind in self.contents else () for kind in INDEXES}
