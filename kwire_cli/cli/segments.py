@@ -52,7 +52,10 @@ def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[S
         if argument == "-":
             yield SegmentFile(None, FileName(Kind.OTHER), None)
         elif path.is_dir():
-            yield from _in_folder(path)
+            files = list(_in_folder(path))
+            if not files:
+                raise InputError("there is no segment and no snapshot in this folder", file=argument)
+            yield from files
         elif path.exists():
             yield _file(path, file_name(path.name))
         else:
@@ -62,18 +65,12 @@ def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[S
 def _in_folder(path: Path) -> Iterator[SegmentFile]:
     from kwire_cli.source.logs.files import walk
 
-    found = False
     for file in walk(path):
         if file.kind in {Kind.LOG, Kind.CHECKPOINT}:
-            found = True
             yield _file(file.path, file.name)
     for folder in sorted(path.iterdir()):  # a folder of log directories
         if folder.is_dir() and not folder_name(folder.name):
-            for inner in _in_folder(folder):
-                found = True
-                yield inner
-    if not found and folder_name(path.name):
-        raise InputError("there is no segment and no snapshot in this folder", file=str(path))
+            yield from _in_folder(folder)
 
 
 def _file(path: Path, name: FileName) -> SegmentFile:

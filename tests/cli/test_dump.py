@@ -1,0 +1,106 @@
+"""`kwire dump` in ways that golden output can't show: pipes, standard input, long runs, start-up, what README and docs say."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from command_line import ROOT, Done, kwire
+from record_sets import SEGMENTS, batch, record, segments
+
+import kwire_cli as api
+
+ORDERS = SEGMENTS / "orders-zstd-0" / f"{0:020}.log"
+
+
+def lines(done: Done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@pytest.mark.parametrize("name", sorted(segments()))
+def test_lines_are_the_items_of_the_api(name):
+    path = next((SEGMENTS / name).iterdir())
+    topic = name.rpartition("-")[0]
+    expected = [item.to_json() for item in api.read_records(path, topic=topic)]
+    assert lines(kwire("dump", "--deep", "--show-secrets", path)) == expected
+    assert lines(kwire("dump", path)) == [item.to_json(deep=False) for item in api.read_records(path, topic=topic)]
+
+
+def test_standard_input():
+    assert lines(kwire("dump", stdin=ORDERS.read_bytes())) == lines(kwire("dump", ORDERS))
+    assert kwire("dump", stdin=b"").code == 0
+    assert kwire("dump", stdin=None).code == 2
+
+
+def test_folders_are_read_partition_by_partition(tmp_path):
+    for folder, names in {"b-10": ["00", "20"], "b-9": ["00"], "a-0.0123456789abcdef-delete": ["00"], "none": []}.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / f"{name:0>20}.log").write_bytes(batch(int(name), [record()]))
+            (tmp_path / folder / f"{name:0>20}.index").write_bytes(b"")
+    (tmp_path / "b-9" / f"{30:020}.log.deleted").write_bytes(batch(30, [record()]))
+    found = [(line["file"].removeprefix(str(tmp_path)), line["baseOffset"]) for line in lines(kwire("dump", tmp_path))]
+    assert [(file.split("/")[1], offset) for file, offset in found] == [
+        ("a-0.0123456789abcdef-delete", 0),
+        ("b-9", 0),
+        ("b-9", 30),
+        ("b-10", 0),
+        ("b-10", 20),
+    ]
+    (line,) = lines(kwire("dump", tmp_path, "--topic", "a"))
+    assert line["file"] == str(tmp_path / "a-0.0123456789abcdef-delete" / f"{0:020}.log")
+
+
+def test_other_files_of_a_log_directory_by_their_names(tmp_path):
+    (tmp_path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    assert lines(kwire("dump", tmp_path / "leader-epoch-checkpoint"))
+    (tmp_path / ".lock").touch()
+    assert kwire("dump", tmp_path / ".lock").code == 2
+
+
+def test_secrets_are_hidden_in_every_view():
+    path = SEGMENTS / "__cluster_metadata-0"
+    secrets = [b"1fmo5vqmk4agyzsq495ij7exfh", b"MWZtbzV2cW1rNGFnanlzcTQ5NWlqN2V4Zmg=", b"31 66 6d 6f 35 76"]
+    for form in ("tree", "table", "json", "jsonl", "csv", "hex"):
+        for more in ([], ["--full"], ["--pretty"]):
+            shown = kwire("dump", "--deep", "--format", form, *more, path).raw
+            assert not any(secret in shown for secret in secrets), (form, more)
+    assert any(secret in kwire("dump", "--deep", "--show-secrets", path).raw for secret in secrets)
+
+
+def test_the_exit_code_says_whether_there_is_an_anomaly():
+    assert kwire("dump", SEGMENTS / "bitflip-0").code == 0
+    assert kwire("dump", "--strict", SEGMENTS / "bitflip-0").code == 1
+    assert kwire("dump", "--strict", SEGMENTS / "garbage-0").code == 1
+    assert kwire("dump", "--strict", "--deep", ORDERS).code == 0
+    assert kwire("dump", "--strict", stdin=ORDERS.read_bytes() + bytes(4096)).code == 0
+
+
+def test_limits_count_records_with_deep():
+    found = lines(kwire("dump", "--deep", "--limit", "3", ORDERS))
+    assert [len(line["records"]) for line in found] == [3]
+    assert kwire("dump", "--limit", "0", ORDERS).out == ""
+
+
+def test_a_small_file_loads_nothing_big():
+    code = (
+        "import sys; from kwire_cli.cli.main import run; code = run(['dump', '--deep', sys.argv[1]]);"
+        "print(sorted({'numpy', 'numba', 'rich', 'pyspark', 'hypothesis'} & {name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(ORDERS)], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_example_in_the_documentation_runs(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "dump.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(example, "dump.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("{'position': 0")
+
+
+def test_every_option_is_in_the_documentation():
+    text = (ROOT / "docs" / "dump.md").read_text("utf-8")
+    options = set(re.findall(r"--[a-z-]+", kwire("dump", "--help").out)) - {"--help", "--specs", "--kafka", "--color", "--full"}
+    assert all(option in text for option in options)
