@@ -232,7 +232,7 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
             environment.write("")
         shown = True
         if fmt == "hex":
-            environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS))
+            environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS, hide=hide))
         else:
             environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"], hide=hide))
 

@@ -167,7 +167,7 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS))
+        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
 
 
 def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS))
+        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
 
 
 def _reading(catalog: Catalog, options: dict[str, Any]) -> RecordsAs:

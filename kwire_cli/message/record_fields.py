@@ -38,11 +38,13 @@ class RecordsAs:
             return CLUSTER_METADATA
         return self.names(topic) if self.names else topic
 
-    def items(self, data: Any, topic: str | None) -> Iterator[Batch | Gap]:
-        """The batches in the bytes of a records field, and the gaps between them; `topic` is a name or an id."""
-        from kwire_cli.records.opening import items, source_of  # noqa: PLC0415 - few messages hold records
+    def items(self, data: Any, topic: str | None, start: int = 0, stop: int | None = None) -> Iterator[Batch | Gap]:
+        """The batches in the bytes [start, stop) of a records field, and the gaps between them; `topic` is a name or an id."""
+        from kwire_cli.records.opening import source_of  # noqa: PLC0415 - few messages hold records
+        from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
 
-        return items(source_of(data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits))
+        source = source_of(data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits)
+        return read_items(source, start, stop)
 
 
 def holds_records(entry: Entry) -> bool:

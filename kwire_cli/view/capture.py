@@ -24,11 +24,11 @@ def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int
         yield _other(line)
 
 
-def hex_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, rows: int | None) -> Iterator[Line]:
+def hex_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, rows: int | None, hide: Hide | None = None) -> Iterator[Line]:
     """A line of a capture byte by byte; offsets count from the start of the frame."""
     yield _where(line)
     if line.frame:
-        yield from hex_view.frame_lines(catalog, line.frame, hidden, rows=rows)
+        yield from hex_view.frame_lines(catalog, line.frame, hidden, rows=rows, reading=line.reading(hide))
     else:
         yield _other(line)
 

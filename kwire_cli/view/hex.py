@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.message.record_fields import holds_records
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.redact.secrets import OUTSIDE
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.sized import Sized
@@ -17,31 +19,36 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.spec.catalog import Catalog
 
 WIDTH = 16
 COLOURS = 6
 
 
-def frame_lines(catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, rows: int | None) -> Iterator[Line]:
-    """A frame byte by byte; bytes that belong to no part of it are shown as a gap."""
+def frame_lines(
+    catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, rows: int | None, reading: RecordsAs | None = None
+) -> Iterator[Line]:
+    """A frame byte by byte; bytes that belong to no part of it are shown as a gap. With `reading` records are shown by their fields too."""
     yield frame_title(frame, labelled=False)
     at, secret = frame.start, OUTSIDE in hidden
     for part_name, part in frame.parts:
         if part.start > at:
             yield from _gap(frame.data, at, part.start, rows, secret=secret)
         prefix = "header." if part_name == "header" else ""
-        yield from part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows)
+        yield from part_lines(catalog, part, hidden.get(part_name, frozenset()), prefix, rows, reading)
         at = part.stop
     if at < frame.stop:
         yield from _gap(frame.data, at, frame.stop, rows, secret=secret)
     yield from anomaly_lines(frame.anomalies)
 
 
-def message_lines(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None) -> Iterator[Line]:
-    """A body byte by byte."""
+def message_lines(
+    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None, reading: RecordsAs | None = None
+) -> Iterator[Line]:
+    """A body byte by byte; `reading` as in `frame_lines`."""
     yield message_title(decoded)
-    yield from part_lines(catalog, decoded, hidden, "", rows)
+    yield from part_lines(catalog, decoded, hidden, "", rows, reading)
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -49,11 +56,15 @@ def _gap(data: bytes, start: int, end: int, rows: int | None, *, secret: bool) -
     yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=start if secret else None)
 
 
-def part_lines(catalog: Catalog, decoded: Any, hidden: frozenset[int], prefix: str, rows: int | None) -> Iterator[Line]:
+def part_lines(
+    catalog: Catalog, decoded: Any, hidden: frozenset[int], prefix: str, rows: int | None, reading: RecordsAs | None = None
+) -> Iterator[Line]:
     """The leaves of a message, or of whatever else has its tree, spans, bytes and name; paths begin with `prefix`."""
     tree = decoded.tree
     form = Form(hidden=hidden)
     colour = 0
+    topics = roles(decoded.spec, decoded.entry).by_node if reading and holds_records(decoded.entry) else {}
+    topic: str | None = None
     for path, item in places(tree.root):
         if item.span < 0 or not item.whole:
             continue
@@ -63,6 +74,17 @@ def part_lines(catalog: Catalog, decoded: Any, hidden: frozenset[int], prefix: s
         # A length may be shown, unless it is not sure that it is one.
         secret_from = decoded.raw.value[item.span] if decoded.exact and isinstance(item.leaf.decl, Sized) else item.start
         secret = secret_from if item.span in hidden else None
+        if topics.get(item.leaf.id) in {TOPIC, TOPIC_ID}:
+            topic = str(leaf_value(item, tree))
+        start = decoded.raw.value[item.span]
+        if reading and item.leaf.kind == "records" and secret is None and start < item.end:
+            from kwire_cli.view.batch_hex import hex_lines  # noqa: PLC0415 - it uses what is here
+
+            size: Line = [(prefix + path, style), (f" = {item.end - start} bytes of records", "number")]
+            yield from _rows(decoded.data, item.start, start, size, style, rows, masked_from=None)
+            for each in reading.items(decoded.data, topic, start, item.end):
+                yield from hex_lines(catalog, each, reading.hide, deep=True, rows=rows)
+            continue
         yield from _rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
     if tree.gap:
         gap = tree.gap
