@@ -208,6 +208,8 @@ class _Verification:
         elif head.producer_id >= 0:
             for code, text in self.producers.data(head):
                 yield Fault(code, str(segment.log), batch.position, base, text)
+            if self.producers.begun == base:
+                segment.aborted.begun(base)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head, log = batch.head, str(segment.log)

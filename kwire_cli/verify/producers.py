@@ -70,7 +70,7 @@ class Producer:
 
 
 class Producers:
-    """The producers of a partition while its log is read from the begin.
+    """The producers of a partition while its log is read from the begin. `begun` is where the last transaction began.
 
     Args:
         complete: Whether nothing came before: the log begins at offset 0, or `take` was given a snapshot of where it begins.
@@ -82,6 +82,7 @@ class Producers:
         self.by_id: dict[int, Producer] = {}
         self.complete, self.sequences = complete, sequences
         self.missing_before = -1
+        self.begun = -1
 
     def missing(self, offset: int) -> None:
         """Batches are missing right before this offset."""
@@ -134,7 +135,7 @@ class Producers:
         producer.epoch = head.producer_epoch
         self._write(producer, head)
         if head.transactional and producer.first_offset < 0:
-            producer.first_offset = head.base_offset
+            producer.first_offset = self.begun = head.base_offset
 
     def _write(self, producer: Producer, head: Head) -> None:
         last, delta = head.last_offset, head.last_offset - head.base_offset

@@ -120,6 +120,12 @@ def test_the_last_stable_offset_is_that_of_what_is_still_open(folder):
     assert folder.aborted(0, (1, 1, 3, 4)).codes() == ["ABORTED_DIFFERS"]
 
 
+def test_a_follower_may_count_a_later_transaction_as_open(folder):
+    later = folder.batch(4, producer=2, epoch=0, sequence=0, transactional=True)
+    folder.put(0, "log", *transaction(folder), folder.batch(3), later)
+    assert [folder.aborted(0, (1, 0, 2, stable)).codes() for stable in (3, 4, 5)] == [[], [], ["ABORTED_DIFFERS"]]
+
+
 def test_what_compaction_leaves_of_transactions(folder):
     # The data of an aborted transaction goes first, its marker and its entry stay a while, together or alone.
     marker = folder.marker(2, producer=1, epoch=0, commit=False)
