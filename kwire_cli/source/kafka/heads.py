@@ -17,6 +17,8 @@ NEWER = 8
 LONGEST_CLIENT_ID = 1024
 LEAST = 8
 """Bytes of the shortest request header."""
+TO_CLIENT_ID = 14
+"""Bytes before the text of the client id: size, api key, version, correlation id, and its length."""
 
 
 def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
@@ -35,11 +37,31 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
+    goes_on = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
+    layout = header_version(catalog, "request", key, version)
+    text = start + TO_CLIENT_ID
+    if not layout or stop < text:
+        return goes_on or _header(catalog, data, start, stop, head).complete
+    # Read here and not by its definition, as this is asked of every place in bytes that may be anything.
+    length = int.from_bytes(data[text - 2 : text], "big", signed=True)
+    end = text + max(length, 0)
+    if end + (layout > 1) > min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID):
+        return goes_on
+    if length < -1 or not _is_text(bytes(data[text:end])):
+        return False
+    return layout == 1 or not data[end] or _tags_fit(catalog, data, start, stop, head, goes_on=goes_on)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def _tags_fit(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead, *, goes_on: bool) -> bool:
     header = _header(catalog, data, start, stop, head)
-    client_id = header.value.get("clientId")
-    if not header.complete:
-        return stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
-    return not header.anomalies and (client_id is None or client_id.isprintable())
+    return not header.anomalies if header.complete else goes_on
 
 
 def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bool:

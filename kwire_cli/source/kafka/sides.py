@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.message.frames import SIZE_BYTES, Hints
 from kwire_cli.message.reading import read
-from kwire_cli.source.kafka.heads import LEAST, names_client, reads_as_request
+from kwire_cli.source.kafka.heads import names_client, reads_as_request
 
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.framing import Cut
@@ -40,17 +40,20 @@ class Sides:
         data, other, opener = cut.data, 1 - side, self._opener
         if is_first_token(cut) and (side == opener if opener is not None else self._from_start):
             return side
+        reads = reads_as_request(self._catalog, data)
+        if reads and side == opener:
+            self.sure = True
+            return side
         answered = (other, data[SIZE_BYTES : 2 * SIZE_BYTES]) in self._asked
-        if not reads_as_request(self._catalog, data):
-            self._against[side] += 1
-        else:
+        named = reads and names_client(self._catalog, data, 0, needed=True)
+        fits = reads and not cut.missing and _fits(self._catalog, data)
+        if reads and (fits or named or cut.missing):
             self._for[side] += 1
+            self._surely[side] = self._surely[side] or (named and fits)
             self._asked.add((side, data[2 * SIZE_BYTES : 3 * SIZE_BYTES]))
-            self._surely[side] = self._surely[side] or surely_request(self._catalog, cut)
+        else:
+            self._against[side] += 1
         if opener is not None:
-            self.sure = bool(self._for[opener])
-            if self.sure:
-                return opener
             return 1 - opener if self._against[opener] and self._surely[1 - opener] else None
         for each in (side, other):
             if self._surely[each]:
@@ -67,16 +70,18 @@ class Sides:
         """The client, where nothing decides it: `first` is the side that spoke first."""
         if self._opener is not None:
             return self._opener
-        if self._for[0] == self._for[1]:
-            return first
-        return int(self._for[1] > self._for[0])
+        votes = [mine - other for mine, other in zip(self._for, self._against, strict=True)]
+        return first if votes[0] == votes[1] else votes.index(max(votes))
 
 
 def surely_request(catalog: Catalog, cut: Cut) -> bool:
     """Whether a frame is a whole request that names its client, and in which nothing is odd."""
     data = cut.data
-    if cut.missing or len(data) < SIZE_BYTES + LEAST or not reads_as_request(catalog, data) or not names_client(catalog, data, 0, needed=True):
-        return False
+    named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
+    return named and _fits(catalog, data)
+
+
+def _fits(catalog: Catalog, data: bytes) -> bool:
     frame = read(catalog, data, Hints(kind="request"), number=0, start=0, stop=len(data), prefixed=True)
     return frame.sure and not frame.anomalies
 

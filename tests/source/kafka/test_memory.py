@@ -58,6 +58,15 @@ def random_bytes(opened):
     return make
 
 
+def zeros(number):
+    return segment(bytes(SIZE), 1000 + number * SIZE, ACK | PSH)
+
+
+def false_sizes(number):
+    """Every piece begins with the size of a frame of 60 MB."""
+    return segment(b"\3\x80\0\0" + b"\xff" * (SIZE - 4), 1000 + number * SIZE, ACK | PSH)
+
+
 def holes(number):
     """Every other packet is missing, and nobody acknowledges anything."""
     return segment(b"\xff" * SIZE, 1000 + 2 * number * SIZE, ACK | PSH)
@@ -79,6 +88,9 @@ def held_after_a_loss(number):
 
 CASES = {
     "random, opened": random_bytes(True),
+    "random, in mid-stream": random_bytes(False),
+    "zeros, in mid-stream": zeros,
+    "false sizes, in mid-stream": false_sizes,
     "holes": holes,
     "connections": connections,
     "one side ended": one_side_ended,
@@ -103,3 +115,9 @@ def test_memory_stays_bounded(name):
     packets = 2000
     peak(50, CASES[name])  # what is loaded once
     assert peak(packets, CASES[name]) < BOUND
+
+
+@pytest.mark.parametrize("name", ["random, in mid-stream", "zeros, in mid-stream", "false sizes, in mid-stream"])
+def test_memory_levels_off(name):
+    peak(50, CASES[name])
+    assert peak(4000, CASES[name]) < peak(2000, CASES[name]) + (1 << 19)

@@ -1,0 +1,200 @@
+"""Starts in mid-stream and losses: which side is the client, where frames begin, and that looking for them costs no more than it must."""
+
+import random
+import time
+
+import pytest
+
+from kwire_cli.message.plain import Layouts
+from kwire_cli.source.kafka.connection import MOST_WAITING_BYTES, Connection
+from kwire_cli.source.kafka.recognition import MOST_UNSURE
+
+LOST = 47
+SIZE = 1400
+
+
+def heartbeat(wire, correlation=1, client="c", group="g"):
+    return wire.request("Heartbeat", 0, correlation, client, groupId=group, memberId="m", generationId=1)
+
+
+def beat(wire, correlation=1):
+    return wire.response("Heartbeat", 0, correlation)
+
+
+def versions(wire, correlation=1):
+    """Error 0 where a request has its correlation id, a compact array where its client id stands: "Produce version 1, no client id"."""
+    return wire.response("ApiVersions", 3, correlation, apiKeys=[{"apiKey": key, "maxVersion": 3} for key in range(60)])
+
+
+def shown(seen):
+    return [(each.kind, each.side) for each in seen]
+
+
+def paired(seen):
+    return [each.request.head.correlation_id if each.request else None for each in seen if each.kind == "response"]
+
+
+# Which side is the client
+
+
+def test_an_answer_that_reads_as_a_request_makes_nobody_a_client(wire):
+    """The first request is lost: the side that opened the connection is the client all the same."""
+    said = [(0, LOST), (1, versions(wire)), (0, heartbeat(wire, 2)), (1, beat(wire, 2))]
+    seen = wire.talk(*said, client=0)
+    assert shown(seen) == [("gap", 0), ("response", 1), ("request", 0), ("response", 1)]
+    assert paired(seen) == [None, 2]
+    seen = wire.talk(*said, from_start=False)
+    assert shown(seen) == [("gap", 0), ("response", 1), ("request", 0), ("response", 1)]
+
+
+@pytest.mark.parametrize("client", ["", None])
+def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, client):
+    said = [(1, beat(wire, 7)), (0, heartbeat(wire, 8, client)), (1, beat(wire, 8)), (0, heartbeat(wire, 9, client)), (1, beat(wire, 9))]
+    seen = wire.talk(*said, from_start=False)
+    assert shown(seen) == [("response", 1), ("request", 0), ("response", 1), ("request", 0), ("response", 1)]
+    assert paired(seen) == [None, 8, 9]
+
+
+def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
+    asked = [heartbeat(wire, n) for n in (1, 2)]
+    seen = wire.talk((0, beat(wire, 500_000_000)), (1, asked[0]), (0, beat(wire, 1)), (1, asked[1]), (0, beat(wire, 2)), client=0)
+    assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
+
+
+def test_answers_alone_are_not_taken_for_requests(wire):
+    seen = wire.talk((1, versions(wire, 1)), (1, versions(wire, 2)), from_start=False)
+    assert shown(seen) == [("response", 1)] * 2
+
+
+def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):
+    """So many answers of an unknown kind that one side has to be taken for the client before the other says anything."""
+    odd = (b"\0\0\0\x0a" + b"\0\0\0\1" + bytes(6)) * 64
+    answers = [(1, odd), (1, odd)]
+    said = [(0, heartbeat(wire, 8)), (1, beat(wire, 8)), (0, heartbeat(wire, 9)), (1, beat(wire, 9))]
+    connection = Connection(Layouts(wire.catalog), from_start=False)
+    seen = wire.talk(*answers, connection=connection)
+    connection.client, connection._doubtful = 1, True
+    seen = wire.talk(*said, connection=connection)
+    assert shown(seen) == [("request", 0), ("response", 1)] * 2
+    assert paired(seen) == [8, 9]
+
+
+# Where frames begin
+
+
+def test_a_later_answer_is_not_cut_up_by_the_id_of_an_earlier_one(wire):
+    """Small numbers are everywhere in an answer: "size 2000, correlation id 1" is no frame where the data end elsewhere."""
+    topics = [{"name": "a" + "\0\0\7\xd0\0\0\0\1" * 3 + "z" * 60}, {"name": "\0\0\0\x20\0\0\0\1" * 4}]
+    answer = wire.response("Metadata", 1, 2, topics=topics)
+    asked = [(0, heartbeat(wire, 1)), (0, wire.request("Metadata", 1, 2, topics=[]))]
+    for said in ([(1, answer)], [(1, answer[:100]), (1, answer[100:])], [(1, answer + beat(wire, 3))]):
+        seen = wire.talk(*asked, (0, heartbeat(wire, 3)), (1, len(beat(wire, 1))), *said)
+        assert next(each.data for each in seen if each.kind == "response") == answer
+        assert paired(seen)[0] == 2
+        assert sum(each.kind == "gap" for each in seen) == 1
+
+
+def test_an_answer_whose_request_is_lost_too_is_found_where_its_bytes_begin(wire):
+    seen = wire.talk((0, heartbeat(wire, 1)), (0, LOST), (1, 30), (1, versions(wire, 5)), (0, heartbeat(wire, 6)), (1, beat(wire, 6)), client=0)
+    assert [kind for kind, _ in shown(seen)] == ["request", "gap", "gap", "response", "request", "response"]
+    assert paired(seen) == [None, 6]
+
+
+def test_what_reads_as_a_request_in_the_rest_of_a_cut_frame_swallows_nothing(wire):
+    """What names a client is not believed at once: the next whole frame shows that it was none."""
+    false = b"\0\0\1\0\0\3\0\1\0\0\0\5\0\1a" + bytes(13)
+    whole = heartbeat(wire, 2, group="g" * 90)
+    seen = wire.talk((0, heartbeat(wire, 1)), (0, 60), (0, false), (0, whole), (0, heartbeat(wire, 3)), client=0)
+    assert [each.data for each in seen if each.kind == "request"][1:] == [whole, heartbeat(wire, 3)]
+
+
+def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
+    long = heartbeat(wire, 2, group="g" * 5000)
+    seen = wire.talk((0, heartbeat(wire, 1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, heartbeat(wire, 3)), client=0)
+    assert [(each.kind, each.missing) for each in seen] == [
+        ("request", 0),
+        ("gap", 60),
+        ("request", len(long) - 1000),
+        ("gap", len(long) - 1000),
+        ("request", 0),
+    ]
+    assert seen[2].head.correlation_id == 2
+
+
+@pytest.mark.parametrize("size", [MOST_UNSURE // 2, 5 * MOST_UNSURE])
+def test_long_frames_are_found_by_their_beginning(wire, size):
+    asked = wire.request("Produce", 3, 2, transactionalId=None, acks=1, timeoutMs=1, topicData=[{"name": "t", "partitionData": [{"records": None}]}])
+    asked = (len(asked) - 4 + size).to_bytes(4, "big") + asked[4:] + b"\xff" * size
+    answer = (size + 4).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\xff" * size
+    said = [(0, asked[at : at + SIZE]) for at in range(0, len(asked), SIZE)] + [(1, 30)]
+    said += [(1, answer[at : at + SIZE]) for at in range(0, len(answer), SIZE)]
+    seen = wire.talk((0, b"\xff" * 50), *said, (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+    assert [kind for kind, _ in shown(seen) if kind != "gap"] == ["request", "response"] * 2
+    assert paired(seen) == [2, 3]
+
+
+# What it costs
+
+
+def kinds_of_nonsense():
+    dice = random.Random(3)
+    few = (0, 0, 0, 1, 3, 8, 18, 32, 97)
+    return {
+        "zeros": lambda _: bytes(SIZE),
+        "random": lambda _: dice.randbytes(SIZE),
+        "sizes and ids": lambda _: b"\0\0\0\5" * (SIZE // 4),
+        "sizes and ids, shifted": lambda n: (b"\0\0\0\5" * 400)[n % 4 :][:SIZE],
+        "headers": lambda _: b"\0\0\0\x14" * (SIZE // 4),
+        "requests that say to be long": lambda _: (b"\0\1\0\x14\0\3\0\1\0\0\0\5\0\1a" * 100)[:SIZE],
+        "requests and sizes that are none": lambda _: (b"\0\0\0\x0b\0\3\0\1\0\0\0\5\0\1a" * 2 + b"\xff" * 4) * 41,
+        "few bytes": lambda _: bytes(dice.choice(few) for _ in range(SIZE)),
+        "a size of 60 MB": lambda _: b"\3\x80\0\0" + b"\xff" * (SIZE - 4),
+    }
+
+
+def listen(wire, make, count, side, known):
+    """The connection that hears so many pieces of nonsense in mid-stream, the seconds that it took, and the most bytes that waited."""
+    connection = Connection(Layouts(wire.catalog), from_start=False, broker=1 if known else None)
+    if known:
+        list(connection.feed(0, heartbeat(wire, 1) + heartbeat(wire, 5), 1, None))
+        connection._framers[0]._lose_framing(0)
+    pieces = [make(n) for n in range(count)]
+    began, most, out = time.process_time(), 0, 0
+    for number, piece in enumerate(pieces, 2):
+        out += sum(each.size for each in connection.feed(side, piece, number, None))
+        most = max(most, len(connection._framers[side].buffer) + connection._waiting_bytes)
+    took = time.process_time() - began
+    out += sum(each.size for each in connection.end())
+    assert out == sum(map(len, pieces))
+    return took, most
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["sides known", "sides unknown"])
+@pytest.mark.parametrize("side", [0, 1], ids=["client", "broker"])
+@pytest.mark.parametrize("name", kinds_of_nonsense())
+def test_nonsense_takes_time_that_grows_with_it_alone(wire, name, side, known):
+    make = kinds_of_nonsense()[name]
+    once, _ = listen(wire, make, 40, side, known)
+    four, _ = listen(wire, make, 160, side, known)
+    assert four < 8 * once + 0.2
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["client", "broker"])
+@pytest.mark.parametrize("known", [True, False], ids=["sides known", "sides unknown"])
+@pytest.mark.parametrize("name", ["zeros", "random", "a size of 60 MB"])
+def test_nonsense_is_let_go_of(wire, name, known, side):
+    _, most = listen(wire, kinds_of_nonsense()[name], 3000, side, known)
+    assert most < MOST_WAITING_BYTES + (2 << 20)
+
+
+def test_a_size_that_no_frame_vouches_for_is_not_waited_for(wire):
+    """Behind a frame that was found by what it looks like, a size of 90 MB is a frame only if it looks like one."""
+    said = [(0, heartbeat(wire, 1) + heartbeat(wire, 2)), (0, b"\5\x80\0\0" + b"\xff" * 40)]
+    connection = Connection(Layouts(wire.catalog), from_start=False)
+    for number, (side, data) in enumerate(said):
+        list(connection.feed(side, data, number, None))
+    for number in range(2000):
+        list(connection.feed(0, b"\xff" * SIZE, number, None))
+    assert len(connection._framers[0].buffer) < 2 << 20
+    seen = list(connection.feed(0, heartbeat(wire, 3), 1, None))
+    assert shown(seen)[-1] == ("request", 0)
