@@ -161,23 +161,32 @@ class Payloads:
         out = []
         for i, member in enumerate(members):
             parts: dict[str, str] = {}
+            version: int | None = None
             if isinstance(member, dict):
                 for key, role in _MEMBERS.items():
                     if isinstance(member.get(key), dict):
-                        parts[key] = self._member(FAMILIES["consumer"][role], member[key], f"{path}.members[{i}].{key}")
+                        where = f"{path}.members[{i}].{key}"
+                        data_of, version = _with_version(self.catalog.message(FAMILIES["consumer"][role]), member[key], version, where)
+                        parts[key] = base64_text(data_of) or ""
             out.append(member | parts if parts else member)
         return data | {"members": out}
 
-    def _member(self, name: str, data: dict[str, Any], path: str) -> str:
-        """The shown form does not say its version: it is the newest one that has all of these fields, and no others that must be there."""
-        spec = self.catalog.message(name)
-        first: EncodeError | None = None
-        for version in range(spec.valid_versions.high, spec.valid_versions.low - 1, -1):
-            try:
-                return base64_text(_prefix(version) + encoded(spec, data, version, path)) or ""
-            except EncodeError as error:
-                first = first or error
-        raise first or EncodeError(f"{name} has no versions", path=path)
+
+def _with_version(spec: MessageSpec, data: dict[str, Any], likely: int | None, path: str) -> tuple[bytes, int]:
+    """A member's message, whose shown form does not say its version: the newest one that has these fields, and no others that must be there.
+
+    All versions of an assignment look alike. It has that of the same member's subscription, `likely`: clients write the newest they know.
+    """
+    versions = [*range(spec.valid_versions.high, spec.valid_versions.low - 1, -1)]
+    first: EncodeError | None = None
+    if likely is not None and likely in versions:
+        versions = [likely, *versions]
+    for version in versions:
+        try:
+            return _prefix(version) + encoded(spec, data, version, path), version
+        except EncodeError as error:
+            first = first or error
+    raise first or EncodeError(f"{spec.name} has no versions", path=path)
 
 
 def encoded(spec: MessageSpec, value: Any, version: int, path: str) -> bytes:

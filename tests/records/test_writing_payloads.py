@@ -1,0 +1,241 @@
+"""Keys and values that are given as what they mean: control records, and the records of Kafka's own topics."""
+
+import json
+
+import pytest
+from payload import real_records
+from payload.filled import sample
+from record_sets import b64, segments
+
+import kwire_cli as kwire
+from kwire_cli import EncodeError
+from kwire_cli.payload.control import MESSAGES, decode_control
+from kwire_cli.payload.records import COORDINATORS, FRAMED, RETIRED, decode_record, record_types, type_name
+from kwire_cli.records.writing import write
+
+CATALOG = kwire.catalog()
+
+
+def pair(record, topic=None, **item):
+    """The key and value that are written for a record."""
+    (found,) = kwire.read_records(write([{**item, "records": [json.loads(json.dumps(record))]}], topic=topic))
+    (read,) = found.records()
+    return read.key, read.value
+
+
+def meant(topic, key, value):
+    return {"decoded": decode_record(CATALOG, topic, key, value).to_json()}
+
+
+# By hand, from ControlRecordType, EndTransactionMarker, CoordinatorRecordSerde and AbstractApiMessageSerde.
+
+
+def test_markers():
+    assert pair({"control": {"type": "ABORT", "coordinatorEpoch": 7}}) == (bytes(4), bytes.fromhex("0000 00000007"))
+    assert pair({"control": {"type": "COMMIT"}}) == (bytes.fromhex("0000 0001"), bytes(6))
+
+
+def test_a_leader_change():
+    value = {"version": 0, "leaderId": 3, "voters": [{"voterId": 3}], "grantingVoters": []}
+    assert pair({"control": {"type": "LeaderChange", "value": value}}) == (
+        bytes.fromhex("0000 0002"),
+        bytes.fromhex("0000 00000003 02 00000003 00 01 00"),
+    )
+
+
+def test_an_offset_commit():
+    decoded = {
+        "key": {"type": "1", "data": {"group": "g", "topic": "t", "partition": 2}},
+        "value": {"version": "3", "data": {"offset": 5, "leaderEpoch": -1, "metadata": "m", "commitTimestamp": 7}},
+    }
+    found = pair({"decoded": decoded}, "__consumer_offsets")
+    assert found == (bytes.fromhex("0001 0001 67 0001 74 00000002"), bytes.fromhex("0003 0000000000000005 ffffffff 0001 6d 0000000000000007"))
+    tombstone = pair({"decoded": {**decoded, "value": None}}, "__consumer_offsets")
+    assert tombstone == (found[0], None)
+    assert pair({"key": {"hex": found[0].hex()}, "decoded": decoded}, "__consumer_offsets") == found
+    assert pair({"key": {"hex": found[0].hex()}, "decoded": {"value": decoded["value"]}}, "__consumer_offsets") == found
+    assert pair({"key": None, "value": "/w==", "decoded": decoded}, "__consumer_offsets") == (None, b"\xff")
+    assert pair({"value": "/w==", "decoded": decoded}, "__consumer_offsets") == (found[0], b"\xff")
+
+
+@pytest.mark.parametrize("topic", ["__cluster_metadata", None])
+def test_a_topic_record(topic):
+    decoded = {"value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}}
+    assert pair({"decoded": decoded}, topic) == (None, bytes.fromhex("01 02 00 02 74" + "00" * 15 + "01 00"))
+
+
+# What kwire shows of a payload is what it takes.
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_messages_of_kraft(kind):
+    name, message = MESSAGES[kind]
+    value, body = sample(message, 0)
+    key, body = b"\0\0" + kind.to_bytes(2, "big"), b"\0\0" + body[2:]
+    shown = decode_control(CATALOG, key, body).to_json()
+    assert shown == {"type": name, "value": value | {"version": 0}}
+    assert pair({"control": shown}) == (key, body)
+    assert pair({"control": {"type": name}}) == (key, None)
+
+
+@pytest.mark.parametrize(("key", "value"), [(b"\0\0\0\x63", b"any"), (b"\0\0\xff\xff", None), (b"\0", b"any")])
+def test_unknown_control_records(key, value):
+    assert pair({"control": decode_control(CATALOG, key, value).to_json()}) == (key, value)
+
+
+def kinds():
+    for topic, module in COORDINATORS.items():
+        for number, (key, value) in record_types(CATALOG, module).items():
+            for version in CATALOG.message(value).valid_versions.each() if key and value else ():
+                yield topic, number, key, 0, value, version
+        for (retired, number), (key, value, at) in RETIRED.items():
+            if retired == module:
+                yield topic, number, key, at, value, CATALOG.message(value).valid_versions.high
+
+
+@pytest.mark.parametrize(("topic", "number", "key", "key_version", "value", "version"), list(kinds()))
+def test_every_coordinator_record(topic, number, key, key_version, value, version):
+    head = number.to_bytes(2, "big") + sample(key, key_version)[1]
+    body = version.to_bytes(2, "big") + sample(value, version)[1]
+    assert pair(meant(topic, head, body), topic) == (head, body)
+    assert pair(meant(topic, head, None), topic) == (head, None)
+
+
+@pytest.mark.parametrize("topic", FRAMED)
+def test_every_framed_record(topic):
+    seen = 0
+    for number, (_, name) in record_types(CATALOG, FRAMED[topic]).items():
+        for version in CATALOG.message(name).valid_versions.each():
+            body = bytes((1, number, version)) + sample(name, version)[1]
+            assert pair(meant(topic, None, body), topic) == (None, body)
+            assert type_name(name) in str(meant(topic, None, body))
+            seen += 1
+    assert seen >= 3
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value"),
+    [
+        ("__consumer_offsets", b"\x00\x63abc", b"\0\5abc"),  # a type that is not known
+        ("__consumer_offsets", b"\0", b"\0"),  # cut
+        ("__consumer_offsets", b"", b""),
+        ("__share_group_state", b"\0\1" + sample("ShareUpdateKey", 0)[1], b"\0\1" + sample("ShareUpdateValue", 0)[1]),  # version 1 by the layout of 0
+        ("__cluster_metadata", None, bytes((1, 99, 3)) + b"abc"),
+        ("__cluster_metadata", None, b"\1"),
+        ("__cluster_metadata", None, None),
+    ],
+)
+def test_odd_records(topic, key, value):
+    assert pair(meant(topic, key, value), topic) == (key, value)
+
+
+def test_members_of_a_group():
+    subscription = {"topics": ["a"], "userData": None, "ownedPartitions": [], "generationId": -1, "rackId": None}
+    subscriptions = {0: subscription.keys() - {"ownedPartitions", "generationId", "rackId"}, 3: subscription.keys()}
+    for version, names in subscriptions.items():
+        member = sample("GroupMetadataValue", 3)[0]["members"][0] | {
+            "subscription": {name: subscription[name] for name in names},
+            "assignment": {"assignedPartitions": [{"topic": "a", "partitions": [0]}], "userData": None},
+        }
+        data = sample("GroupMetadataValue", 3)[0] | {"protocolType": "consumer", "protocol": "range", "members": [member]}
+        record = {"decoded": {"key": {"type": "2", "data": {"group": "g"}}, "value": {"version": "3", "data": data}}}
+        key, value = pair(record, "__consumer_offsets")
+        assert decode_record(CATALOG, "__consumer_offsets", key, value).to_json() == record["decoded"]
+        assert bytes((0, version)) + bytes.fromhex("00000001 0001 61") in value
+
+
+@pytest.mark.shared
+def test_real_records_are_encoded_back():
+    compared = {}
+    for record in real_records.printed():
+        if record.is_control:
+            shown = {"control": decode_control(CATALOG, record.key, record.value).to_json()}
+        else:
+            shown = meant(record.topic, record.key, record.value)
+        assert pair(shown, record.topic) == (record.key, record.value), record.where
+        name = "control" if record.is_control else record.topic
+        compared[name] = compared.get(name, 0) + 1
+    assert compared["control"] >= 30
+    assert compared.keys() == {"control", *COORDINATORS, "__cluster_metadata"}
+
+
+def test_sample_segments_without_their_bytes():
+    for name, data in segments().items():
+        topic = name.rpartition("-")[0]
+        if topic not in COORDINATORS and topic not in FRAMED:
+            continue
+        documents = [item.to_json() for item in kwire.read_records(data, topic=topic)]
+        for document in documents:
+            for record in document["records"]:
+                del record["key"], record["value"]
+        assert write(documents, topic=topic) == data
+        assert write([document | {"topic": topic} for document in documents]) == data
+
+
+@pytest.mark.parametrize(
+    ("record", "topic", "path", "reason"),
+    [
+        ({"control": 5}, None, "control", "it is an object"),
+        ({"control": {}}, None, "control.type", "it is one of ABORT, COMMIT, LeaderChange"),
+        ({"control": {"type": "X"}}, None, "control.type", "not 'X'"),
+        ({"control": {"type": 5}}, None, "control.type", "it is a text"),
+        ({"control": {"type": "COMMIT", "epoch": 1}}, None, "control.epoch", "no such key"),
+        ({"control": {"type": "COMMIT", "coordinatorEpoch": 1 << 40}}, None, "control.coordinatorEpoch", "does not fit int32"),
+        ({"control": {"type": "UNKNOWN", "number": 1 << 20}}, None, "control.number", "does not fit int16"),
+        ({"control": {"type": "UNKNOWN", "number": 99, "value": 5}}, None, "control.value", "it takes base64 text"),
+        ({"control": {"type": "KRaftVersion", "value": {"version": 0}}}, None, "control.value.kRaftVersion", "missing"),
+        ({"control": {"type": "KRaftVersion", "value": 7}}, None, "control.value", "a struct takes an object"),
+        ({"decoded": 5}, None, "decoded", "it is an object"),
+        ({"decoded": {"x": 5}}, None, "decoded.x", "no such key"),
+        ({"decoded": {"key": {"type": "1"}}}, None, "decoded", "--as-topic"),
+        ({"decoded": {"key": {"type": "1"}}}, "mine", "decoded", "--as-topic"),
+        ({"decoded": {"key": {"type": "x"}}}, "__consumer_offsets", "decoded.key.type", "it is an integer (int16), not 'x'"),
+        ({"decoded": {"key": {"type": "99999"}}}, "__consumer_offsets", "decoded.key.type", "does not fit int16"),
+        ({"decoded": {"key": {"type": "99", "data": {}}}}, "__consumer_offsets", "decoded.key.data", "base64"),
+        ({"decoded": {"key": {"type": "1", "data": {}}}}, "__consumer_offsets", "decoded.key.data.group", "missing"),
+        ({"decoded": {"key": {"type": "2", "data": {"group": 5}}}}, "__consumer_offsets", "decoded.key.data.group", "string takes text"),
+        (
+            {"key": "AAI=", "decoded": {"value": {"version": "99", "data": {}}}},
+            "__consumer_offsets",
+            "decoded.value.data",
+            "versions 0-4, not 99",
+        ),
+        ({"key": "AAI=", "decoded": {"value": {"version": [], "data": {}}}}, "__consumer_offsets", "decoded.value.version", "it is an integer"),
+        (
+            {"decoded": {"value": {"type": "NO_RECORD", "version": 0, "data": {}}}},
+            "__cluster_metadata",
+            "decoded.value.type",
+            "no record of metadata",
+        ),
+        ({"decoded": {"value": {"type": [], "version": 0, "data": {}}}}, "__cluster_metadata", "decoded.value.type", "no record of"),
+        ({"decoded": {"value": {"type": "TOPIC_RECORD", "data": {}}}}, "__cluster_metadata", "decoded.value.version", "varint"),
+        (
+            {"decoded": {"value": {"type": "TOPIC_RECORD", "version": -1, "data": {}}}},
+            "__cluster_metadata",
+            "decoded.value.version",
+            "unsigned varint",
+        ),
+        ({"decoded": {"value": {"type": "-5", "version": 1, "data": ""}}}, "__cluster_metadata", "decoded.value.apiKey", "varint"),
+        ({"decoded": {"value": {"version": 1, "data": {}}}}, "__cluster_metadata", "decoded.value.data", "base64"),
+    ],
+)
+def test_what_does_not_fit(record, topic, path, reason):
+    with pytest.raises(EncodeError) as caught:
+        write([{"records": [record]}], topic=topic)
+    assert caught.value.path == f"[0].records[0].{path}"
+    assert reason in caught.value.reason
+
+
+def test_a_subscription_that_no_version_has():
+    data = sample("GroupMetadataValue", 3)[0]
+    data["members"][0]["subscription"] = {"topics": 5}
+    with pytest.raises(EncodeError) as caught:
+        pair({"key": "AAI=", "decoded": {"value": {"version": "3", "data": data}}}, "__consumer_offsets")
+    assert caught.value.path == "[0].records[0].decoded.value.data.members[0].subscription.topics"
+
+
+@pytest.mark.parametrize("members", [5, [5], [{"subscription": {}}]])
+def test_members_that_are_none(members):
+    data = sample("GroupMetadataValue", 3)[0] | {"members": members}
+    with pytest.raises(EncodeError, match="members"):
+        pair({"key": b64(b"\0\2"), "decoded": {"value": {"version": "3", "data": data}}}, "__consumer_offsets")
