@@ -14,7 +14,8 @@ from kwire_cli.records.writing import ITEM_KEYS, write
 
 INT8, INT16, INT32, INT64 = (st.integers(-(1 << bits), (1 << bits) - 1) for bits in (7, 15, 31, 63))
 COUNT = st.integers(0, (1 << 31) - 1)
-DATA = st.none() | st.binary(max_size=40).map(lambda data: {"hex": data.hex()})
+BINARY = st.binary(max_size=40).map(lambda data: {"hex": data.hex()})
+DATA = st.none() | BINARY
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 CODECS = {"v0": ["none", "gzip", "snappy", "lz4"], "v1": ["none", "gzip", "snappy", "lz4"], "v2": ["none", "gzip", "snappy", "lz4", "zstd"]}
 OUTPUTS = {"position", "size", "crc"}
@@ -61,7 +62,7 @@ def batches(draw):
 def message_sets(draw, name):
     base = draw(st.integers(0, 1 << 40))
     codec = draw(st.sampled_from(CODECS.get(name, CODECS["v1"])))
-    headers = st.fixed_dictionaries({"key": st.integers(0, 0xFFFFFFFF), "value": DATA.filter(lambda data: data is not None)})
+    headers = st.fixed_dictionaries({"key": st.integers(0, 0xFFFFFFFF), "value": BINARY})
     rows = draw(records(base, headers if name == "kip82-draft" else None, st.just(-1) if name == "v0" else INT64))
     if codec == "none":
         rows = rows[:1] or [{"offset": base}]
