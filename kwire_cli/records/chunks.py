@@ -16,14 +16,14 @@ SMALL = 256
 """Spans that the output has room for where there are few bytes."""
 
 
-def chunks(entry: Entry, data: Any, first: int) -> Iterator[Spans]:
-    """The spans of `data` as `engine.spans.walk` gives them, in pieces that begin with an element, whose first node is `first`.
+def chunks(entry: Entry, data: Any, first: int, start: int = 0) -> Iterator[Spans]:
+    """The spans of `data` from `start` on as `engine.spans.walk` gives them, in pieces that begin with an element, whose first node is `first`.
 
     Each piece stands for itself: its flags count from its own first span. Only the last one may have a gap.
     """
     program, stop = entry.program, len(data)
-    jobs = [entry.pc, 0, stop, 0, 0, 0, 0]
-    chunk = min(CHUNK, SMALL + stop // SMALL)
+    jobs = [entry.pc, start, stop, 0, 0, 0, 0]
+    chunk = min(CHUNK, SMALL + (stop - start) // SMALL)
     state = first_state(program, jobs, chunk)
     room = chunk + program.widest
     out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
@@ -31,7 +31,7 @@ def chunks(entry: Entry, data: Any, first: int) -> Iterator[Spans]:
     value: list[int] = []
     end: list[int] = []
     flags: dict[int, int] = {}
-    begin = gone = 0
+    begin, gone = start, 0
     while True:
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
         n = state[p.STATE_SPANS]

@@ -1,8 +1,9 @@
-"""Record batches of format v2 (org.apache.kafka.common.record.DefaultRecordBatch): their header's numbers, and a fold of spans into records."""
+"""Record batches of format v2 (org.apache.kafka.common.record.DefaultRecordBatch): their header's numbers, and their records."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 from kwire_cli.codec.compression import decompress
 from kwire_cli.engine.codes import Anomaly
@@ -12,12 +13,12 @@ from kwire_cli.records.chunks import chunks
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.model import Area, Record
 from kwire_cli.records.odd import add_note, add_odd, bytes_of
-from kwire_cli.structs.numbers import ZIGZAG_LONG
+from kwire_cli.records.quick import reader_of
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableSequence
+    from collections.abc import Callable, Iterator, MutableSequence
 
     from kwire_cli.engine.program import Series
     from kwire_cli.engine.spans import Spans
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 _HEAD = LAYOUTS["v2"].head
 _CODEC, _TIME, _TRANSACTIONAL = COMPRESSION.mask, TIMESTAMP_TYPE.mask, v2.TRANSACTIONAL.mask
 _CONTROL, _HORIZON = v2.CONTROL.mask, v2.DELETE_HORIZON.mask
-_FIELDS = ("length", "attributes", "timestampDelta", "offsetDelta", "key", "value", "headers")
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
-_NULL = 1
-"""The byte of a zig-zag length of -1, as it is written where nothing is odd."""
+_PIECE = 512
+"""Records that are read at once."""
 
 
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
@@ -90,16 +89,11 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
     known = len(notes)
     area = area_of(batch, notes)
     partial = len(notes) > known
-    count, highest = 0, -1
-    for spans in chunks(records_entry(v2.RECORDS), area.data, _first()):
-        calm = not spans.flags and spans.lost < 0
-        records = _calm(spans, head) if calm else None
-        if records is None:
-            records = _odd(spans, head, area, count, notes)
+    count, highest, base = 0, -1, head.base_offset
+    for records in _pieces(area, head, notes):
         count += len(records)
-        if records:
-            highest = max(highest, records[-1].offset - head.base_offset)
-            yield records
+        highest = max(highest, records[-1].offset - base)
+        yield records
     if count != head.records_count and not partial:
         detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
         add_note(notes, Anomaly("COUNT_MISMATCH", "recordsCount", batch.position, detail))
@@ -108,74 +102,51 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         add_note(notes, Anomaly("LAST_OFFSET_MISMATCH", "lastOffsetDelta", batch.position, detail))
 
 
-def _first() -> int:
+def _pieces(area: Area, head: Head, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
+    """The records by the quick reader as far as it goes, then by spans and trees."""
+    at, stop, quick = 0, len(area.data), True
+    read = _reader()
+    appended = head.max_timestamp if head.timestamp_type else None
+    count = 0
+    while at < stop and quick:
+        records, at, quick = read(area.data, at, stop, _PIECE, head.base_offset, head.base_timestamp, head.base_sequence, appended)
+        count += len(records)
+        if records:
+            yield records
+    if at < stop:
+        for spans in chunks(records_entry(v2.RECORDS), area.data, first_node(), at):
+            records = _odd(spans, head, area, count, notes)
+            count += len(records)
+            if records:
+                yield records
+
+
+def first_node() -> int:
+    """The node of the span that a record begins with."""
     series: Series = records_entry(v2.RECORDS).root.fields[0]  # type: ignore[assignment]
     return series.first
 
 
-def _calm(spans: Spans, head: Head) -> list[Record] | None:
-    """The fold of spans in which nothing is odd into records; None where something is, in the text of a header's key.
-
-    The spans of a record stand in the order of the fields of the declaration: _FIELDS, then key and value of each header.
-    """
-    data, value, end = spans.data, spans.value, spans.end
-    base_offset, base_timestamp, sequence = head.base_offset, head.base_timestamp, head.base_sequence
-    log_append = head.max_timestamp if head.timestamp_type else None
-    out: list[Record] = []
-    add = out.append
-    make: Any = tuple.__new__
-    i, count = 0, len(value)
-    while i < count:
-        at, stop = value[i + 2], end[i + 2]
-        byte = data[at]
-        timestamp = base_timestamp + (byte >> 1 ^ -(byte & 1) if stop == at + 1 else _number(data, at, stop))
-        at, stop = value[i + 3], end[i + 3]
-        byte = data[at]
-        delta = byte >> 1 ^ -(byte & 1) if stop == at + 1 else _number(data, at, stop)
-        offset = base_offset + delta
-        if log_append is not None:
-            timestamp = log_append
-        if not (_LOWEST <= timestamp <= _HIGHEST and offset <= _HIGHEST):
-            timestamp, offset = int64(timestamp), int64(offset)
-        key_at, stop = value[i + 4], end[i + 4]
-        key = data[key_at:stop]
-        if key_at == stop and data[key_at - 1] == _NULL:
-            key = None
-        value_at, stop = value[i + 5], end[i + 5]
-        payload = data[value_at:stop]
-        if value_at == stop and data[value_at - 1] == _NULL:
-            payload = None
-        at, stop = end[i + 5], end[i + 6]  # a count is all prefix
-        i += 7
-        headers: tuple[Any, ...] = ()
-        if stop > at + 1 or data[at]:
-            number = _number(data, at, stop) if stop > at + 1 else data[at] >> 1
-            try:
-                headers = tuple([_header(data, value, end, j) for j in range(i, i + 2 * number, 2)])
-            except UnicodeDecodeError:
-                return None
-            i += 2 * number
-        number = (sequence + delta) & 0x7FFFFFFF if sequence >= 0 else -1
-        add(make(Record, (offset, timestamp, number, key, payload, headers, key_at, value_at, None)))
-    return out
-
-
-def _number(data: bytes, at: int, stop: int) -> int:
-    """A zig-zag number of more than one byte."""
-    if stop == at + 2:
-        number = data[at] & 127 | data[at + 1] << 7
-        return number >> 1 ^ -(number & 1)
-    return ZIGZAG_LONG.read(data[at:stop])
-
-
-def _header(data: bytes, value: Any, end: Any, at: int) -> tuple[str, bytes | None]:
-    start, stop = value[at + 1], end[at + 1]
-    name = str(data[value[at] : end[at]], "utf-8")
-    return name, None if start == stop and data[start - 1] == _NULL else data[start:stop]
+@cache
+def _reader() -> Callable[..., tuple[list[Record], int, bool]]:
+    """The reader of records in which nothing is odd."""
+    return reader_of(
+        v2.RECORD,
+        ("base_offset", "base_timestamp", "base_sequence", "appended"),
+        (
+            "timestamp = base_timestamp + timestampDelta if appended is None else appended",
+            "offset = base_offset + offsetDelta",
+            "if not (LOWEST <= timestamp <= HIGHEST and LOWEST <= offset <= HIGHEST):",
+            "    timestamp, offset = int64(timestamp), int64(offset)",
+            "sequence = (base_sequence + offsetDelta) & 0x7FFFFFFF if base_sequence >= 0 else -1",
+        ),
+        "make(Record, (offset, timestamp, sequence, key, value, headers, key_at, value_at, None))",
+        {"LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, "make": tuple.__new__, "Record": Record},
+    )
 
 
 def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:
-    """The same by way of a tree, with what is odd; a record that is cut is none."""
+    """The records of spans by way of a tree, with what is odd; a record that is cut is none."""
     out = []
     for found, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
         delta = found["offsetDelta"]

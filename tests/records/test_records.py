@@ -157,15 +157,40 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, st.booleans())
-def test_the_fold_gives_what_the_tree_gives(records, appended):
+def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
     found = read(batch(5, records, baseSequence=7, attributes=8 * appended, lastOffsetDelta=(1 << 31) - 1))
     area = shipped.area_of(found, [])
     entry = records_entry(v2.RECORDS)
     spans = walk(entry, area.data)
     slow = shipped._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
-    assert shipped._calm(spans, found.head) == slow
     assert list(found.records()) == slow
+    quick, at, right = shipped._reader()(
+        area.data, 0, len(area.data), -1, 5, found.head.base_timestamp, 7, found.head.max_timestamp if appended else None
+    )
+    assert quick == slow[: len(quick)]
+    assert right == (at == len(area.data)) == (len(quick) == len(slow))
     assert [base64.b64decode(each["value"] or "") for each in records] == [each.value or b"" for each in slow]
+
+
+@given(RECORDS, st.data())
+def test_the_quick_reader_stops_before_what_is_odd(records, data):
+    area = bytearray(v2.RECORDS.build({"records": records}))
+    for _ in range(data.draw(st.integers(1, 3))):
+        if area:
+            area[data.draw(st.integers(0, len(area) - 1))] = data.draw(st.integers(0, 255))
+    area = bytes(area[: data.draw(st.integers(0, len(area)))])
+    found = read(batch(5, packed=area)) if area else None
+    if not found:
+        return
+    spans = walk(records_entry(v2.RECORDS), area)
+    notes = []
+    slow = shipped._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
+    quick, at, right = shipped._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
+    assert quick == slow[: len(quick)]
+    assert not right or (at == len(area) and not notes)
+    assert [each for each in notes if each.path.startswith("records") and each.offset < at] == []
+    assert list(found.records()) == slow
+    assert [note[:2] for note in found.anomalies if note.path.startswith("records[")] == [note[:2] for note in notes]
 
 
 @given(RECORDS)
@@ -181,11 +206,11 @@ def test_chunks_are_the_whole_in_pieces():
     area = v2.RECORDS.build({"records": [record(b"k", b"v" * (i % 50), i, headers=[("h", b"x")] * (i % 300)) for i in range(500)]})
     entry = records_entry(v2.RECORDS)
     whole = walk(entry, area)
-    pieces = list(chunks(entry, area, shipped._first()))
+    pieces = list(chunks(entry, area, shipped.first_node()))
     assert len(pieces) > 10
     for name in ("node", "value", "end"):
         assert [number for piece in pieces for number in getattr(piece, name)] == list(getattr(whole, name))
-    assert all(piece.node[0] == shipped._first() for piece in pieces)
+    assert all(piece.node[0] == shipped.first_node() for piece in pieces)
     assert [piece.start for piece in pieces[1:]] == [piece.end[-1] for piece in pieces[:-1]]
 
 
