@@ -12,7 +12,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import PADDING
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.source.logs.files import File, Partition, partition, walk
-from kwire_cli.source.logs.names import FileName, Kind, file_name
+from kwire_cli.source.logs.names import FileName, Kind, file_name, folder_name
 from kwire_cli.source.logs.reading import read_log_file
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.logs import end_transaction_marker
@@ -30,6 +30,23 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC, OFFSETS_TOPIC = "__cluster_metadata", "__consumer_offsets"
 _KEY = fixed(CONTROL_RECORD_KEY)
+
+
+def verify_path(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+    """The faults of a file, a partition's folder, a log directory, or a folder with log directories in it; `deep` as below.
+
+    Raises:
+        InputError: A file or folder can't be read, or a file is none of a log directory.
+
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        yield from verify_file(folder, deep=deep)
+        return
+    yield from verify_log_directory(folder, deep=deep)
+    for sub in sorted(folder.iterdir()):
+        if sub.is_dir() and not sub.is_symlink() and not folder_name(sub.name):
+            yield from verify_path(sub, deep=deep)
 
 
 def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:

@@ -1,9 +1,12 @@
 """Offsets, indexes, times, leader epochs and files of a partition written by hand."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.verify import FAULTS, verify_file, verify_log_directory, verify_partition
+from kwire_cli.verify import FAULTS, verify_file, verify_log_directory, verify_partition, verify_path
 
 
 def three(folder, **options):
@@ -205,3 +208,21 @@ def test_one_file(folder, tmp_path):
     assert [fault.code for fault in verify_file(folder.path / f"{2:020}.log.deleted")] == ["TRUNCATED"]
     with pytest.raises(InputError):
         list(verify_file(tmp_path / "none"))
+
+
+def test_the_table_in_the_documentation_is_this_one():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "log-directories.md").read_text()
+    rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in FAULTS.items())
+    assert f"| code | meaning |\n| --- | --- |\n{rows}\n" in text
+
+
+def test_whatever_a_path_is(tmp_path, folder):
+    folder.put(0, "log", b"nonsense")
+    for name in ("d1", "d2"):
+        shutil.copytree(folder.path, tmp_path / "disks" / name / "t-0")
+    assert len(list(verify_path(tmp_path / "disks"))) == 2
+    assert len(list(verify_path(tmp_path / "disks" / "d1"))) == 1
+    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0"))) == 1
+    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log"))) == 1
+    with pytest.raises(InputError, match="cannot be read"):
+        list(verify_path(tmp_path / "none" / f"{0:020}.log"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}
-_OF_A_PARTITION = frozenset({Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
+_OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def quorum_state(data: bytes) -> Contents[Property]:
 
 
 def clean_shutdown(data: bytes) -> Contents[Property]:
-    """What a `.kafka_cleanshutdown` says: nothing before Kafka 3.8, then JSON with `version` and `brokerEpoch`. Never raises."""
+    """What a `.kafka_cleanshutdown` says: nothing in older versions, then JSON with `version` and `brokerEpoch`. Never raises."""
     if not data:
         return Contents(Kind.CLEAN_SHUTDOWN, 0, (), ())
     value, notes = _json_object(data)
