@@ -5,6 +5,7 @@ An index may be sparse, and it may be gone: a broker makes it anew from the log.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -155,7 +156,8 @@ class TransactionIndexCheck:
         self._entries = {entry.last_offset: entry for entry in entries or ()}
         self._markers: dict[int, int] = {}
         self._ended: list[_Ended] = []
-        self._missing: list[tuple[int, int]] = []
+        self._missing_first: list[int] = []
+        self._missing_after: list[int] = []
         self._begun: set[int] = set()
 
     def marker(self, producer_id: int, offset: int, aborted: Aborted | None, position: int) -> None:
@@ -173,7 +175,8 @@ class TransactionIndexCheck:
     def missing(self, first: int, after: int) -> None:
         """The log has no offsets in [first, after)."""
         if self._entries:
-            self._missing.append((first, after))
+            self._missing_first.append(first)
+            self._missing_after.append(after)
 
     def end(self) -> Iterator[Fault]:
         """The segment ends here."""
@@ -186,9 +189,13 @@ class TransactionIndexCheck:
                         f"the abort marker at offset {entry.last_offset} is for producer {self._markers[entry.last_offset]}, not {entry.producer_id}"
                     )
                     yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
-            elif not any(first <= entry.last_offset < after for first, after in self._missing):
+            elif not self._is_missing(entry.last_offset):
                 text = f"no abort marker of producer {entry.producer_id} at offset {entry.last_offset}"
                 yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
+
+    def _is_missing(self, offset: int) -> bool:
+        at = bisect_right(self._missing_first, offset) - 1
+        return at >= 0 and offset < self._missing_after[at]
 
     def _compared(self, aborted: Aborted, position: int) -> Iterator[Fault]:
         entry = self._entries.get(aborted.last_offset)

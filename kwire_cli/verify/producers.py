@@ -83,6 +83,7 @@ class Producers:
         self.complete, self.sequences = complete, sequences
         self.missing_before = -1
         self.begun = -1
+        self._open: dict[int, int] = {}
 
     def missing(self, offset: int) -> None:
         """Batches are missing right before this offset."""
@@ -104,6 +105,7 @@ class Producers:
             )
             for entry in entries
         }
+        self._open = {producer_id: producer.first_offset for producer_id, producer in self.by_id.items() if producer.first_offset >= 0}
         self.complete = True
 
     def data(self, head: Head) -> Iterable[Problem]:
@@ -135,7 +137,7 @@ class Producers:
         producer.epoch = head.producer_epoch
         self._write(producer, head)
         if head.transactional and producer.first_offset < 0:
-            producer.first_offset = self.begun = head.base_offset
+            producer.first_offset = self.begun = self._open[head.producer_id] = head.base_offset
 
     def _write(self, producer: Producer, head: Head) -> None:
         last, delta = head.last_offset, head.last_offset - head.base_offset
@@ -160,6 +162,7 @@ class Producers:
         if producer.first_offset >= 0 and not marker.commit:
             first = producer.first_offset if producer.first_known else None
             aborted = Aborted(head.producer_id, first, head.last_offset, self._last_stable_offset(head))
+        self._open.pop(head.producer_id, None)
         if head.producer_epoch > producer.epoch:
             producer.epoch, producer.last_sequence, producer.last_offset, producer.offset_delta = head.producer_epoch, -1, -1, 0
         producer.coordinator_epoch, producer.first_offset, producer.first_known = marker.coordinator_epoch, -1, True
@@ -189,16 +192,18 @@ class Producers:
     def _producer(self, head: Head) -> tuple[Producer, bool]:
         """The state before this batch, and whether something is missing between."""
         producer = self.by_id.get(head.producer_id)
-        known = self.complete
-        if producer is not None and producer.first_offset < 0 and head.max_timestamp - producer.timestamp >= EXPIRATION:
-            producer, known = None, False
         if producer is None:
-            epoch, sequence = head.producer_epoch, None
-            producer = Producer(epoch, sequence, -1 if known else None, 0, head.max_timestamp, -1 if known else None, -1, known, head.base_offset - 1)
-            if known and head.control:
-                producer.last_sequence = -1
+            known, epoch, seen = self.complete, head.producer_epoch, head.base_offset - 1
+            none = -1 if known else None
+            # Kafka takes any first sequence of a producer that it does not know, but not once it has seen a marker for it.
+            sequence = none if head.control else None
+            producer = Producer(epoch, sequence, none, 0, head.max_timestamp, none, -1, known, seen)
             self.by_id[head.producer_id] = producer
             return producer, not known
+        if producer.first_offset < 0 and head.max_timestamp - producer.timestamp >= EXPIRATION:
+            producer.epoch = head.producer_epoch
+            producer.last_sequence = producer.last_offset = producer.coordinator_epoch = None
+            return producer, True
         lost = self.missing_before > producer.seen
         if lost:
             producer.forget()
@@ -206,10 +211,9 @@ class Producers:
 
     def _last_stable_offset(self, head: Head) -> int | None:
         """The first offset of what is still open beside this producer's transaction, else the one after its marker; None where not all is known."""
-        others = [other for producer_id, other in self.by_id.items() if producer_id != head.producer_id]
-        if not self.complete or not all(other.first_known for other in others):
+        if not self.complete:
             return None
-        return min((other.first_offset for other in others if other.first_offset >= 0), default=head.last_offset + 1)
+        return min((first for producer_id, first in self._open.items() if producer_id != head.producer_id), default=head.last_offset + 1)
 
 
 def is_whole(head: Head) -> bool:
