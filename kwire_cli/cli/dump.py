@@ -130,6 +130,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     if not file.has_batches:
         _show_other(run, file)
         return
+    from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.opening import source_of
 
     view = bytes_of(run.environment, file)
@@ -143,8 +144,6 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     run.file = file.label
     for shown in _chosen(run, file, source):
         item, _, notes = shown
-        from kwire_cli.records.model import PADDING, Gap
-
         if isinstance(item, Gap):
             gaps += 1
             run.odd = run.odd or item.code != PADDING

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -94,6 +91,10 @@ def _piped(pipe: IO[bytes]) -> memoryview:
     start = pipe.read(_IN_MEMORY)
     if len(start) < _IN_MEMORY:
         return memoryview(start)
+    import mmap
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryFile() as spool:
         spool.write(start)
         shutil.copyfileobj(pipe, spool)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MASK = 0xFFFFFFFF
 _PRIME1, _PRIME2, _PRIME3, _PRIME4, _PRIME5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
@@ -16,9 +20,25 @@ def crc32(data: Any) -> int:
 
 def crc32c(data: Any) -> int:
     """CRC-32C (Castagnoli) of bytes-likes: that of record batches (magic 2), as an unsigned number."""
-    import crc32c as library  # noqa: PLC0415 - start-up is a feature
+    return _crc32c_function()(data)
 
-    return library.crc32c(data)
+
+@cache
+def _crc32c_function() -> Callable[[Any], int]:
+    """The function of the library crc32c, without its package: importing that looks up its version, which takes longer than a small log."""
+    from importlib.machinery import PathFinder  # noqa: PLC0415 - start-up is a feature
+    from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
+
+    package = find_spec("crc32c")
+    found = PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations) if package else None
+    if found is None or found.loader is None:
+        import crc32c as library  # noqa: PLC0415
+
+        return library.crc32c
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    function: Callable[[Any], int] = module.crc32c
+    return function
 
 
 def xxh32_short(data: Any) -> int:

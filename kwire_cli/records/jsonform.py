@@ -6,7 +6,6 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import MOST_NOTES
-from kwire_cli.records.payloads import payload_notes, payload_of
 
 if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
@@ -51,6 +50,8 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
     """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
+    from kwire_cli.records.payloads import payload_notes, payload_of  # noqa: PLC0415 - a list of batches needs none of it
+
     payload = payload_of(batch, record)
     hidden = hide(payload.record) if hide and payload and payload.record else {}
     key, value = record.key, record.value

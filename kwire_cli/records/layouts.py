@@ -43,7 +43,7 @@ class Layout:
     """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the smallest size that it can say.
 
     `checksum` is of the bytes from `crc_from` to the end, and `crc` reads the one that a batch says; `attributes`
-    what the bits of the attributes mean.
+    what the bits of the attributes mean, `known_bits` all of these bits.
     """
 
     name: str
@@ -56,18 +56,26 @@ class Layout:
     crc: Fixed
     crc_at: int
     attributes: tuple[Bits, ...]
-
-    @property
-    def known_bits(self) -> int:
-        """The bits of the attributes that have a meaning."""
-        return sum(bits.mask for bits in self.attributes)
+    known_bits: int
 
 
 def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
     head = fixed(leading(decl))
     least = head.size + _LENGTHS.get(decl, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
     crc_from, crc_at = offset_of(decl, module.CRC_FROM), offset_of(decl, "crc")
-    return Layout(name, magic, decl, head, least, _CRCS[module.CRC], crc_from, fixed(leading(decl), ("crc",)), crc_at, module.ATTRIBUTES)
+    return Layout(
+        name,
+        magic,
+        decl,
+        head,
+        least,
+        _CRCS[module.CRC],
+        crc_from,
+        fixed(leading(decl), ("crc",)),
+        crc_at,
+        module.ATTRIBUTES,
+        sum(bits.mask for bits in module.ATTRIBUTES),
+    )
 
 
 LAYOUTS = {

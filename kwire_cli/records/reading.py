@@ -6,6 +6,7 @@ in it say: bytes that are hashed again and again, as hostile sizes would have it
 
 from __future__ import annotations
 
+import mmap
 import re
 import struct
 from functools import cache
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Item = Batch | Gap
 
 _BLOCK = 1 << 20
+_WINDOW = 16 << 20
+"""Bytes of a mapped file that stay in memory behind the reader."""
 _FREE = 64 << 20
 """Bytes that may be hashed beyond those that an honest log needs: each once, or twice where all checksums are wrong."""
 _NO_BYTES = b"\0" * _BLOCK
@@ -44,11 +47,14 @@ class _Reader:
         self.source, self.view, self.layouts = source, source.data, source.layouts
         self.start, self.stop = start, stop
         self.hashed = 0
+        self.kept = start  # what was passed before here is no longer in memory
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
     def items(self) -> Iterator[Item]:
         at, stop = self.start, self.stop
         while at < stop:
+            if at - self.kept >= _WINDOW:
+                self.let_go(at)
             frame = self.frame(at)
             if frame is None or frame.end > stop or self.too_much(frame, at):
                 found = self.find(at + 1, stop)
@@ -65,6 +71,15 @@ class _Reader:
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
             yield Gap(at, end - at, PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT)
             at = end
+
+    def let_go(self, at: int) -> None:
+        """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at it."""
+        page = mmap.PAGESIZE
+        file, upto = self.view.obj, at // page * page
+        if isinstance(file, mmap.mmap) and len(file) == len(self.view) and hasattr(file, "madvise"):
+            first = -(-self.kept // page) * page
+            file.madvise(mmap.MADV_DONTNEED, first, upto - first)
+        self.kept = upto
 
     def frame(self, at: int) -> _Frame | None:
         """What begins here if it is a batch; it may end beyond the bytes. None where it can be none."""

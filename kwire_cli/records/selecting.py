@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
@@ -111,5 +110,7 @@ def _moment(text: str) -> int:
     try:
         return int(text)
     except ValueError:
+        from datetime import UTC, datetime  # noqa: PLC0415 - most selections have no date
+
         moment = datetime.fromisoformat(text)
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -7,7 +7,6 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.jsonform import head_json, record_json
-from kwire_cli.records.payloads import has_payloads
 from kwire_cli.view.json import many_dumps
 
 if TYPE_CHECKING:
@@ -17,7 +16,14 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
-_ROW = b'{"offset":%d,"timestamp":%d,"sequence":%d,"keySize":%d,"valueSize":%d,"key":%b,"value":%b,"headers":[%b]}'
+_NUMBERS = b'{"offset":%d,"timestamp":%d,"sequence":%d,"keySize":%d,"valueSize":%d,"key":'
+_ROWS = {
+    (True, True): _NUMBERS + b'"%b","value":"%b","headers":[%b]}',
+    (True, False): _NUMBERS + b'"%b","value":null%b,"headers":[%b]}',
+    (False, True): _NUMBERS + b'null%b,"value":"%b","headers":[%b]}',
+    (False, False): _NUMBERS + b'null%b,"value":null%b,"headers":[%b]}',
+}
+"""A record by whether it has a key and a value."""
 
 
 def line_pieces(
@@ -38,15 +44,17 @@ def line_pieces(
     if not isinstance(item, Kind):
         yield many_dumps(label | item.to_json())
         return
+    if not deep:
+        yield many_dumps(label | head_json(item) | {"anomalies": [note._asdict() for note in item.notes]})
+        return
     found: list[Anomaly] = [] if notes is None else notes
     yield many_dumps(label | head_json(item))[:-2]
-    if deep:
-        pieces = numbered(item, found) if chosen is None else chosen
-        before = b',"records":['
-        for rows in _rows(item, pieces, found, hide):
-            yield before + b",".join(rows)
-            before = b","
-        yield b"]" if before == b"," else b',"records":[]'
+    pieces = numbered(item, found) if chosen is None else chosen
+    before = b',"records":['
+    for rows in _rows(item, pieces, found, hide):
+        yield before + b",".join(rows)
+        before = b","
+    yield b"]" if before == b"," else b',"records":[]'
     yield b',"anomalies":%b}\n' % (many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1])
 
 
@@ -59,6 +67,8 @@ def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Rec
 
 
 def _rows(batch: Batch, pieces: Iterable[list[tuple[int, Record]]], notes: list[Anomaly], hide: Hide | None) -> Iterator[list[bytes]]:
+    from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
+
     row: Callable[[int, Record], bytes] = _plain
     if has_payloads(batch):
 
@@ -73,14 +83,14 @@ def _rows(batch: Batch, pieces: Iterable[list[tuple[int, Record]]], notes: list[
 def _plain(_: int, record: Record) -> bytes:
     """A record without payload, as `record_json` has it."""
     offset, timestamp, sequence, key, value, headers = record[:6]
-    return _ROW % (
+    return _ROWS[key is not None, value is not None] % (
         offset,
         timestamp,
         sequence,
         -1 if key is None else len(key),
         -1 if value is None else len(value),
-        b"null" if key is None else b'"%b"' % b2a_base64(key, newline=False),
-        b"null" if value is None else b'"%b"' % b2a_base64(value, newline=False),
+        b2a_base64(key, newline=False) if key else b"",
+        b2a_base64(value, newline=False) if value else b"",
         b",".join([_header(name, data) for name, data in headers]) if headers else b"",
     )
 
