@@ -1,0 +1,32 @@
+"""docs/encode-records.md: its commands print what it says, its code runs, and it names every key."""
+
+import re
+
+from command_line import ROOT, shell
+
+from kwire_cli.records.payload_bytes import RECORD_KEYS
+from kwire_cli.records.writing import ITEM_KEYS
+
+FILE = ROOT / "docs" / "encode-records.md"
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+
+
+def test_its_commands_print_what_it_says(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = FILE.read_text("utf-8")
+    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
+    if updating:
+        FILE.write_text(now, "utf-8")
+    else:
+        assert now == text
+
+
+def test_its_code_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", FILE.read_text("utf-8"), re.DOTALL)
+    exec(compile(code, "encode-records.md", "exec"), {})
+
+
+def test_it_names_every_key():
+    page = FILE.read_text("utf-8")
+    # A line says which file and partition it is of where there are several.
+    assert {key for key in (ITEM_KEYS | RECORD_KEYS) - {"file", "partition"} if f"`{key}`" not in page and f'"{key}"' not in page} == set()
