@@ -93,6 +93,6 @@ def folder(tmp_path):
     return Folder(path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def folder_at():
     return Folder
