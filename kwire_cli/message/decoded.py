@@ -121,7 +121,7 @@ class Decoded:
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
         shown = self._shown(RAW if records == "decoded" else records, hidden)
         if records == "decoded":
-            shown = filled(self.entry, roles(self.spec, self.entry), shown, reading or RecordsAs())
+            shown = filled(roles(self.spec, self.entry), shown, reading or RecordsAs())
         if lossless:
             from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
 

@@ -143,7 +143,7 @@ class Plain:
         layout = self.layout
         if records != "decoded" or not layout.has_records:
             return fold_of(layout.entry, "base64" if records == "decoded" else records)(self.spans)
-        return filled(layout.entry, layout.roles, fold_of(layout.entry, RAW)(self.spans), reading or RecordsAs())
+        return filled(layout.roles, fold_of(layout.entry, RAW)(self.spans), reading or RecordsAs())
 
 
 class Headers:

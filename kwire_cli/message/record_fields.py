@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, Roles
@@ -47,31 +47,55 @@ class RecordsAs:
         return read_items(source, start, stop)
 
 
+class _Way(NamedTuple):
+    """Where records are in a struct: `topics` are its fields that say whose, `records` its own, `below` what has some, by name."""
+
+    topics: tuple[str, ...]
+    records: tuple[str, ...]
+    below: tuple[tuple[str, _Way], ...]
+
+
+_WAYS: dict[int, tuple[Roles, _Way | None]] = {}
+
+
 def holds_records(entry: Entry) -> bool:
     """Whether a layout has any field of type records."""
     return any(leaf.kind == "records" for leaf in entry.program.leaves)
 
 
-def filled(entry: Entry, found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
+def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
     """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
-    if holds_records(entry):
-        _fill(entry.root, body, None, found, reading)
+    known = _WAYS.get(id(found))
+    if known is None:
+        known = _WAYS[id(found)] = found, _way(found.entry.root, found)  # the roles are kept, so that their id stays their own
+    if known[1]:
+        _fill(known[1], body, None, reading)
     return body
 
 
-def _fill(node: Node, value: Any, topic: str | None, found: Roles, reading: RecordsAs) -> None:
+def _way(node: Node, found: Roles) -> _Way | None:
     if isinstance(node, Nullable):
         node = node.struct
-    if isinstance(node, Array) and isinstance(node.element, Struct) and value:
-        for element in value:
-            _fill(node.element, element, topic, found, reading)
-    elif isinstance(node, Struct) and value:
-        fields = [*node.fields, *([known for known, _ in node.tags.known.values()] if node.tags else ())]
-        for each in fields:
-            if isinstance(each, Leaf) and found.by_node.get(each.id) in {TOPIC, TOPIC_ID} and value.get(each.name):
-                topic = value[each.name]
-        for each in fields:
-            if not isinstance(each, Leaf):
-                _fill(each, value.get(each.name), topic, found, reading)
-            elif each.kind == "records" and value.get(each.name) is not None and not isinstance(value[each.name], str):  # text says that it is hidden
-                value[each.name] = [item.to_json(deep=True, hide=reading.hide) for item in reading.items(value[each.name], topic)]
+    if isinstance(node, Array):
+        return _way(node.element, found)
+    if not isinstance(node, Struct):
+        return None
+    fields = [*node.fields, *([known for known, _ in node.tags.known.values()] if node.tags else ())]
+    leaves = [each for each in fields if isinstance(each, Leaf)]
+    topics = tuple(leaf.name for leaf in leaves if found.by_node.get(leaf.id) in {TOPIC, TOPIC_ID})
+    records = tuple(leaf.name for leaf in leaves if leaf.kind == "records")
+    below = tuple((each.name, way) for each in fields if (way := _way(each, found)))
+    return _Way(topics, records, below) if records or below else None
+
+
+def _fill(way: _Way, value: dict[str, Any], topic: str | None, reading: RecordsAs) -> None:
+    for name in way.topics:
+        topic = value.get(name) or topic
+    for name in way.records:
+        data = value.get(name)
+        if data is not None and not isinstance(data, str):  # text says that it is hidden
+            value[name] = [item.to_json(deep=True, hide=reading.hide) for item in reading.items(data, topic)]
+    for name, inner in way.below:
+        found = value.get(name)
+        for each in (found,) if isinstance(found, dict) else found or ():
+            _fill(inner, each, topic, reading)
