@@ -47,14 +47,16 @@ class Sides:
         answered = (other, data[SIZE_BYTES : 2 * SIZE_BYTES]) in self._asked
         named = reads and names_client(self._catalog, data, 0, needed=True)
         fits = reads and not cut.missing and _fits(self._catalog, data)
-        if reads and (fits or named or cut.missing):
+        if fits or named:
             self._for[side] += 1
             self._surely[side] = self._surely[side] or (named and fits)
             self._asked.add((side, data[2 * SIZE_BYTES : 3 * SIZE_BYTES]))
-        else:
+        elif not (reads and cut.missing):
             self._against[side] += 1
         if opener is not None:
-            return 1 - opener if self._against[opener] and self._surely[1 - opener] else None
+            if self._against[opener]:
+                return 1 - opener if self._surely[1 - opener] else None
+            return None if self._surely[side] or side == opener else opener  # an answer, be it that its question was lost
         for each in (side, other):
             if self._surely[each]:
                 self.sure = True
