@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -30,7 +31,7 @@ class SegmentFile:
     @property
     def label(self) -> str:
         """What to call it."""
-        return "standard input" if self.path is None else str(self.path)
+        return "standard input" if self.path is None else os.fsencode(self.path).decode("utf-8", "replace")
 
     @property
     def has_batches(self) -> bool:

@@ -1,6 +1,7 @@
 """`kwire dump` in ways that golden output can't show: pipes, standard input, long runs, start-up, what README and docs say."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +51,25 @@ def test_folders_are_read_partition_by_partition(tmp_path):
     ]
     (line,) = lines(kwire("dump", tmp_path, "--topic", "a"))
     assert line["file"] == str(tmp_path / "a-0.0123456789abcdef-delete" / f"{0:020}.log")
+
+
+def test_names_that_are_no_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff-0")
+    path.mkdir()
+    (path / f"{0:020}.log").write_bytes(batch(0, [record()]))
+    for form in ("jsonl", "json", "csv", "table", "tree"):
+        done = kwire("dump", "--format", form, path)
+        assert (done.code, "\ufffd-0" in done.out) == (0, True)
+
+
+def test_a_closed_pipe_is_the_end():
+    command = [sys.executable, "-m", "kwire_cli", "dump", "--deep", "-f", "jsonl", "-", "-"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        process.stdin.write(batch(0, [record(None, bytes(1000), i) for i in range(1000)]))
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
 
 
 def test_other_files_of_a_log_directory_by_their_names(tmp_path):
