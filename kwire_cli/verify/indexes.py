@@ -24,14 +24,14 @@ _NEVER = 1 << 63
 
 
 class OffsetIndexCheck:
-    """Entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one appended together with it.
+    """Ascending entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one appended together with it.
 
     Batches before the position `due` need not be shown.
     """
 
-    def __init__(self, file: Path, entries: Iterable[OffsetEntry], base_offset: int) -> None:
+    def __init__(self, file: Path, entries: Iterable[OffsetEntry]) -> None:
         self.file = str(file)
-        self._entries = _ascending_offsets(entries, base_offset)
+        self._entries = iter(entries)
         self._next: OffsetEntry | None = None
         self._begun: deque[OffsetEntry] = deque()
         self._step()
@@ -93,14 +93,14 @@ class OffsetIndexCheck:
 
 
 class TimeIndexCheck:
-    """Entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which is that one's.
+    """Ascending entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which is that one's.
 
     Once it is no longer `due`, batches need not be shown.
     """
 
-    def __init__(self, file: Path, entries: Iterable[TimeEntry], base_offset: int) -> None:
+    def __init__(self, file: Path, entries: Iterable[TimeEntry]) -> None:
         self.file = str(file)
-        self._entries = _ascending_times(entries, base_offset)
+        self._entries = iter(entries)
         self._next = next(self._entries, None)
         self._largest, self._largest_at, self._lost = -1, -1, False
         self.due = self._next is not None
@@ -214,7 +214,7 @@ class TransactionIndexCheck:
                 yield Fault("ABORTED_DIFFERS", self.file, entry.at, aborted.last_offset, text)
 
 
-def _ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[OffsetEntry]:
+def ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[OffsetEntry]:
     """Those that come after all before them; the others are faults by themselves."""
     last, place = base - 1, -1
     for entry in entries:
@@ -223,7 +223,8 @@ def _ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[Of
         last, place = max(last, entry.offset), max(place, entry.position)
 
 
-def _ascending_times(entries: Iterable[TimeEntry], base: int) -> Iterator[TimeEntry]:
+def ascending_times(entries: Iterable[TimeEntry], base: int) -> Iterator[TimeEntry]:
+    """The same of a time index."""
     last, time = base, -1
     for entry in entries:
         if entry.offset >= last and entry.timestamp > time:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.source.logs.names import Kind
 from kwire_cli.source.logs.reading import read_log_file
 from kwire_cli.verify.faults import Fault, from_anomalies
-from kwire_cli.verify.indexes import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from kwire_cli.verify.indexes import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck, ascending_offsets, ascending_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +40,12 @@ class Segment:
         self.contents: dict[Kind, Contents[Any]] = {kind: read_log_file(file.path) for kind, file in self.files.items() if file}
         entries = {kind: self.contents[kind].entries if kind in self.contents else () for kind in INDEXES}
         paths = {kind: log.path.with_suffix(f".{kind}") for kind in INDEXES}
-        self.offsets = OffsetIndexCheck(paths[Kind.INDEX], entries[Kind.INDEX], base)
-        self.times = TimeIndexCheck(paths[Kind.TIME_INDEX], entries[Kind.TIME_INDEX], base)
+        odd = {kind for kind, contents in self.contents.items() if contents.anomalies}
+        # An index in which nothing is odd ascends.
+        offsets = ascending_offsets(entries[Kind.INDEX], base) if Kind.INDEX in odd else entries[Kind.INDEX]
+        times = ascending_times(entries[Kind.TIME_INDEX], base) if Kind.TIME_INDEX in odd else entries[Kind.TIME_INDEX]
+        self.offsets = OffsetIndexCheck(paths[Kind.INDEX], offsets)
+        self.times = TimeIndexCheck(paths[Kind.TIME_INDEX], times)
         self.aborted = TransactionIndexCheck(paths[Kind.TRANSACTION_INDEX], log.path, entries[Kind.TRANSACTION_INDEX])
 
     def own_faults(self) -> Iterator[Fault]:

@@ -134,28 +134,36 @@ def _limited(faults: Iterator[Anomaly]) -> list[Anomaly]:
 
 
 def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
-    last, place = base - 1, -1
-    for i, (at, offset, position) in enumerate(table):
-        if offset < base or position < 0:
-            what = f"the offset is {offset - base:+d} from the base offset" if offset < base else f"position {position}"
+    last = place = -1
+    for i, (offset, position) in enumerate(table.rows()):  # relative offsets
+        if offset > last and position > place:
+            last, place = offset, position
+            continue
+        at = i * _OFFSET.size
+        if offset < 0 or position < 0:
+            what = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"position {position}"
             yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, what)
         elif offset <= last:
-            yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {offset} after {last}")
-        elif position <= place:
+            yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
+        else:
             yield Anomaly("ENTRY_ORDER", f"[{i}].position", at, f"position {position} after {place}")
         last, place = max(last, offset), max(place, position)
 
 
 def _time_faults(table: Table[TimeEntry], base: int) -> Iterator[Anomaly]:
-    last, time = base - 1, -1
-    for i, (at, timestamp, offset) in enumerate(table):
-        if offset < base or timestamp < 0:
-            what = f"the offset is {offset - base:+d} from the base offset" if offset < base else f"timestamp {timestamp}"
-            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, what)
+    last, time = 0, -1
+    for i, (timestamp, offset) in enumerate(table.rows()):  # relative offsets
         # An entry may repeat an offset; TimeIndex.maybeAppend asks for a later time only.
+        if offset >= last and timestamp > time:
+            last, time = offset, timestamp
+            continue
+        at = i * _TIME.size
+        if offset < 0 or timestamp < 0:
+            what = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"timestamp {timestamp}"
+            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, what)
         elif offset < last:
-            yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {offset} after {last}")
-        elif timestamp <= time:
+            yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
+        else:
             yield Anomaly("ENTRY_ORDER", f"[{i}].timestamp", at, f"timestamp {timestamp} after {time}")
         last, time = max(last, offset), max(time, timestamp)
 

@@ -59,6 +59,10 @@ class Table(Sequence[E_co]):
         at = range(len(self))[index] * self._layout.size
         return self._make(self._start + at, self._layout.unpack(self._data, at))
 
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The numbers of the entries alone, as they stand in the file."""
+        return self._layout.iter_unpack(self._data)
+
     def __iter__(self) -> Iterator[E_co]:
         at, size, make = self._start, self._layout.size, self._make
         for row in self._layout.iter_unpack(self._data):
