@@ -6,7 +6,6 @@ one that a producer sent, whose messages begin at 0 (AbstractLegacyRecordBatch.D
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.compression import decompress
@@ -159,5 +158,5 @@ def _shallow(
     shown = value(tree.root, tree)
     fields: dict[str, Any] = {} if shown is ABSENT else shown
     places = {part.node.name: spans.value[part.span] for part in tree.root.parts if part.span >= 0}
-    headers = tuple((header["key"], base64.b64decode(header["value"])) for header in fields.get("headers") or () if len(header) == 2)
+    headers = tuple((header["key"], bytes_of(header["value"])) for header in fields.get("headers") or () if len(header) == 2)
     return bytes_of(fields.get("key")), bytes_of(fields.get("value")), headers, places.get("key", -1), places.get("value", -1)

@@ -151,7 +151,7 @@ def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequen
     for found, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
         delta = found["offsetDelta"]
         timestamp = head.max_timestamp if head.timestamp_type else int64(head.base_timestamp + found["timestampDelta"])
-        headers = tuple((header["key"], bytes_of(header["value"])) for header in found["headers"] or ())
+        headers = tuple((header["key"] or "", bytes_of(header["value"])) for header in found["headers"] or ())
         offset, sequence = int64(head.base_offset + delta), sequence_after(head.base_sequence, delta)
         key, value = bytes_of(found["key"]), bytes_of(found["value"])
         out.append(Record(offset, timestamp, sequence, key, value, headers, places["key"], places["value"]))

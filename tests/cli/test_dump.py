@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from command_line import ROOT, Done, kwire
+from hypothesis import given, settings, strategies as st
 from record_sets import SEGMENTS, batch, record, segments
 
 import kwire_cli as api
@@ -124,3 +125,22 @@ def test_every_option_is_in_the_documentation():
     text = (ROOT / "docs" / "dump.md").read_text("utf-8")
     options = set(re.findall(r"--[a-z-]+", kwire("dump", "--help").out)) - {"--help", "--specs", "--kafka", "--color", "--full"}
     assert all(option in text for option in options)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=150)
+@given(
+    st.sampled_from(sorted(segments())),
+    st.sampled_from(["tree", "table", "json", "jsonl", "csv", "hex"]),
+    st.sampled_from(["auto", "auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]),
+    st.data(),
+)
+def test_damage_is_shown_and_never_an_error(name, form, record_format, data):
+    damaged = bytearray(segments()[name][: data.draw(st.integers(1, 2000))])
+    for _ in range(data.draw(st.integers(0, 5))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    topic = name.rpartition("-")[0]
+    done = kwire("dump", "--deep", "--format", form, "--record-format", record_format, "--as-topic", topic, stdin=bytes(damaged))
+    assert done.code in {0, 2}
+    if form == "jsonl":
+        assert sum(line["size"] for line in lines(done)) == len(damaged)

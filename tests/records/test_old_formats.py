@@ -108,6 +108,14 @@ def test_the_draft_of_kip_82():
     assert offsets(read(wrapper("kip82-draft", 4, inner), format="kip82-draft")) == [3, 4]
 
 
+def test_a_header_of_the_draft_without_a_value():
+    data = message("kip82-draft", 3, b"k", b"v", attributes=16, headers=[{"key": 1, "value": ""}])
+    at = data.index(b"\0\0\0\1\0\0\0\0") + 4
+    found = read(with_crc("kip82-draft", data[:at] + b"\xff" * 4 + data[at + 4 :]), format="kip82-draft")
+    assert codes(found) == ["NULL_NOT_ALLOWED"]
+    assert found.to_json()["records"][0]["headers"] == [{"key": 1, "value": None}]
+
+
 def set_of_messages(codec=0):
     parts = []
     for number, (attributes, fields) in enumerate(

@@ -134,6 +134,13 @@ def test_text_that_is_none_is_said_and_shown():
     assert next(found.records()).headers == (("\ufffdh", b"x"),)
 
 
+def test_a_header_without_a_key_is_said():
+    found = read(batch(0, [record()], packed=bytes.fromhex("12 00 00 00 01 02 76 02 01 01")))
+    assert codes(found) == ["NULL_NOT_ALLOWED"]
+    assert found.to_json()["records"][0]["headers"] == [{"key": "", "value": None}]
+    assert json.loads(b"".join(line_pieces(found, label={}, deep=True))) == found.to_json()
+
+
 def test_positions_of_keys_and_values():
     found = read(batch(0, [record(b"key", b"value")]))
     (only,) = found.records()
