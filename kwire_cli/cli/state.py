@@ -1,0 +1,112 @@
+"""`kwire dump --state`: what Kafka's own topics say at an offset."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.segments import SegmentFile, bytes_of
+from kwire_cli.errors import InputError
+from kwire_cli.source.logs.names import Kind, folder_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.state.answer import Answer
+    from kwire_cli.state.folding import Segment
+
+FORMATS = ("tree", "table", "json", "jsonl")
+INSTEAD = {"--offsets": "offsets", "--time": "times", "--key": "key", "--grep": "grep", "--limit": "limit", "--deep": "deep"}
+"""Options that choose among records, of which a state needs all up to an offset."""
+
+
+def show_state(
+    environment: Environment, catalog: Catalog, files: Iterable[SegmentFile], fmt: str, options: dict[str, Any], limits: Limits | None = None
+) -> bool:
+    """Write what the topics among the files say, up to the offset `options["at"]`; whether something of them could not be read.
+
+    InputError where no file is of a topic that has a state.
+    """
+    if fmt not in FORMATS:
+        raise click.UsageError(f"--state shows {', '.join(FORMATS)}, not {fmt}")
+    for option, name in INSTEAD.items():
+        if options.get(name) not in {None, False}:
+            raise click.UsageError(f"--state takes all records up to an offset (--at), so that {option} has no meaning with it")
+    odd = False
+    for answer in _answers(environment, catalog, files, options, limits):
+        _show(environment, answer, fmt, None if options.get("show_secrets") else _hide(catalog))
+        odd = odd or any(part.passed.notes or part.state.unknown for part in answer.parts)
+    return odd
+
+
+def _answers(
+    environment: Environment, catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, Any], limits: Limits | None
+) -> Iterator[Answer]:
+    from kwire_cli.state.answer import Answer
+    from kwire_cli.state.folding import TOPICS, fold
+
+    partitions: dict[str, dict[tuple[str, int | None], list[SegmentFile]]] = {}
+    seen = set()
+    for file in files:
+        topic = options.get("as_topic") or file.topic
+        seen.add(topic)
+        if topic in TOPICS and file.has_batches and (not options.get("topics") or topic in options["topics"]):
+            folder = folder_name(file.path.resolve().parent.name) if file.path else None
+            if not (folder and folder.state):
+                place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
+                partitions.setdefault(topic, {}).setdefault(place, []).append(file)
+    if not partitions:
+        named = ", ".join(sorted(str(topic) for topic in seen if topic)) or "files whose folder names no topic (--as-topic says it)"
+        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
+    for topic in TOPICS:
+        folded = []
+        for (_, number), found in sorted(partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])):
+            segments = [_segment(environment, catalog, topic, file, limits) for file in _in_use(found)]
+            folded.append(fold(catalog, topic, segments, partition=number, at=options.get("at")))
+        if folded:
+            yield Answer(topic, folded)
+
+
+def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
+    """The files without a suffix such as .deleted, unless there are no others: then these were asked for."""
+    return [file for file in files if not file.name.suffix] or files
+
+
+def _segment(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
+    from kwire_cli.state.folding import Segment
+
+    label = file.path.name if file.path else file.label
+    return Segment(label, partial(_items, environment, catalog, topic, file, limits), file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
+
+
+def _items(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:
+    from kwire_cli.records.opening import items, source_of
+
+    return items(source_of(bytes_of(environment, file), topic=topic, catalog=catalog, limits=limits))
+
+
+def _hide(catalog: Catalog) -> Hide:
+    from kwire_cli.redact.secrets import hidden_in_record
+
+    return partial(hidden_in_record, catalog)
+
+
+def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None) -> None:
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.state import table_lines, tree_lines
+
+    if fmt == "json":
+        environment.write(dumps(answer.to_json(hide=hide), indent=True))
+    elif fmt == "jsonl":
+        for row in (*answer.logs(), *answer.rows(hide=hide)):
+            environment.write(dumps(row, indent=False))
+    else:
+        lines = tree_lines if fmt == "tree" else table_lines
+        environment.write_lines(lines(answer, list(answer.rows(hide=hide))))

@@ -1,0 +1,77 @@
+"""Records as folds take them: one after another up to an offset, markers among them, and what was passed over counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.model import PADDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.records.model import Gap
+
+
+class Event(NamedTuple):
+    """A record: where it stands, who wrote it (-1 for no producer id), and whether it is a control record. `epoch` is its batch's leader epoch."""
+
+    offset: int
+    timestamp: int
+    producer_id: int
+    epoch: int
+    control: bool
+    key: bytes | None
+    value: bytes | None
+
+
+class Kept(NamedTuple):
+    """The newest value under a key, with the offset and timestamp (milliseconds) of its record."""
+
+    offset: int
+    timestamp: int
+    value: bytes
+
+
+@dataclass
+class Passed:
+    """What a fold saw: its first and last offset (None without any record), bytes that were no batch, batches with a wrong checksum."""
+
+    first: int | None = None
+    last: int | None = None
+    records: int = 0
+    gaps: int = 0
+    gap_bytes: int = 0
+    corrupt: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def events(items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = None, last: int | None = None) -> Iterator[Event]:
+    """The records of batches, those with offsets from `first` to `last`, both included and None for no bound; in the order of the log.
+
+    A batch whose checksum is wrong is passed over, since Kafka's reader would fail there; `passed` counts it, and gaps.
+    """
+    for item in items:
+        if not isinstance(item, Batch):
+            if item.code != PADDING:
+                passed.gaps += 1
+                passed.gap_bytes += item.size
+            continue
+        head = item.head
+        if last is not None and head.base_offset > last:
+            return
+        if first is not None and head.last_offset < first:
+            continue
+        if not item.crc_valid:
+            passed.corrupt += 1
+            continue
+        producer = head.producer_id if head.transactional else -1
+        for record in item.records():
+            if (first is None or record.offset >= first) and (last is None or record.offset <= last):
+                passed.records += 1
+                yield Event(record.offset, record.timestamp, producer, head.leader_epoch, head.control, record.key, record.value)
+        reached = head.last_offset if last is None else min(head.last_offset, last)
+        if passed.first is None:
+            passed.first = max(head.base_offset, first or 0)
+        passed.last = reached if passed.last is None else max(passed.last, reached)

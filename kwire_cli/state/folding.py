@@ -1,0 +1,116 @@
+"""Folding the batches of a topic's partitions: which fold a topic has, and how its segments and snapshots are gone through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.errors import InputError
+from kwire_cli.state import image, offsets, share, transactions
+from kwire_cli.state.events import Passed, events
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.state.events import Event
+
+
+class State(Protocol):
+    """What a topic says."""
+
+    unknown: Counter[str]
+    """Record types that are not known, by number or name, and how often they were seen."""
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
+        """Its lines, each with a `kind`."""
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """All of it; `hide` finds what to redact in a payload, None shows everything."""
+
+
+_FOLDS: dict[str, tuple[Callable[[Catalog], State], Callable[[Any, Event], None]]] = {
+    offsets.TOPIC: (offsets.Offsets, offsets.apply),
+    transactions.TOPIC: (transactions.Transactions, transactions.apply),
+    share.TOPIC: (share.ShareState, share.apply),
+    image.TOPIC: (image.Image, image.apply),
+}
+TOPICS = tuple(_FOLDS)
+"""Topics that have a state."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A file of batches: `read` opens it. `base_offset` is where it begins; of a snapshot it is the offset after the last that it covers."""
+
+    label: str
+    read: Callable[[], Iterable[Batch | Gap]]
+    base_offset: int | None = None
+    snapshot: bool = False
+
+
+@dataclass
+class Folded:
+    """What a partition says up to an offset, and what was gone through for it; `snapshot` is the label of the one that it began with."""
+
+    topic: str
+    partition: int | None
+    state: State
+    passed: Passed = field(default_factory=Passed)
+    snapshot: str | None = None
+
+
+def new_state(catalog: Catalog, topic: str) -> State:
+    """The state of a topic before its first record. InputError for a topic that has none."""
+    if topic not in _FOLDS:
+        raise InputError(f"{topic} has no state that kwire knows; {', '.join(TOPICS)} have")
+    return _FOLDS[topic][0](catalog)
+
+
+def apply(topic: str, state: State, event: Event) -> None:
+    """Take in a record of this topic. Never raises, whatever its bytes."""
+    _FOLDS[topic][1](state, event)
+
+
+def fold(catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition: int | None = None, at: int | None = None) -> Folded:
+    """What the segments of one partition say up to the offset `at`, included; None for all of it.
+
+    A KRaft log begins with its newest snapshot that covers no more than that, whatever the log holds before it.
+    """
+    out = Folded(topic, partition, new_state(catalog, topic))
+    found = list(segments)
+    snapshots = [each for each in found if each.snapshot and (at is None or (each.base_offset or 0) <= at + 1)]
+    newest = max(snapshots, key=lambda each: each.base_offset or 0, default=None)
+    first = None
+    if newest:
+        inside = Passed()
+        for event in events(newest.read(), inside):
+            apply(topic, out.state, event)
+        first, out.snapshot = newest.base_offset, newest.label
+        out.passed.last = (first or 0) - 1 if first else None
+        if inside.gaps or inside.corrupt:
+            out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
+    logs = sorted((each for each in found if not each.snapshot), key=lambda each: (each.base_offset is None, each.base_offset or 0))
+    for number, each in enumerate(logs):
+        following = logs[number + 1].base_offset if number + 1 < len(logs) else None
+        if (first is not None and following is not None and following <= first) or (at is not None and (each.base_offset or 0) > at):
+            continue
+        for event in events(each.read(), out.passed, first=first, last=at):
+            apply(topic, out.state, event)
+    _note_missing(out, newest)
+    return out
+
+
+def _note_missing(out: Folded, snapshot: Segment | None) -> None:
+    """Say where something that is not there may have said more."""
+    passed = out.passed
+    after = snapshot.base_offset or 0 if snapshot else 0
+    if out.topic == image.TOPIC and passed.first is not None and passed.first > after:
+        passed.notes.append(f"the log begins at offset {passed.first}; what was said between {after} and there is not known")
+    if passed.corrupt:
+        passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
+    if passed.gaps:
+        passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
