@@ -1,6 +1,6 @@
 """Whether a partition's folder is as a broker would have left it: `verify_partition` names each fault in it."""
 
-from kwire_cli.verify.faults import FAULTS, Fault
+from kwire_cli.verify.faults import FAULTS, Checked, Fault
 from kwire_cli.verify.partition import verify_file, verify_log_directory, verify_partition, verify_path
 
-__all__ = ["FAULTS", "Fault", "verify_file", "verify_log_directory", "verify_partition", "verify_path"]
+__all__ = ["FAULTS", "Checked", "Fault", "verify_file", "verify_log_directory", "verify_partition", "verify_path"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ class Fault(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """`{"fault","file","position","offset","text"}`."""
         return {"fault": self.code, "file": self.file, "position": self.position, "offset": self.offset, "text": self.text}
+
+
+@dataclass
+class Checked:
+    """How much was looked at: files that were read, and batches in them."""
+
+    files: int = 0
+    batches: int = 0
 
 
 def from_anomalies(file: Path, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None) -> Iterator[Fault]:

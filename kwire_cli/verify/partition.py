@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.records.batch import Batch
@@ -18,7 +18,7 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 from kwire_cli.verify.epochs import LeaderEpochCheck
-from kwire_cli.verify.faults import Fault, from_anomalies
+from kwire_cli.verify.faults import Checked, Fault, from_anomalies
 from kwire_cli.verify.producers import Marker, Producers
 from kwire_cli.verify.segment import INDEXES, Segment
 
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.records.model import Gap
+    from kwire_cli.source.logs.model import Contents
 
 METADATA_TOPIC, OFFSETS_TOPIC = "__cluster_metadata", "__consumer_offsets"
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
-def verify_path(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of a file, a partition's folder, a log directory, or a folder with log directories in it; `deep` as below.
+
+    `checked`, here and below, counts what is looked at.
 
     Raises:
         InputError: A file or folder can't be read, or a file is none of a log directory.
@@ -41,15 +44,15 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator
     """
     folder = Path(path)
     if not folder.is_dir():
-        yield from verify_file(folder, deep=deep)
+        yield from verify_file(folder, deep=deep, checked=checked)
         return
-    yield from verify_log_directory(folder, deep=deep)
+    yield from verify_log_directory(folder, deep=deep, checked=checked)
     for sub in sorted(folder.iterdir()):
         if sub.is_dir() and not sub.is_symlink() and not folder_name(sub.name):
-            yield from verify_path(sub, deep=deep)
+            yield from verify_path(sub, deep=deep, checked=checked)
 
 
-def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of all partitions of a log directory, or of the one whose folder it is, and of the directory's own files; `deep` as below.
 
     Raises:
@@ -59,12 +62,12 @@ def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False) ->
     found = walk(path)
     for file in found.files:
         if _is_text(file):
-            yield from from_anomalies(file.path, read_log_file(file.path).anomalies)
+            yield from from_anomalies(file.path, _read(file.path, checked).anomalies)
     for each in found.partitions:
-        yield from _Verification(each, deep=deep).faults()
+        yield from _Verification(each, deep=deep, checked=checked).faults()
 
 
-def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of a partition's folder, in the order of its offsets; none for what a broker leaves, however it ended.
 
     Headers of batches, transaction markers and all files in use are read, in one pass and in memory that does not grow with the log. `deep` reads the
@@ -74,10 +77,10 @@ def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False) -> I
         InputError: A file or folder can't be read.
 
     """
-    return _Verification(partition(folder), deep=deep).faults()
+    return _Verification(partition(folder), deep=deep, checked=checked).faults()
 
 
-def verify_file(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of one file: of a `.log` with the indexes and the snapshot that belong to its segment, of any other by itself; `deep` as above.
 
     Raises:
@@ -92,9 +95,10 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator
         beside = [each for each in whole.files if each.name.base_offset == base and each.kind not in {Kind.LOG, Kind.CHECKPOINT}]
         # Whatever suffix the file has, it is the one asked for.
         own = File(file, FileName(name.kind, base, name.epoch))
-        yield from _Verification(Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ()))), deep=deep).faults()
+        part = Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))
+        yield from _Verification(part, deep=deep, checked=checked).faults()
     else:
-        yield from from_anomalies(file, read_log_file(file).anomalies)
+        yield from from_anomalies(file, _read(file, checked).anomalies)
 
 
 def _is_text(file: File) -> bool:
@@ -102,9 +106,15 @@ def _is_text(file: File) -> bool:
     return not file.name.suffix and file.kind in texts | {Kind.LOG_START_OFFSETS, Kind.CLEANER_OFFSETS, Kind.CLEAN_SHUTDOWN}
 
 
+def _read(path: Path, checked: Checked | None) -> Contents[Any]:
+    if checked:
+        checked.files += 1
+    return read_log_file(path)
+
+
 class _Verification:
-    def __init__(self, part: Partition, *, deep: bool) -> None:
-        self.part, self.deep = part, deep
+    def __init__(self, part: Partition, *, deep: bool, checked: Checked | None) -> None:
+        self.part, self.deep, self.checked = part, deep, checked or Checked()
         self.logs = [(file, file.name.base_offset) for file in part.of(Kind.LOG) if file.name.base_offset is not None]
         self.snapshots = [(file, file.name.base_offset) for file in part.of(Kind.PRODUCER_SNAPSHOT) if file.name.base_offset is not None]
         self.topic = part.name.topic if part.name else None
@@ -131,7 +141,7 @@ class _Verification:
         for file in self.part.files:
             if not _is_text(file):
                 continue
-            contents = read_log_file(file.path)
+            contents = _read(file.path, self.checked)
             yield from from_anomalies(file.path, contents.anomalies)
             if file.kind is Kind.LEADER_EPOCHS and not contents.anomalies:
                 self.epochs = LeaderEpochCheck(file.path, contents.entries)
@@ -147,7 +157,7 @@ class _Verification:
         """The state in which the log begins; older snapshots are of what is no longer there."""
         while self.logs and self.snapshots and self.snapshots[0][1] <= self.start:
             file, end_offset = self.snapshots.pop(0)
-            contents = read_log_file(file.path)
+            contents = _read(file.path, self.checked)
             yield from from_anomalies(file.path, contents.anomalies)
             if end_offset == self.start and not contents.anomalies:
                 self.producers.take(contents.entries, end_offset)
@@ -158,7 +168,7 @@ class _Verification:
         """Those of offsets up to this one, before the batch that begins there; None at the end of the log."""
         while self.snapshots and (upto is None or self.snapshots[0][1] <= upto):
             file, end_offset = self.snapshots.pop(0)
-            contents = read_log_file(file.path)
+            contents = _read(file.path, self.checked)
             yield from from_anomalies(file.path, contents.anomalies)
             if upto is None and end_offset > max(self.next_offset, self.logs[-1][1]):
                 text = f"the log ends before offset {self.next_offset}"
@@ -179,12 +189,15 @@ class _Verification:
         yield from segment.own_faults()
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
-        source = source_of(segment.log, topic=self.topic)
+        source, batches = source_of(segment.log, topic=self.topic), 0
         for item in items(source):
             if not isinstance(item, Batch):
                 yield from self._gap(segment, item)
             else:
+                batches += 1
                 yield from self._batch(segment, item)
+        self.checked.files += 1 + len(segment.contents)
+        self.checked.batches += batches
         if self.lost:
             # What the bytes at the end were, and how many offsets they had, is not known.
             segment.aborted.missing(self.next_offset, segment.after)
@@ -268,11 +281,13 @@ class _Verification:
     def _checkpoint(self, file: File) -> Iterator[Fault]:
         """A KRaft snapshot: its batches by themselves; its offsets count from 0 and are not the log's."""
         next_offset = 0
+        self.checked.files += 1
         for item in items(source_of(file.path, topic=self.topic)):
             if not isinstance(item, Batch):
                 yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")
                 continue
             head = item.head
+            self.checked.batches += 1
             yield from from_anomalies(file.path, item.anomalies if self.deep else item.notes, head.base_offset)
             if head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"

@@ -53,7 +53,7 @@ def message_lines(
 
 
 def _gap(data: bytes, start: int, end: int, rows: int | None, *, secret: bool) -> Iterator[Line]:
-    yield from _rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=start if secret else None)
+    yield from byte_rows(data, start, end, [("gap: not part of any field", "warning")], "warning", rows, masked_from=start if secret else None)
 
 
 def part_lines(
@@ -81,16 +81,16 @@ def part_lines(
             from kwire_cli.view.batch_hex import hex_lines  # noqa: PLC0415 - it uses what is here
 
             size: Line = [(prefix + path, style), (f" = {item.end - start} bytes of records", "number")]
-            yield from _rows(decoded.data, item.start, start, size, style, rows, masked_from=None)
+            yield from byte_rows(decoded.data, item.start, start, size, style, rows, masked_from=None)
             for each in reading.items(decoded.data, topic, start, item.end):
                 yield from hex_lines(catalog, each, reading.hide, deep=True, rows=rows)
             continue
-        yield from _rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
+        yield from byte_rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
     if tree.gap:
         gap = tree.gap
         secret = gap.start if gap.span in hidden else None
         note = [("gap: not decoded" if gap.end > gap.start else "the bytes end here", "warning")]
-        yield from _rows(decoded.data, gap.start, gap.end, note, "warning", rows, masked_from=secret)
+        yield from byte_rows(decoded.data, gap.start, gap.end, note, "warning", rows, masked_from=secret)
 
 
 def _note(catalog: Catalog, item: Item, decoded: Decoded, form: Form) -> Line:
@@ -115,7 +115,7 @@ def _tag_header(item: Item, decoded: Decoded) -> str:
     return f"tag {UVARINT.read(raw[:cut])}, size {UVARINT.read(raw[cut:])}"
 
 
-def _rows(data: bytes, start: int, end: int, note: Line, style: str, rows: int | None, *, masked_from: int | None) -> Iterator[Line]:
+def byte_rows(data: bytes, start: int, end: int, note: Line, style: str, rows: int | None, *, masked_from: int | None) -> Iterator[Line]:
     """The bytes [start, end) in rows, the note on the first; bytes from `masked_from` on are not shown."""
     for number, at in enumerate(range(start, max(end, start + 1), WIDTH)):
         if rows is not None and number == rows and end - at > WIDTH:

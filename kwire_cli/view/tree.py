@@ -16,7 +16,7 @@ from kwire_cli.view.lines import Line, printable, quoted
 from kwire_cli.view.meaning import meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.decoded import Decoded
@@ -87,7 +87,7 @@ def message_lines(
     yield from anomaly_lines(decoded.anomalies)
 
 
-def anomaly_lines(found: list[Anomaly]) -> Iterator[Line]:
+def anomaly_lines(found: Iterable[Anomaly]) -> Iterator[Line]:
     """One line for each anomaly."""
     for anomaly in found:
         where = f"{anomaly.path} " if anomaly.path else ""

@@ -1,0 +1,94 @@
+"""`kwire dump --verify`: the faults of log directories, partitions and files, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.errors import InputError
+from kwire_cli.verify import Checked, Fault, verify_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.view.lines import Line
+
+COLUMNS = ("fault", "file", "position", "offset", "text")
+
+
+def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, deep: bool) -> int:
+    """Verify all paths, show each fault as it is found, and say on standard error how much was looked at.
+
+    Raises:
+        InputError: A path is not there, can't be read, or holds nothing that could be verified.
+
+    """
+    if not paths or "-" in paths:
+        raise InputError("--verify holds the files of a log directory against each other: give files or folders, not standard input")
+    show = _SHOW.get(fmt, _show_text)
+    if fmt == "csv":
+        _show_csv(environment, None)
+    checked, found = Checked(), 0
+    for path in paths:
+        before = (checked.files, found)
+        for fault in verify_path(path, deep=deep, checked=checked):
+            found += 1
+            show(environment, fault)
+        if (checked.files, found) == before:
+            raise InputError("there is no file of a log directory in this folder", file=path)
+    environment.flush()
+    what = f"in {_count(checked.files, 'file')} with {_count(checked.batches, 'batch', 'batches')}"
+    environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")
+    return Exit.FOUND if found else Exit.DONE
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _shown(path: str) -> str:
+    import os
+
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _show_text(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.table import text_of
+
+    line: Line = [(fault.code, "warning"), (f" {text_of(_shown(fault.file))}", "name")]
+    if fault.position is not None:
+        line += [(" at ", "dim"), (str(fault.position), "number")]
+    if fault.offset is not None:
+        line += [(" offset ", "dim"), (str(fault.offset), "number")]
+    environment.write_lines([[*line, (": ", "dim"), (text_of(fault.text), "")]])
+
+
+def _show_table(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.table import text_of
+
+    place = ["" if number is None else str(number) for number in (fault.position, fault.offset)]
+    cells = f"  {place[0]:>10}  {place[1]:>10}  "
+    environment.write_lines(
+        [[(f"{fault.code:<23}", "warning"), (cells, "number"), (text_of(_shown(fault.file)), "name"), (f"  {text_of(fault.text)}", "")]]
+    )
+
+
+def _show_json(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.json import dumps
+
+    environment.write(dumps(fault._replace(file=_shown(fault.file)).to_json(), indent=True))
+
+
+def _show_line(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.json import dumps
+
+    environment.write(dumps(fault._replace(file=_shown(fault.file)).to_json(), indent=False))
+
+
+def _show_csv(environment: Environment, fault: Fault | None) -> None:
+    from kwire_cli.view.table import csv_row
+
+    environment.write(csv_row(COLUMNS if fault is None else [*fault._replace(file=_shown(fault.file)).to_json().values()]))
+
+
+_SHOW: dict[str, Callable[[Environment, Fault], None]] = {"table": _show_table, "json": _show_json, "jsonl": _show_line, "csv": _show_csv}

@@ -1,0 +1,156 @@
+"""Indexes, producer snapshots, checkpoints and the other files of a log directory that hold no batches: as a tree, a table, csv, and byte by byte."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.source.logs.model import ENTRIES
+from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, Kind
+from kwire_cli.view.hex import COLOURS, byte_rows
+from kwire_cli.view.meaning import moment
+from kwire_cli.view.table import text_of
+from kwire_cli.view.tree import anomaly_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.source.logs.model import Contents
+    from kwire_cli.view.lines import Line
+
+    Row = dict[str, Any]
+
+TITLES = {
+    Kind.INDEX: "offset index",
+    Kind.TIME_INDEX: "time index",
+    Kind.TRANSACTION_INDEX: "index of aborted transactions",
+    Kind.PRODUCER_SNAPSHOT: "producer snapshot",
+}
+_PROPERTY = ("at", "name", "value")
+COLUMNS = {
+    Kind.INDEX: ("at", "offset", "position"),
+    Kind.TIME_INDEX: ("at", "timestamp", "offset"),
+    Kind.TRANSACTION_INDEX: ("at", "version", "producerId", "firstOffset", "lastOffset", "lastStableOffset"),
+    Kind.PRODUCER_SNAPSHOT: (
+        *("at", "producerId", "epoch", "lastSequence", "lastOffset", "offsetDelta", "timestamp", "coordinatorEpoch", "currentTxnFirstOffset"),
+    ),
+    Kind.LEADER_EPOCHS: ("at", "epoch", "startOffset"),
+    **dict.fromkeys(sorted(OFFSET_CHECKPOINTS), ("at", "topic", "partition", "offset")),
+}
+"""What an entry of each kind has; of the kinds that are not here a name and a value."""
+_WIDTHS = {"at": 8, "topic": 40, "name": 24, "timestamp": 24, "value": 0}
+_LEFT = frozenset({"topic", "name", "value", "timestamp"})
+
+
+def columns(contents: Contents[Any]) -> tuple[str, ...]:
+    """The names of what an entry has."""
+    return COLUMNS.get(contents.kind, _PROPERTY)
+
+
+def tree_lines(contents: Contents[Any], rows: Iterable[Row]) -> Iterator[Line]:
+    """The file as a tree; `rows` are those of `Contents.lines` that are wanted."""
+    count = len(contents.entries)
+    yield [
+        (TITLES.get(contents.kind, contents.kind.value), "title"),
+        (f", {count} entr{'y' if count == 1 else 'ies'}, {_bytes(contents.size)}", "dim"),
+    ]
+    heads: list[Line] = [[(name, "name"), (": ", "dim"), (_text(value), "number")] for name, value in contents.head.items() if value is not None]
+    before: Line | None = None
+    for line in (*heads, *map(_described, rows)) if heads else map(_described, rows):
+        if before is not None:
+            yield [("├─ ", "dim"), *before]
+        before = line
+    if before is not None:
+        yield [("└─ ", "dim"), *before]
+    yield from anomaly_lines(contents.anomalies)
+
+
+def heading(contents: Contents[Any]) -> Line:
+    """The table's first line."""
+    return [("  ".join([_fit(name, name) for name in columns(contents)]).rstrip(), "dim")]
+
+
+def table_lines(contents: Contents[Any], rows: Iterable[Row]) -> Iterator[Line]:
+    """Each entry, padding or gap as a line of the table, then what is odd."""
+    names = columns(contents)
+    for row in rows:
+        if "gap" in row:
+            yield [(_fit(str(row["position"]), "at"), "number"), (f"  gap: {row['gap']}, {_bytes(row['size'])}", "warning")]
+        else:
+            yield [("  ".join([_fit(_time(row[name]) if name == "timestamp" else _text(row[name]), name) for name in names]).rstrip(), "")]
+    yield from anomaly_lines(contents.anomalies)
+
+
+def csv_columns(contents: Contents[Any]) -> tuple[str, ...]:
+    """The names of the cells of `csv_cells`."""
+    return (*columns(contents), "gap")
+
+
+def csv_cells(contents: Contents[Any], row: Row) -> list[Any]:
+    """An entry, or padding or a gap: where it is, and its code."""
+    names = columns(contents)
+    if "gap" in row:
+        return [row["position"], *[None] * (len(names) - 1), row["gap"]]
+    return [*(row[name] if name != "value" or isinstance(row[name], str) else _text(row[name]) for name in names), None]
+
+
+def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iterator[Line]:
+    """The file byte by byte: what each entry says beside its bytes; of padding and gaps no more than `rows` rows."""
+    yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {_bytes(contents.size)}", "dim")]
+    entries = contents.entries
+    number = 0
+    for piece in contents.pieces:
+        end = piece.position + piece.size
+        inside = []
+        while piece.kind == ENTRIES and number < len(entries) and entries[number].at < end:
+            inside.append(entries[number])
+            number += 1
+        starts = sorted({entry.at for entry in inside} | {piece.position})
+        notes: dict[int, list[Line]] = {}
+        for entry in inside:
+            notes.setdefault(entry.at, []).append(_described(entry.to_json(), place=False))
+        for i, (start, stop) in enumerate(pairwise([*starts, end])):
+            style = f"leaf{(number + i) % COLOURS}" if piece.kind == ENTRIES else "warning" if piece.code else "dim"
+            note = _joined(notes.get(start) or [[(piece.code or piece.kind, style)]])
+            yield from byte_rows(data, start, stop, note, style, None if piece.kind == ENTRIES else rows, masked_from=None)
+    yield from anomaly_lines(contents.anomalies)
+
+
+def _joined(lines: list[Line]) -> Line:
+    out = lines[0]
+    for line in lines[1:]:
+        out = [*out, ("; ", "dim"), *line]
+    return out
+
+
+def _described(row: Row, *, place: bool = True) -> Line:
+    """An entry in words."""
+    if "gap" in row:
+        return [(f"at {row['position']}: ", "dim"), (f"gap: {row['gap']}", "warning"), (f", {_bytes(row['size'])}", "dim")]
+    line: Line = [(f"at {row['at']}: ", "dim")] if place else []
+    if tuple(row) == _PROPERTY:
+        return [*line, (text_of(row["name"]), "name"), (": ", "dim"), (_text(row["value"]), "text")]
+    for number, name in enumerate(list(row)[1:]):
+        line += [(", " if number else "", "dim"), (name, "name"), (f" {_text(row[name])}", "number")]
+        if name == "timestamp" and (shown := moment(row[name])):
+            line.append((f" {shown}", "meaning"))
+    return line
+
+
+def _text(value: Any) -> str:
+    """A value in one line: text as it is, all else as JSON."""
+    return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _time(milliseconds: int) -> str:
+    return moment(milliseconds) or str(milliseconds)
+
+
+def _fit(text: str, name: str) -> str:
+    width = _WIDTHS.get(name, max(len(name), 10))
+    return f"{text:<{width}}" if name in _LEFT else f"{text:>{width}}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
