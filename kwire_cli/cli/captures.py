@@ -186,11 +186,14 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
 
 
 def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_record
+    from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
 
     records, lossless = records_of(options), options["lossless"]
     hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
+    items = field_text(RecordsAs(catalog, hide=hide)) if records == "decoded" else None
     quick = fmt == "jsonl" and not lossless and not options["pairs"]
     harmless = frozenset(entry.name for entry in catalog if options["show_secrets"] or not can_hold_secrets(entry.name))
 
@@ -210,7 +213,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
         if line is None:
             return
         if quick and line.message in harmless:
-            environment.write_bytes(line_dumps(line, records, hide))
+            environment.write_bytes(line_dumps(line, records, hide, items))
         elif not options["pairs"]:
             write(document(line))
         elif line.kind == "response":

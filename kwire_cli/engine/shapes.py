@@ -13,7 +13,7 @@ from kwire_cli.engine.texts import Text, text_of
 from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     from kwire_cli.engine.program import Entry
 
@@ -28,7 +28,7 @@ WORTH_A_TEXT = 4
 class Shape:
     """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that somebody asked for.
 
-    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown.
+    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown: as in `values.Form`, or by a function.
     """
 
     __slots__ = ("entry", "marked", "mask", "spans", "texts", "uses", "wanted")
@@ -36,9 +36,9 @@ class Shape:
     def __init__(self, entry: Entry, mask: int, wanted: int, spans: Spans, marked: list[tuple[int, int, int]]) -> None:
         self.entry, self.mask, self.wanted, self.spans, self.marked = entry, mask, wanted, spans, marked
         self.uses = 0
-        self.texts: dict[str, Text | None] = {}
+        self.texts: dict[str | Callable[[bytes], str], Text | None] = {}
 
-    def text(self, records: str) -> Text | None:
+    def text(self, records: str | Callable[[bytes], str]) -> Text | None:
         """What makes the JSON of its messages; None where that can't be, or did not pay so far."""
         if self.uses < WORTH_A_TEXT:
             return None

@@ -54,8 +54,11 @@ class Text:
         return self.form % tuple(filled)
 
 
-def text_of(entry: Entry, spans: Spans, records: str) -> Text | None:
-    """What makes the JSON of messages with these spans; None for what only folds can do, such as tags. `records` as in `values.Form`."""
+def text_of(entry: Entry, spans: Spans, records: str | Callable[[bytes], str]) -> Text | None:
+    """What makes the JSON of messages with these spans; None for what only folds can do, such as tags.
+
+    `records` is as in `values.Form`, or what makes the JSON of a records field of its bytes.
+    """
     try:
         parts = [*_parts(build(entry, spans).root, spans, records)]
     except OddError:
@@ -69,7 +72,7 @@ def text_of(entry: Entry, spans: Spans, records: str) -> Text | None:
     return Text(form, struct.Struct(layout).unpack_from, tuple((i, slot.text) for i, slot in enumerate(slots) if slot.text))
 
 
-def _parts(item: Item, spans: Spans, records: str) -> Iterator[str | _Slot]:
+def _parts(item: Item, spans: Spans, records: str | Callable[[bytes], str]) -> Iterator[str | _Slot]:
     node = item.node
     if isinstance(node, Leaf):
         yield _leaf(item, node, spans, records)
@@ -101,7 +104,7 @@ def _parts(item: Item, spans: Spans, records: str) -> Iterator[str | _Slot]:
             yield "]"
 
 
-def _leaf(item: Item, node: Leaf, spans: Spans, records: str) -> str | _Slot:
+def _leaf(item: Item, node: Leaf, spans: Spans, records: str | Callable[[bytes], str]) -> str | _Slot:
     decl: Any = node.decl
     if getattr(decl, "declared", None):
         raise OddError
@@ -116,19 +119,21 @@ def _leaf(item: Item, node: Leaf, spans: Spans, records: str) -> str | _Slot:
             return "null"
         if _by_size(node, records):
             return str(item.end - start)
+        if node.kind == "records" and not isinstance(records, str):
+            return _Slot(start, item.end, size, records)
         return _Slot(start, item.end, size, _string if node.kind == "string" else _base64)
     if isinstance(decl, Uuid):
         return _Slot(start, item.end, size, _uuid)
     return _Slot(start, item.end, size, lambda raw: json.dumps(decl.read(raw)))
 
 
-def _name(item: Item, spans: Spans, records: str) -> str:
+def _name(item: Item, spans: Spans, records: str | Callable[[bytes], str]) -> str:
     node = item.node
     sized = isinstance(node, Leaf) and _by_size(node, records) and not is_null(item, spans.data)
     return f"{node.name}{SIZE_SUFFIX}" if sized else node.name
 
 
-def _by_size(node: Leaf, records: str) -> bool:
+def _by_size(node: Leaf, records: str | Callable[[bytes], str]) -> bool:
     return node.kind == "records" and records == "size"
 
 

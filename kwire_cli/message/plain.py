@@ -22,6 +22,8 @@ from kwire_cli.message.record_fields import RAW, RecordsAs, filled, holds_record
 from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.texts import Text
     from kwire_cli.spec.catalog import Catalog
@@ -125,12 +127,15 @@ class Plain:
         found = self.found()
         return top_value(self.layout.roles, found if type(found) is Spans else found.spans, name, self.data)  # type: ignore[union-attr]
 
-    def text(self, records: str) -> str | None:
-        """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly."""
+    def text(self, records: str | Callable[[bytes], str]) -> str | None:
+        """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly.
+
+        `records` is how they are shown, or what makes the JSON of a records field.
+        """
         found = self.found()
-        if type(found) is Spans or (records == "decoded" and self.layout.has_records):
+        if type(found) is Spans:
             return None
-        made: Text | None = found.text("base64" if records == "decoded" else records)  # type: ignore[union-attr]
+        made: Text | None = found.text(records)  # type: ignore[union-attr]
         return made.of(self.data, self.start) if made else None
 
     @property

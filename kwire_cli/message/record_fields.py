@@ -23,6 +23,11 @@ CLUSTER_METADATA_ID, CLUSTER_METADATA = "AAAAAAAAAAAAAAAAAAAAAQ", "__cluster_met
 """The topic that always has this id (Uuid.METADATA_TOPIC_ID)."""
 
 
+def is_internal(topic: str) -> bool:
+    """Whether records of a topic, by its name or id, may be messages of Kafka itself."""
+    return topic.startswith("__") or topic == CLUSTER_METADATA_ID
+
+
 @dataclass(frozen=True, slots=True)
 class RecordsAs:
     """How records are read: `names` gives a topic's name for its id where that is known, `hide` what of a payload is secret."""

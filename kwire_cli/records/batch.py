@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
@@ -146,6 +147,7 @@ class Batch:
         return batch_json(self, deep=deep, hide=hide)
 
 
+@cache
 def _format(name: str) -> Format:
     if name == "v2":
         from kwire_cli.records import shipped  # noqa: PLC0415 - each format's module is loaded when there is a batch of it

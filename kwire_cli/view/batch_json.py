@@ -6,13 +6,14 @@ from binascii import b2a_base64
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.records.jsonform import head_json, record_json
+from kwire_cli.records.jsonform import record_json
 from kwire_cli.view.json import many_dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
@@ -24,6 +25,14 @@ _ROWS = {
     (False, False): _NUMBERS + b'null%b,"value":null%b,"headers":[%b]}',
 }
 """A record by whether it has a key and a value."""
+
+
+_HEAD = (
+    b'{"position":%d,"size":%d,"baseOffset":%d,"lastOffset":%d,"magic":%d,"crc":%d,"crcValid":%b,"compression":"%b","timestampType":"%b",'
+    b'"maxTimestamp":%d,"producerId":%d,"producerEpoch":%d,"baseSequence":%d,"partitionLeaderEpoch":%d,"isTransactional":%b,"isControl":%b,'
+    b'"deleteHorizonMs":%b,"count":%b'
+)
+_BOOL = {True: b"true", False: b"false"}
 
 
 def line_pieces(
@@ -45,17 +54,58 @@ def line_pieces(
         yield many_dumps(label | item.to_json())
         return
     if not deep:
-        yield many_dumps(label | head_json(item) | {"anomalies": [note._asdict() for note in item.notes]})
+        odd = many_dumps([note._asdict() for note in item.notes])[:-1] if item.notes else b"[]"
+        yield b'%b,"anomalies":%b}\n' % (_head(item, label), odd)
         return
     found: list[Anomaly] = [] if notes is None else notes
-    yield many_dumps(label | head_json(item))[:-2]
-    pieces = numbered(item, found) if chosen is None else chosen
+    yield _head(item, label)
     before = b',"records":['
-    for rows in _rows(item, pieces, found, hide):
+    for rows in _rows(item, chosen, found, hide):
         yield before + b",".join(rows)
         before = b","
     yield b"]" if before == b"," else b',"records":[]'
-    yield b',"anomalies":%b}\n' % (many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1])
+    odd = many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1] if found or item.notes else b"[]"
+    yield b',"anomalies":%b}\n' % odd
+
+
+def _head(batch: Batch, label: dict[str, Any]) -> bytes:
+    """What `head_json` has behind the label, without the end of the object."""
+    head, type_of = batch.head, batch.timestamp_type
+    horizon, count = head.delete_horizon, head.records_count
+    found = _HEAD % (
+        batch.position,
+        batch.size,
+        head.base_offset,
+        head.last_offset,
+        batch.layout.magic,
+        head.crc,
+        _BOOL[batch.crc_valid],
+        batch.compression.encode(),
+        type_of.encode(),
+        head.max_timestamp,
+        head.producer_id,
+        head.producer_epoch,
+        head.base_sequence,
+        head.leader_epoch,
+        _BOOL[head.transactional],
+        _BOOL[head.control],
+        b"null" if horizon is None else b"%d" % horizon,
+        b"null" if count is None else b"%d" % count,
+    )
+    return b"%b,%b" % (many_dumps(label)[:-2], found[1:]) if label else found
+
+
+def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
+    """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
+    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
+
+    def text(data: bytes) -> str:
+        source = source_of(data, catalog=reading.catalog, limits=reading.limits)
+        lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide)) for item in read_items(source)]
+        return f"[{b','.join(lines).decode()}]"
+
+    return text
 
 
 def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Record]]]:
@@ -66,21 +116,23 @@ def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Rec
         number += len(piece)
 
 
-def _rows(batch: Batch, pieces: Iterable[list[tuple[int, Record]]], notes: list[Anomaly], hide: Hide | None) -> Iterator[list[bytes]]:
+def _rows(batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None) -> Iterator[list[bytes]]:
     from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
 
-    row: Callable[[int, Record], bytes] = _plain
     if has_payloads(batch):
+        for piece in numbered(batch, notes) if chosen is None else chosen:
+            if piece:
+                yield [many_dumps(record_json(batch, record, number, notes, hide))[:-1] for number, record in piece]
+    elif chosen is None:
+        for records in batch.pieces(notes):
+            yield [_plain(record) for record in records]
+    else:
+        for piece in chosen:
+            if piece:
+                yield [_plain(record) for _, record in piece]
 
-        def row(number: int, record: Record) -> bytes:
-            return many_dumps(record_json(batch, record, number, notes, hide))[:-1]
 
-    for piece in pieces:
-        if piece:
-            yield [row(number, record) for number, record in piece]
-
-
-def _plain(_: int, record: Record) -> bytes:
+def _plain(record: Record) -> bytes:
     """A record without payload, as `record_json` has it."""
     offset, timestamp, sequence, key, value, headers = record[:6]
     return _ROWS[key is not None, value is not None] % (

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.folds import OddError
+from kwire_cli.message.record_fields import is_internal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Hide
@@ -27,13 +31,20 @@ def many_dumps(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def line_dumps(line: Captured, records: str, hide: Hide | None = None) -> bytes:
-    """As `many_dumps` of a line's document, for lines of a message in which nothing is to be hidden: mostly without making that."""
-    plain = line.plain
-    try:
-        body = plain.text(records) if plain else None
-    except OddError:
-        body = None
+def line_dumps(line: Captured, records: str, hide: Hide | None = None, field_text: Callable[[bytes], str] | None = None) -> bytes:
+    """As `many_dumps` of a line's document, for lines of a message in which nothing is to be hidden: mostly without making that.
+
+    `field_text` makes the JSON of a records field whose records are nobody's messages.
+    """
+    plain, topics = line.plain, line.topics
+    body = None
+    with contextlib.suppress(OddError):
+        if not plain:
+            pass
+        elif records != "decoded" or not plain.layout.has_records:
+            body = plain.text("base64" if records == "decoded" else records)
+        elif field_text and not any(map(is_internal, topics)):
+            body = plain.text(field_text)
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
     seen, layout, time = line.seen, plain.layout, line.time
@@ -43,7 +54,7 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None) -> bytes:
     answers = f',"requestFrame":{line.request.number}' if line.request else ""
     if answers and (latency := line.latency) is not None:
         answers += f',"latency":{latency!r}'
-    if topics := line.topics:
+    if topics:
         answers += f',"topics":[{",".join(map(encode_basestring, topics))}]'
     when = f'"{time}"' if time else "null"
     return f'{{"frame":{line.number},"time":{when},{place},{api},"header":{{{header}}},"body":{body},"anomalies":[]{answers}}}\n'.encode()
