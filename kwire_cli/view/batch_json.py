@@ -102,7 +102,7 @@ def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
 
     def text(data: bytes) -> str:
         source = source_of(data, catalog=reading.catalog, limits=reading.limits)
-        lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide)) for item in read_items(source)]
+        lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)]
         return f"[{b','.join(lines).decode()}]"
 
     return text

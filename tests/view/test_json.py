@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
+from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.batch_json import field_text
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
 from kwire_cli.view.table import TABLE, plain_rows, row
 
@@ -19,7 +21,7 @@ CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures")
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_lines_are_printed_the_same_quickly(path):
     columns = (*TABLE, "inFlight", "throttle", "software", "broker", "anomaly", "packet", "apiKey")
-    usual, any_row = plain_rows(TABLE), plain_rows(columns)
+    usual, any_row, items = plain_rows(TABLE), plain_rows(columns), field_text(RecordsAs(CATALOG))
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
         cells = LineRow(line)
@@ -28,8 +30,10 @@ def test_lines_are_printed_the_same_quickly(path):
         document = line.to_json()
         assert json.loads(many_dumps(document)) == json.loads(dumps(document, indent=False)) == json.loads(dumps(document, indent=True))
         if line.message:
-            for records in ("base64", "size"):
-                assert repr(json.loads(line_dumps(line, records))) == repr(json.loads(many_dumps(line.to_json(records=records))))
+            for records in ("base64", "size", "decoded"):
+                shown = line_dumps(line, records, None, items)
+                assert shown.count(b"\n") == 1
+                assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records=records))))
 
 
 def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
