@@ -98,7 +98,7 @@ def test_share_state_while_the_group_was_there():
 
 def test_an_offset_within_the_log_ends_the_fold():
     folder = SEGMENTS / "__transaction_state-0"
-    states = [{row["transactionalId"]: row["state"] for row in folded(folder, at=at).state.rows(hide=None)}.get("lab-txn-1") for at in range(0, 20)]
+    states = [{row["transactionalId"]: row["state"] for row in folded(folder, at=at).state.rows(hide=None)}.get("lab-txn-1") for at in range(20)]
     assert "Ongoing" in states
     assert [*dict.fromkeys(states)][-1] in {"Ongoing", "Empty", "PrepareCommit", "CompleteCommit", "PrepareAbort", "CompleteAbort"}
     assert folded(folder, at=3).passed.last == 3

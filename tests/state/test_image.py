@@ -1,7 +1,7 @@
-import kwire_cli as kwire
 import pytest
 from state_records import Log, catalog, framed
 
+import kwire_cli as kwire
 from kwire_cli.redact.secrets import hidden_in_record
 
 ID, OTHER = "AAAAAAAAAAAAAAAAAAAABQ", "AAAAAAAAAAAAAAAAAAAABg"

@@ -134,7 +134,7 @@ def test_a_streams_group_is_not_ready_without_its_topology():
         "userEndpoint": None,
         "clientTags": [],
     }
-    tasks = dict.fromkeys(("activeTasks", "standbyTasks", "warmupTasks"), [])
+    tasks: dict[str, list[int]] = {name: [] for name in ("activeTasks", "standbyTasks", "warmupTasks")}
     current = tasks | {f"{name}PendingRevocation": [] for name in tasks} | {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 1}
     state = (
         Log("__consumer_offsets")

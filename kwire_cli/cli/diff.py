@@ -1,0 +1,100 @@
+"""`kwire diff`: two copies of the same thing, and where they first differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.records.differences import Comparison, Item
+
+FORMATS = ("text", "json")
+
+
+class Pair(NamedTuple):
+    """Two copies of a partition: what to call them, and the segments of each in order; no files where a log directory does not have it."""
+
+    a: str
+    b: str
+    a_files: list[Path]
+    b_files: list[Path]
+
+
+@click.command(name="diff")
+@click.argument("a", type=click.Path(exists=True, path_type=Path))
+@click.argument("b", type=click.Path(exists=True, path_type=Path))
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: text]", default="text")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where there is a difference.")
+@click.option("--ignore-legal", is_flag=True, help="With --exit-code: not for what retention, compaction and lag bring about.")
+@with_output
+def command(environment: Environment, a: Path, b: Path, fmt: str, *, exit_code: bool, ignore_legal: bool) -> int:
+    """Show where two copies of a partition first differ: by offset, leader epoch and CRC.
+
+    A and B are folders of a partition, whole log directories, or segments: of two replicas, of two brokers, or from before and after.
+    """
+    different = False
+    for number, pair in enumerate(_pairs(a, b)):
+        comparison = _compared(pair)
+        different = different or comparison.verdict == "diverges" or (comparison.verdict == "legal" and not ignore_legal)
+        _show(environment, pair, comparison, fmt, first=number == 0)
+        environment.flush()
+    return Exit.FOUND if exit_code and different else Exit.DONE
+
+
+def _pairs(a: Path, b: Path) -> Iterator[Pair]:
+    """The partitions to compare. Of log directories those with the same name, those that only one has among them."""
+    if a.is_dir() != b.is_dir():
+        raise InputError(f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, or two segments")
+    if not a.is_dir():
+        yield Pair(str(a), str(b), [a], [b])
+        return
+    mine, other = _partitions(a), _partitions(b)
+    if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
+        yield Pair(str(a), str(b), *mine.values(), *other.values())
+        return
+    for name in [*mine, *(name for name in other if name not in mine)]:
+        yield Pair(str(a / name), str(b / name), mine.get(name, []), other.get(name, []))
+
+
+def _partitions(folder: Path) -> dict[str, list[Path]]:
+    from kwire_cli.source.logs.files import walk
+    from kwire_cli.source.logs.names import Kind
+
+    found = {each.path.name: [file.path for file in each.of(Kind.LOG)] for each in walk(folder).partitions if not (each.name and each.name.state)}
+    if not any(found.values()):
+        raise InputError("there is no segment in this folder", file=str(folder))
+    return found
+
+
+def _compared(pair: Pair) -> Comparison:
+    from kwire_cli.records.divergence import compare
+
+    return compare(_items(pair.a_files), _items(pair.b_files))
+
+
+def _items(files: list[Path]) -> Iterator[Item]:
+    from kwire_cli.records.differences import Item
+    from kwire_cli.records.opening import items, source_of
+
+    for file in files:
+        for item in items(source_of(file)):
+            yield Item(file.name, item)
+
+
+def _show(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:
+    if fmt == "json":
+        from kwire_cli.view.json import dumps
+
+        environment.write(dumps({"aPath": pair.a, "bPath": pair.b, **comparison.to_json()}, indent=True))
+        return
+    from kwire_cli.view.divergence import comparison_lines
+
+    environment.write_lines([*([] if first else [[]]), *comparison_lines(comparison, pair.a, pair.b)])
