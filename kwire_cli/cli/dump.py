@@ -49,8 +49,12 @@ class Run:
     nothing: bool = False
     """Whether a file had bytes and no batch."""
     headed: bool = False
+    columns: tuple[str, ...] = ()
+    """Those of the csv heading that was printed last."""
     file: str = ""
     left: int | None = None
+    trouble: Any = None
+    """With --like-kafka, what is said behind the last file."""
     begun: float = field(default_factory=time.monotonic)
     told: float = 0.0
 
@@ -72,6 +76,9 @@ class Shown(NamedTuple):
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
 @click.option("--deep", is_flag=True, help="Show the records of each batch.")
+@click.option("--all", "every", is_flag=True, help="Of folders, indexes, producer snapshots, checkpoints and all other files too.")
+@click.option("--verify", is_flag=True, help="Name each fault in checksums, offsets, sequences, transactions, indexes; exit with 1 if there is any.")
+@click.option("--like-kafka", is_flag=True, help="Print the lines of Kafka's DumpLogSegments; --deep is its --print-data-log.")
 @click.option("--offsets", metavar="A-B", help="Batches, and with --deep records, with these offsets.")
 @click.option("--time", "times", metavar="A-B", help="Those of these times: milliseconds since 1970, or dates such as 2026-11-21T10:00:00Z.")
 @click.option("--key", metavar="TEXT", help="Those with records of this key.")
@@ -90,12 +97,18 @@ class Shown(NamedTuple):
 @with_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
-    """Show log segments and snapshots: their batches, and with --deep their records.
+    """Show log segments and snapshots: their batches, and with --deep their records; indexes, producer snapshots and checkpoints.
 
     PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
     """
     from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
 
+    if options["verify"]:
+        return _verify(environment, paths, fmt, options)
+    if options["like_kafka"]:
+        if fmt:
+            raise click.UsageError("--like-kafka prints lines of its own, in no --format")
+        fmt = "like-kafka"
     fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
     selection = Selection()
     if options["offsets"]:
@@ -107,16 +120,29 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     if options["grep"] is not None:
         selection = replace(selection, pattern=grep_pattern(options["grep"]))
     run = Run(environment, catalog, fmt, options, selection, several=_several(paths), left=options["limit"])
-    for file in files_of(environment, paths):
+    for file in files_of(environment, paths, every=options["every"]):
         if run.left == 0:
             break
         if not options["topics"] or file.topic in options["topics"]:
             _show_file(run, file)
             environment.flush()
     _progress(run, None, 0, 0)
+    if run.trouble:
+        from kwire_cli.cli.like_kafka import show_trouble
+
+        show_trouble(environment, run.trouble)
     if run.nothing and not run.found:
         raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
     return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+
+
+def _verify(environment: Environment, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
+    from kwire_cli.cli.verification import show_faults
+
+    others = {name: f"--{name.replace('_', '-')}" for name in ("like_kafka", "offsets", "times", "key", "grep", "topics", "limit")}
+    for name in [name for name in others if options[name] not in {None, False, ()}]:
+        raise click.UsageError(f"--verify looks at all of a path, without {others[name].replace('times', 'time').replace('topics', 'topic')}")
+    return show_faults(environment, paths, fmt or ("tree" if environment.to_terminal else "jsonl"), deep=options["deep"])
 
 
 def _several(paths: tuple[str, ...]) -> bool:
@@ -136,10 +162,13 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     view = bytes_of(run.environment, file)
     topic = run.options["as_topic"] or file.topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=_limits(run.options["max_decompressed"]))
+    if run.fmt == "like-kafka":
+        _show_like_kafka(run, file, source)
+        return
     if run.several and run.fmt in {"tree", "hex", "table"}:
         run.environment.write_lines([[(f"{file.label}:", "dim")]])
         run.headed = False
-    batches = gaps = 0
+    batches, gaps, run.columns = 0, 0, ()
     show = _SHOW[run.fmt]
     run.file = file.label
     for shown in _chosen(run, file, source):
@@ -157,18 +186,41 @@ def _show_file(run: Run, file: SegmentFile) -> None:
 
 
 def _show_other(run: Run, file: SegmentFile) -> None:
-    """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint. Their own views come here."""
-    from kwire_cli.source.logs.names import Kind
-    from kwire_cli.source.logs.reading import READABLE, read_log_file
-    from kwire_cli.view.json import dumps
-
-    if file.path is None or file.name.kind is Kind.OTHER or file.name.kind not in READABLE:
-        raise InputError("this file of a log directory has nothing to show", file=file.label)
-    contents = read_log_file(file.path)
+    """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint."""
+    if not run.selection.everything:
+        run.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
+        return
     run.found = True
-    run.odd = run.odd or bool(contents.anomalies)
-    for document in contents.lines() if run.fmt == "jsonl" else [contents.to_json()]:
-        run.environment.write(dumps(document, indent=run.fmt != "jsonl"))
+    if run.fmt == "like-kafka":
+        from kwire_cli.cli.like_kafka import show_other
+
+        show_other(run.environment, file, _trouble(run))
+        return
+    from kwire_cli.cli.log_files import Shown as Files, show_log_file
+
+    if run.several and run.fmt in {"tree", "hex", "table"}:
+        run.environment.write_lines([[(f"{file.label}:", "dim")]])
+    run.file = file.label
+    files = Files(run.environment, run.fmt, _label(run), None if run.options["full"] else ROWS, run.left, run.columns)
+    run.odd = show_log_file(files, file) or run.odd
+    run.left, run.columns, run.headed = files.left, files.headed, False
+
+
+def _show_like_kafka(run: Run, file: SegmentFile, source: Source) -> None:
+    from kwire_cli.cli.like_kafka import show_log
+
+    items = ((shown.item, shown.records if run.deep else None) for shown in _chosen(run, file, source))
+    hide = _hide(run) if run.deep else None
+    whole = run.selection.everything and run.left is None
+    run.found = True
+    run.odd = not show_log(run.environment, file, items, len(source.data), hide, _trouble(run), whole=whole) or run.odd
+
+
+def _trouble(run: Run) -> Any:
+    from kwire_cli.view.like_kafka import Trouble
+
+    run.trouble = run.trouble or Trouble()
+    return run.trouble
 
 
 def _limits(text: str | None) -> Any:

@@ -39,8 +39,11 @@ class SegmentFile:
         return self.name.kind in {Kind.LOG, Kind.CHECKPOINT, Kind.OTHER}
 
 
-def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[SegmentFile]:
-    """The files that the arguments name; of a folder, those with batches, partition by partition. InputError for what is not there."""
+def files_of(environment: Environment, arguments: tuple[str, ...], *, every: bool = False) -> Iterator[SegmentFile]:
+    """The files that the arguments name; of a folder, those with batches, partition by partition. InputError for what is not there.
+
+    With `every` a folder gives all files that can be read: those of the log directory itself first.
+    """
     if not arguments and not environment.stdin.isatty():
         arguments = ("-",)
     if not arguments:
@@ -50,9 +53,11 @@ def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[S
         if argument == "-":
             yield SegmentFile(None, FileName(Kind.OTHER), None)
         elif path.is_dir():
-            files = list(_in_folder(path))
+            files = list(_in_folder(path, every=every))
+            if not files and every:
+                raise InputError("there is no file of a log directory in this folder", file=argument)
             if not files:
-                raise InputError("there is no segment and no snapshot in this folder", file=argument)
+                raise InputError("there is no segment and no snapshot in this folder; --all takes the other files too", file=argument)
             yield from files
         elif path.exists():
             yield _file(path, file_name(path.name))
@@ -60,15 +65,20 @@ def files_of(environment: Environment, arguments: tuple[str, ...]) -> Iterator[S
             raise InputError("there is no such file", file=argument)
 
 
-def _in_folder(path: Path) -> Iterator[SegmentFile]:
+def _in_folder(path: Path, *, every: bool) -> Iterator[SegmentFile]:
     from kwire_cli.source.logs.files import walk
 
+    wanted = {Kind.LOG, Kind.CHECKPOINT}
+    if every:
+        from kwire_cli.source.logs.reading import READABLE
+
+        wanted |= READABLE
     for file in walk(path):
-        if file.kind in {Kind.LOG, Kind.CHECKPOINT}:
+        if file.kind in wanted:
             yield _file(file.path, file.name)
     for folder in sorted(path.iterdir()):  # a folder of log directories
         if folder.is_dir() and not folder_name(folder.name):
-            yield from _in_folder(folder)
+            yield from _in_folder(folder, every=every)
 
 
 def _file(path: Path, name: FileName) -> SegmentFile:

@@ -84,6 +84,11 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         yield piece
 
 
+def inner_messages(batch: Batch) -> Iterator[Batch | Gap]:
+    """The messages in a compressed wrapper message as they stand in it, with what they say of themselves: relative offsets, checksums."""
+    return _inner(batch, _unpacked(batch, batch.head.codec, []))
+
+
 def _check(item: Batch, said: dict[str, int], area: Area, path: str, notes: MutableSequence[Anomaly]) -> None:
     offset, where = area.place(item.position)
     if not item.crc_valid:
