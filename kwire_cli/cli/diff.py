@@ -77,7 +77,10 @@ def _partitions(folder: Path) -> dict[str, list[Path]]:
 def _compared(pair: Pair) -> Comparison:
     from kwire_cli.records.divergence import compare
 
-    return compare(_items(pair.a_files), _items(pair.b_files))
+    found = compare(_items(pair.a_files), _items(pair.b_files))
+    if not found.a.batches and not found.b.batches and found.a.size + found.b.size:
+        raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
+    return found
 
 
 def _items(files: list[Path]) -> Iterator[Item]:

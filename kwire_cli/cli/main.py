@@ -15,6 +15,7 @@ from kwire_cli.errors import KwireError
 
 COMMANDS = {
     "decode": "Decode requests, responses and other messages.",
+    "diff": "Show where two copies of a partition first differ.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",

@@ -6,17 +6,20 @@ retention, lag and compaction bring about is told from what nothing should.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.differences import Comparison, Copy, Difference, Item, Side
+from kwire_cli.records.differences import MOST, Comparison, Copy, Difference, Item, Side
 from kwire_cli.records.model import PADDING
+from kwire_cli.records.side_by_side import Found, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.records.model import Record
+
+_MOST_TOGETHER = 1000
+"""Batches that are compared as one where the boundaries of two copies never meet."""
 
 
 class _Cursor:
@@ -68,10 +71,8 @@ def compare(a: Iterable[Item], b: Iterable[Item]) -> Comparison:
     out = Comparison()
     left, right = _Cursor(a, out.a, right=False), _Cursor(b, out.b, right=True)
     while True:
-        for cursor in (left, right):
-            for gap in cursor.gaps:
-                out.add(gap)
-            cursor.gaps.clear()
+        _tell_gaps(out, left, right)
+        _tell_gaps(out, right, left)
         x, y = left.batch, right.batch
         if x is None or y is None:
             break
@@ -81,16 +82,23 @@ def compare(a: Iterable[Item], b: Iterable[Item]) -> Comparison:
         elif y.head.last_offset < x.head.base_offset:
             _lacking(out, right, "a", before=out.a.batches == 1)
             right.step()
-        else:
+        elif (x.head.base_offset, x.head.last_offset) == (y.head.base_offset, y.head.last_offset):
             _both(out, left, right)
-            # Where they overlap without being the same, the one that ends first makes room.
-            ends = x.head.last_offset - y.head.last_offset
-            if ends <= 0:
-                left.step()
-            if ends >= 0:
-                right.step()
+            left.step()
+            right.step()
+        else:
+            _overlapping(out, left, right)
     _rest(out, left, right)
     return out
+
+
+def _tell_gaps(out: Comparison, cursor: _Cursor, other: _Cursor) -> None:
+    """Say what the one has that is no batch, and what the other one has instead, if that is what it comes to next."""
+    for gap in cursor.gaps:
+        head = other.batch.head if other.batch else None
+        there = other.side() if head and head.base_offset <= gap.offset <= head.last_offset else None
+        out.add(replace(gap, a=there) if gap.a is None else replace(gap, b=there))
+    cursor.gaps.clear()
 
 
 def _lacking(out: Comparison, has: _Cursor, lacks: str, *, before: bool) -> None:
@@ -98,6 +106,8 @@ def _lacking(out: Comparison, has: _Cursor, lacks: str, *, before: bool) -> None
     batch = has.batch
     if batch is None:
         return
+    if not batch.crc_valid:
+        out.add(_alone_and_corrupt(has, lacks))
     if before and out.counts["LATER_START"]:
         out.counts["LATER_START"] += 1  # one is told, for all batches before the begin
         return
@@ -105,6 +115,13 @@ def _lacking(out: Comparison, has: _Cursor, lacks: str, *, before: bool) -> None
     kind = "LATER_START" if before else "COMPACTED" if all(record.key is not None for record in batch.records()) else "MISSING"
     detail = f"{lacks} begins later" if before else f"{lacks} has no batch here"
     out.add(Difference(kind, batch.head.base_offset, *sides, detail))
+
+
+def _alone_and_corrupt(has: _Cursor, lacks: str) -> Difference:
+    """A batch with a wrong checksum that the other copy lacks, which no retention or lag explains."""
+    side = has.side()
+    offset = side.base_offset if side and side.base_offset is not None else 0
+    return Difference("CORRUPT", offset, *_sides(side, lacks), f"the checksum is wrong, and {lacks} has no batch here")
 
 
 def _both(out: Comparison, left: _Cursor, right: _Cursor) -> None:
@@ -126,31 +143,15 @@ def _bytes(batch: Batch) -> memoryview:
 
 
 def _kind(x: Batch, y: Batch) -> tuple[str, str]:
-    """What differs between two batches with offsets in common whose bytes are not the same."""
+    """What differs between two batches of the same offsets whose bytes are not the same."""
     p, q = x.head, y.head
-    if not (x.crc_valid and y.crc_valid):
-        wrong = " and ".join(name for name, batch in (("a", x), ("b", y)) if not batch.crc_valid)
-        return "CORRUPT", f"the checksum is wrong in {wrong}"
-    if p.leader_epoch != q.leader_epoch:
-        lower = "a" if p.leader_epoch < q.leader_epoch else "b"
-        at = min(p.base_offset, q.base_offset)
-        same = "the records are the same; " if p.crc == q.crc and x.size == y.size else ""
-        return "EPOCH", f"{same}by the leader epochs, {lower} is the copy that was to be cut off at offset {at} or before"
-    found = _compared(x, y)
-    if (p.base_offset, p.last_offset) != (q.base_offset, q.last_offset):
-        detail = f"offsets {p.base_offset} to {p.last_offset} and {q.base_offset} to {q.last_offset}"
-        if found.changed is not None:
-            return "BOUNDARIES", f"{detail}; the record at offset {found.changed} is the first that differs"
-        return "RECOMPRESSED", f"{detail}; {found.same} records are the same"
+    if told := _wrong_or_other_epoch([x], [y]):
+        return told
+    found = side_by_side([x], [y], p.last_offset)
     if found.changed is not None or (found.only_a and found.only_b):
-        at = min(each for each in (found.changed, found.lacking) if each is not None)
-        return "RECORDS", f"the record at offset {at} is the first that differs"
+        return "RECORDS", f"the record at offset {found.first} is the first that differs"
     if found.only_a or found.only_b:
-        lacks, count = ("b", found.only_a) if found.only_a else ("a", found.only_b)
-        return (
-            "MISSING" if found.keyless else "COMPACTED",
-            f"{lacks} lacks {count} of {found.same + count} records, the first at offset {found.lacking}",
-        )
+        return _lacks(found)
     names = [name for name, one, two in zip(p._fields, p, q, strict=True) if one != two and name not in {"crc", "codec", "attributes"}]
     if "delete_horizon" in names:
         return "COMPACTED", "the delete horizon differs"
@@ -159,44 +160,71 @@ def _kind(x: Batch, y: Batch) -> tuple[str, str]:
     return "RECOMPRESSED", f"{x.compression} and {y.compression}, {x.size} and {y.size} bytes"
 
 
-@dataclass
-class _Records:
-    """The records of two batches by offset: how many are the same, the first that is not, and what one of them lacks."""
-
-    same: int = 0
-    changed: int | None = None
-    only_a: int = 0
-    only_b: int = 0
-    lacking: int | None = None
-    keyless: bool = False
-
-    def lack(self, record: Record) -> None:
-        self.lacking = record.offset if self.lacking is None else min(self.lacking, record.offset)
-        self.keyless = self.keyless or record.key is None
+def _wrong_or_other_epoch(a: list[Batch], b: list[Batch]) -> tuple[str, str] | None:
+    """What makes a look at records needless: a wrong checksum, or another leader epoch."""
+    wrong = [name for name, batches in (("a", a), ("b", b)) if not all(batch.crc_valid for batch in batches)]
+    if wrong:
+        return "CORRUPT", f"the checksum is wrong in {' and '.join(wrong)}"
+    x, y = a[0], b[0]
+    epochs = x.head.leader_epoch, y.head.leader_epoch
+    if epochs[0] == epochs[1] or min(epochs) < 0:
+        return None
+    lower, at = "a" if epochs[0] < epochs[1] else "b", min(x.head.base_offset, y.head.base_offset)
+    same = "the records are the same; " if x.head.crc == y.head.crc and x.size == y.size else ""
+    return "EPOCH", f"{same}by the leader epochs, {lower} is the copy that was to be cut off at offset {at} or before"
 
 
-def _compared(x: Batch, y: Batch) -> _Records:
-    """Both are read side by side, so that memory does not grow with what they decompress to."""
-    out = _Records()
-    mine, other = x.records(), y.records()
-    a, b = next(mine, None), next(other, None)
-    while a or b:
-        if b is None or (a is not None and a.offset < b.offset):
-            if a is not None:
-                out.only_a += 1
-                out.lack(a)
-            a = next(mine, None)
-        elif a is None or b.offset < a.offset:
-            out.only_b += 1
-            out.lack(b)
-            b = next(other, None)
+def _lacks(found: Found) -> tuple[str, str]:
+    """What it means that one copy has records that the other lacks."""
+    lacks, count = ("b", found.only_a) if found.only_a else ("a", found.only_b)
+    detail = f"{lacks} lacks {count} of {found.same + count} records, the first at offset {found.lacking}"
+    return "MISSING" if found.keyless else "COMPACTED", detail
+
+
+def _overlapping(out: Comparison, left: _Cursor, right: _Cursor) -> None:
+    """Batches with other boundaries, up to where both copies have one, told as one difference; `_MOST_TOGETHER` of them at a time."""
+    x, y = left.batch, right.batch
+    if x is None or y is None:
+        return
+    sides, a, b = (left.side(), right.side()), [x], [y]
+    through = ended = False
+    while not through and len(a) + len(b) < _MOST_TOGETHER:
+        ends = a[-1].head.last_offset, b[-1].head.last_offset
+        behind, row = (right, b) if ends[0] > ends[1] else (left, a)
+        if ends[0] == ends[1]:
+            break
+        behind.step()
+        if behind.batch is None or behind.batch.head.base_offset > max(ends):
+            through, ended = True, behind.batch is None
         else:
-            if (a.timestamp, a.key, a.value, a.headers) == (b.timestamp, b.key, b.value, b.headers):
-                out.same += 1
-            elif out.changed is None:
-                out.changed = a.offset
-            a, b = next(mine, None), next(other, None)
-    return out
+            row.append(behind.batch)
+    ends = a[-1].head.last_offset, b[-1].head.last_offset
+    last = max(ends) if through and not ended else min(ends)
+    kind, offset, detail = _kind_of_overlap(a, b, last)
+    out.add(Difference(kind, offset, *sides, detail))
+    ahead, lacks = (left, "b") if ends[0] > ends[1] else (right, "a")
+    if ended:
+        out.add(Difference("LONGER", last + 1, *_sides(ahead.side(), lacks), f"{lacks} ends at offset {last}, within a batch of the other one"))
+    if through:
+        ahead.step()
+        return
+    for cursor, end in ((left, ends[0]), (right, ends[1])):
+        if end == last:
+            cursor.step()
+
+
+def _kind_of_overlap(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
+    offset = max(a[0].head.base_offset, b[0].head.base_offset)
+    if told := _wrong_or_other_epoch(a, b):
+        return told[0], offset, told[1]
+    found = side_by_side(a, b, last)
+    detail = f"{len(a)} and {len(b)} batches for offsets {offset} to {last}"
+    if found.first is None:
+        return "RECOMPRESSED", offset, f"{detail}; {found.same} records are the same"
+    if found.changed is not None or (found.only_a and found.only_b):
+        return "BOUNDARIES", found.first, f"{detail}; the record at offset {found.first} is the first that differs"
+    kind, lacks = _lacks(found)
+    return kind, found.first, f"{detail}; {lacks}"
 
 
 def _rest(out: Comparison, left: _Cursor, right: _Cursor) -> None:
@@ -206,13 +234,16 @@ def _rest(out: Comparison, left: _Cursor, right: _Cursor) -> None:
         if batch is None:
             continue
         side, count, end = cursor.side(), 0, batch.head.last_offset
+        corrupt: list[Difference] = []
         while cursor.batch is not None:
             count, end = count + 1, cursor.batch.head.last_offset
+            if not cursor.batch.crc_valid and len(corrupt) < MOST:
+                corrupt.append(_alone_and_corrupt(cursor, lacks))
             cursor.step()
         ends = "has no batch at all" if other.last is None else f"ends at offset {other.last}"
         sides = _sides(side, lacks)
         more = f"{count} batch{'' if count == 1 else 'es'} more, to offset {end}"
         out.add(Difference("LONGER", batch.head.base_offset, *sides, f"{lacks} {ends}; the other one has {more}"))
-        for gap in cursor.gaps:
-            out.add(gap)
-        cursor.gaps.clear()
+        for each in corrupt:
+            out.add(each)
+        _tell_gaps(out, cursor, left if cursor is right else right)

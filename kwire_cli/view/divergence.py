@@ -43,7 +43,7 @@ def comparison_lines(comparison: Comparison, a: str, b: str) -> Iterator[Line]:
 
 
 def _short(each: Difference) -> Line:
-    epochs = " and ".join(str(side.epoch) if side else "none" for side in (each.a, each.b))
+    epochs = " and ".join("none" if side is None or side.epoch is None else str(side.epoch) for side in (each.a, each.b))
     return [
         (f"   offset {each.offset}: ", "number"),
         (each.kind, "meaning" if each.legal else "warning"),

@@ -124,7 +124,24 @@ def test_the_same_records_in_other_bytes():
     split = batch(0, records[:2]) + batch(2, [record(b"k", b"v" * 50)])
     found = kinds(batch(0, records), split)
     assert (set(found.counts), found.verdict) == ({"RECOMPRESSED"}, "diverges")
-    assert set(kinds(batch(0, records), batch(0, records[:2]) + put(2)).counts) == {"RECOMPRESSED", "BOUNDARIES"}
+    assert found.first.detail == "1 and 2 batches for offsets 0 to 2; 3 records are the same"
+
+
+def test_other_boundaries():
+    records = [record(b"k", b"v" * 50, offset) for offset in range(3)]
+    found = kinds(batch(0, records) + put(3), batch(0, records[:2]) + put(2) + put(3))
+    assert (found.counts, found.equal, found.first.offset) == ({"BOUNDARIES": 1}, 1, 2)
+    assert kinds(batch(0, records) + put(3), batch(0, records[:2]) + put(3)).counts == {"COMPACTED": 1}
+    assert kinds(batch(0, records), put(0) + put(1, b"a", b"b", b"c")).counts == {"BOUNDARIES": 1, "LONGER": 1}
+    assert kinds(batch(0, records), put(1, b"v" * 50, b"v" * 50) + put(3)).counts == {"RECOMPRESSED": 1, "LONGER": 1}
+
+
+def test_boundaries_that_never_meet_take_no_long_time():
+    a = b"".join(put(2 * i, b"v", b"v") for i in range(1200))
+    b = put(0) + b"".join(put(2 * i + 1, b"v", b"v") for i in range(1200))
+    assert set(kinds(a, b).counts) <= {"RECOMPRESSED", "LONGER"}
+    large = batch(0, [record(b"k", b"v", offset) for offset in range(4000)])
+    assert set(kinds(large, b"".join(put(offset) for offset in range(4000))).counts) == {"RECOMPRESSED"}
 
 
 def test_the_same_records_under_another_header():

@@ -1,0 +1,67 @@
+"""kwire diff: copies of partitions, folders of them and segments; what it prints is in golden/diff.txt."""
+
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from record_sets import SEGMENTS, segments
+
+FILE = "00000000000000000000.log"
+
+
+@pytest.fixture
+def copies(tmp_path):
+    """Two log directories with the same two partitions."""
+    for broker in ("a", "b"):
+        for name in ("orders-zstd-0", "txn-out-0"):
+            shutil.copytree(SEGMENTS / name, tmp_path / broker / name)
+    return tmp_path / "a", tmp_path / "b"
+
+
+def test_copies_are_the_same(copies):
+    done = kwire("diff", *copies, "--exit-code")
+    assert (done.code, done.out.count("no difference")) == (0, 2)
+
+
+def test_exit_code_is_asked_for(copies):
+    a, b = copies
+    (b / "txn-out-0" / FILE).write_bytes(segments()["txn-out-0"][:385])
+    assert kwire("diff", a, b).code == 0
+    assert kwire("diff", a, b, "--exit-code").code == 1
+    assert kwire("diff", a, b, "--exit-code", "--ignore-legal").code == 0
+    (b / "txn-out-0" / FILE).write_bytes(segments()["txn-out-0"][:380])
+    assert kwire("diff", a, b, "--exit-code", "--ignore-legal").code == 1
+
+
+def test_one_document_for_each_partition(copies):
+    a, b = copies
+    shutil.rmtree(b / "txn-out-0")
+    shutil.copytree(SEGMENTS / "bitflip-0", b / "bitflip-0")
+    decoder, text, found = json.JSONDecoder(), kwire("diff", a, b, "-f", "json").out, []
+    while text:
+        document, end = decoder.raw_decode(text)
+        found.append((document["aPath"].rsplit("/", 1)[1], document["verdict"], document["first"] and document["first"]["kind"]))
+        text = text[end:].lstrip()
+    assert found == [("orders-zstd-0", "same", None), ("txn-out-0", "legal", "LONGER"), ("bitflip-0", "diverges", "CORRUPT")]
+
+
+def test_two_folders_need_no_common_name(copies):
+    a, b = copies
+    shutil.move(b / "txn-out-0", b / "before")
+    assert "no difference" in kwire("diff", a / "txn-out-0", b / "before").out
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (SEGMENTS / "txn-out-0", ROOT / "README.md", "give two folders, or two segments"),
+        (ROOT / "README.md", ROOT / "README.md", "no record batch"),
+        (ROOT / "docs", ROOT / "docs", "no segment in this folder"),
+        (ROOT / "nowhere", ROOT / "docs", "does not exist"),
+    ],
+)
+def test_what_can_not_be_compared(a, b, said):
+    done = kwire("diff", a, b)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
