@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Environment, Exit
@@ -30,12 +31,14 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
         _show_csv(environment, None)
     checked, found = Checked(), 0
     for path in paths:
+        if not Path(path).exists():
+            raise InputError("there is no such file", file=_shown(path))
         before = (checked.files, found)
         for fault in verify_path(path, deep=deep, checked=checked):
             found += 1
             show(environment, fault)
         if (checked.files, found) == before:
-            raise InputError("there is no file of a log directory in this folder", file=path)
+            raise InputError("there is no file of a log directory in this folder", file=_shown(path))
     environment.flush()
     what = f"in {_count(checked.files, 'file')} with {_count(checked.batches, 'batch', 'batches')}"
     environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")

@@ -1,0 +1,161 @@
+"""`kwire dump` of the files of a log directory that hold no batches, and `kwire dump --verify`."""
+
+import csv
+import io
+import json
+import os
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from hypothesis import given, settings, strategies as st
+from record_sets import SEGMENTS, batch, record
+
+from kwire_cli.source.logs.files import walk
+from kwire_cli.source.logs.reading import READABLE, read_contents, read_log_file
+from kwire_cli.verify import verify_path
+from kwire_cli.view import log_files as view
+from kwire_cli.view.lines import plain
+
+LOGS = ROOT / "samples" / "logs"
+FILES = [file for file in walk(LOGS) if file.kind in READABLE]
+LOG = f"{0:020}.log"
+
+
+def name(file):
+    return str(file.path.relative_to(LOGS))
+
+
+@pytest.mark.parametrize("file", FILES, ids=name)
+def test_each_format_says_what_the_file_does(file):
+    contents = read_log_file(file.path)
+    rows = list(contents.lines())
+    assert [json.loads(line) for line in kwire("dump", file.path).out.splitlines()] == rows
+    assert json.loads(kwire("dump", "--format", "json", file.path).out) == contents.to_json()
+    heading, *cells = csv.reader(io.StringIO(kwire("dump", "--format", "csv", file.path).out))
+    assert tuple(heading) == (*view.columns(contents), "gap")
+    assert [row[0] for row in cells] == [str(row.get("at", row.get("position"))) for row in rows]
+    tree = kwire("dump", "--format", "tree", file.path).out.splitlines()
+    assert len(tree) == 1 + len(rows) + sum(value is not None for value in contents.head.values())
+    assert len(kwire("dump", "--format", "table", file.path).out.splitlines()) == 1 + len(rows)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name)
+def test_entries_have_the_columns_of_their_kind(file):
+    contents = read_log_file(file.path)
+    for entry in contents.entries:
+        assert tuple(entry.to_json()) == view.columns(contents)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name)
+def test_the_hex_view_shows_each_byte_once(file):
+    done = kwire("dump", "--format", "hex", "--full", file.path)
+    data = b"".join(bytes.fromhex(line[10:57]) for line in done.out.splitlines() if line[:8].strip("0123456789abcdef") == "")
+    assert data == file.path.read_bytes()
+
+
+def test_folders_show_all_files_when_asked():
+    done = kwire("dump", "--all", LOGS)
+    files = dict.fromkeys(json.loads(line)["file"] for line in done.out.splitlines())
+    said = {str(file.path) for file in walk(LOGS) if file.kind in READABLE and list(read_log_file(file.path).lines())}
+    assert said < set(files)
+    assert {path for path in files if path not in said} == {str(file.path) for file in walk(LOGS) if file.kind == "log" and file.path.stat().st_size}
+    assert all(".log" in json.loads(line)["file"] for line in kwire("dump", LOGS).out.splitlines())
+
+
+def test_a_folder_without_segments_has_other_files(tmp_path):
+    shutil.copyfile(LOGS / "meta.properties", tmp_path / "meta.properties")
+    done = kwire("dump", tmp_path)
+    assert (done.code, "--all" in done.err) == (2, True)
+    assert kwire("dump", "--all", tmp_path).code == 0
+    (tmp_path / "meta.properties").unlink()
+    assert kwire("dump", "--all", tmp_path).code == 2
+
+
+def test_what_is_odd(tmp_path):
+    path = tmp_path / "leader-epoch-checkpoint"
+    path.write_text("0\n3\n0 0\nx\n2 5\n")
+    for form in ("jsonl", "csv"):
+        done = kwire("dump", "--format", form, path)
+        assert done.code == 0
+        assert [line.split(": ", 2)[2].split(" at ")[0] for line in done.err.splitlines()] == ["INVALID_TEXT", "ROW_COUNT_MISMATCH"]
+    for form in ("tree", "table", "hex"):
+        assert "! ROW_COUNT_MISMATCH count at byte 2" in kwire("dump", "--format", form, path).out
+    assert kwire("dump", "--strict", path).code == 1
+
+
+def test_limits_count_entries():
+    snapshot, index = LOGS / "txn-out-1" / f"{10:020}.snapshot", LOGS / "txn-out-1" / f"{0:020}.txnindex"
+    for form in ("jsonl", "csv", "table", "tree"):
+        done = kwire("dump", "--format", form, "--limit", 4, snapshot, index)
+        assert [text in done.out for text in ("1795259731120", "2026-11-21T11:15:31.120Z")] == [form != "table", form in {"table", "tree"}]
+    assert len(kwire("dump", "--limit", 4, snapshot, index).out.splitlines()) == 4
+    documents = kwire("dump", "--format", "json", "--limit", 3, snapshot, index).out
+    assert documents.count('"at"') == 3
+
+
+def test_choices_leave_them_out():
+    done = kwire("dump", "--offsets", "1-2", LOGS / "meta.properties")
+    assert (done.code, done.out, "left out" in done.err) == (0, "", True)
+
+
+def test_unreadable(tmp_path):
+    (tmp_path / "meta.properties").mkdir()
+    lock = tmp_path / ".lock"
+    lock.write_bytes(b"")
+    assert kwire("dump", lock).code == 2
+
+
+@pytest.mark.fuzz
+@settings(max_examples=200)
+@given(st.sampled_from(FILES), st.data())
+def test_damage_is_shown_and_never_an_error(file, data):
+    raw = bytearray(file.path.read_bytes()[:400])
+    for _ in range(data.draw(st.integers(0, 4))):
+        if raw:
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    raw = bytes(raw[: data.draw(st.integers(0, len(raw)))])
+    contents = read_contents(raw, file.name)
+    rows = list(contents.lines())
+    for lines in (view.tree_lines(contents, rows), view.table_lines(contents, rows), view.hex_lines(contents, raw, rows=4)):
+        assert all(plain(line).isprintable() for line in lines)
+    assert all(len(view.csv_cells(contents, row)) == len(view.csv_columns(contents)) for row in rows)
+
+
+@pytest.mark.parametrize("path", [LOGS, SEGMENTS, SEGMENTS / "garbage-0", SEGMENTS / "bitflip-0" / LOG], ids=lambda path: path.name)
+@pytest.mark.parametrize("deep", [False, True])
+def test_faults_are_those_of_the_api(path, deep):
+    expected = [fault.to_json() for fault in verify_path(path, deep=deep)]
+    options = ["--deep"] if deep else []
+    done = kwire("dump", "--verify", *options, path)
+    assert [json.loads(line) for line in done.out.splitlines()] == expected
+    assert done.code == bool(expected)
+    assert done.err.startswith(f"kwire: {len(expected)} fault" if expected else "kwire: nothing wrong in ")
+    rows = list(csv.DictReader(io.StringIO(kwire("dump", "--verify", *options, "--format", "csv", path).out)))
+    assert rows == [{key: "" if value is None else str(value) for key, value in fault.items()} for fault in expected]
+    for form in ("tree", "table"):
+        shown = kwire("dump", "--verify", *options, "--format", form, path).out.splitlines()
+        assert [line.split()[0] for line in shown] == [fault["fault"] for fault in expected]
+
+
+def test_records_are_verified_when_asked(tmp_path):
+    folder = tmp_path / "topic-0"
+    folder.mkdir()
+    (folder / LOG).write_bytes(batch(0, [record()], recordsCount=2))
+    assert kwire("dump", "--verify", folder).code == 0
+    done = kwire("dump", "--verify", "--deep", folder)
+    assert (done.code, json.loads(done.out)["fault"], done.err) == (1, "COUNT_MISMATCH", "kwire: 1 fault in 1 file with 1 batch\n")
+
+
+def test_names_that_are_no_text(tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff-0")
+    folder.mkdir()
+    (folder / LOG).write_bytes(batch(5, [record()]) + batch(0, [record()]))
+    for form in ("jsonl", "json", "csv", "table", "tree"):
+        done = kwire("dump", "--verify", "--format", form, folder)
+        assert (done.code, "\ufffd-0/" in done.out) == (1, True)
+
+
+def test_no_path_is_no_standard_input():
+    for stdin in (None, b""):
+        assert kwire("dump", "--verify", stdin=stdin).code == 2
