@@ -79,6 +79,8 @@ class Shown(NamedTuple):
 @click.option("--all", "every", is_flag=True, help="Of folders, indexes, producer snapshots, checkpoints and all other files too.")
 @click.option("--verify", is_flag=True, help="Name each fault in checksums, offsets, sequences, transactions, indexes; exit with 1 if there is any.")
 @click.option("--like-kafka", is_flag=True, help="Print the lines of Kafka's DumpLogSegments; --deep is its --print-data-log.")
+@click.option("--state", is_flag=True, help="Show what Kafka's own topics say in all: groups and offsets, transactions, the cluster, share state.")
+@click.option("--at", type=click.IntRange(min=0), metavar="OFFSET", help="With --state, what they say at this offset, its record included.")
 @click.option("--offsets", metavar="A-B", help="Batches, and with --deep records, with these offsets.")
 @click.option("--time", "times", metavar="A-B", help="Those of these times: milliseconds since 1970, or dates such as 2026-11-21T10:00:00Z.")
 @click.option("--key", metavar="TEXT", help="Those with records of this key.")
@@ -103,6 +105,8 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     """
     from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
 
+    if options["state"] or options["at"] is not None:
+        return _state(environment, catalog, paths, fmt, options)
     if options["verify"]:
         return _verify(environment, paths, fmt, options)
     if options["like_kafka"]:
@@ -143,6 +147,16 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str | None, o
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name].replace('times', 'time').replace('topics', 'topic')}")
     return show_faults(environment, paths, fmt or ("tree" if environment.to_terminal else "jsonl"), deep=options["deep"])
+
+
+def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
+    from kwire_cli.cli.state import show_state
+
+    if not options["state"]:
+        raise click.UsageError("--at is of --state; --offsets A-B chooses batches and records")
+    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
+    odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, _limits(options["max_decompressed"]))
+    return Exit.FOUND if options["strict"] and odd else Exit.DONE
 
 
 def _several(paths: tuple[str, ...]) -> bool:

@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from kwire_cli.state.folding import Segment
 
 FORMATS = ("tree", "table", "json", "jsonl")
-INSTEAD = {"--offsets": "offsets", "--time": "times", "--key": "key", "--grep": "grep", "--limit": "limit", "--deep": "deep"}
+INSTEAD = {
+    "--offsets": "offsets",
+    "--time": "times",
+    "--key": "key",
+    "--grep": "grep",
+    "--limit": "limit",
+    "--deep": "deep",
+    "--all": "every",
+    "--verify": "verify",
+    "--like-kafka": "like_kafka",
+}
 """Options that choose among records, of which a state needs all up to an offset."""
 
 
@@ -82,8 +92,12 @@ def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
 def _segment(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
     from kwire_cli.state.folding import Segment
 
-    label = file.path.name if file.path else file.label
-    return Segment(label, partial(_items, environment, catalog, topic, file, limits), file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
+    return Segment(
+        file.label.rpartition("/")[2],
+        partial(_items, environment, catalog, topic, file, limits),
+        file.name.base_offset,
+        file.name.kind is Kind.CHECKPOINT,
+    )
 
 
 def _items(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:

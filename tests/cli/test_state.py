@@ -1,0 +1,93 @@
+"""kwire dump --state: what it takes and what it leaves out; what it prints is in golden/state.txt."""
+
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from record_sets import SEGMENTS, batch, record, segments
+from state_records import keyed
+
+REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
+FILE = "00000000000000000000.log"
+
+
+def lines(*arguments, **more):
+    done = kwire("dump", "--state", *arguments, **more)
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def commit(group, offset):
+    value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1}
+    return batch(0, [record(*keyed(1, "OffsetCommit", {"group": group, "topic": "t", "partition": 0}, value, version=3))])
+
+
+def test_the_partitions_of_a_topic_are_one_answer(tmp_path):
+    for number, group in ((0, "zebra"), (7, "ant"), (12, "bee")):
+        folder = tmp_path / f"__consumer_offsets-{number}"
+        folder.mkdir()
+        (folder / FILE).write_bytes(commit(group, number))
+    shutil.copytree(SEGMENTS / "txn-out-0", tmp_path / "txn-out-0")
+    shutil.copytree(SEGMENTS / "__transaction_state-0", tmp_path / "__transaction_state-0")
+    found = lines(tmp_path)
+    assert [(row["partition"], row["lastOffset"]) for row in found if row["kind"] == "log" and row["topic"] == "__consumer_offsets"] == [
+        (0, 0),
+        (7, 0),
+        (12, 0),
+    ]
+    assert [(row["group"], row["logPartition"]) for row in found if row["kind"] == "group"] == [("ant", 7), ("bee", 12), ("zebra", 0)]
+    assert any(row["kind"] == "transaction" for row in found)
+    only = lines(tmp_path, "--topic", "__transaction_state")
+    assert {row["kind"] for row in only} == {"log", "transaction"}
+
+
+def test_segments_are_one_log_and_deleted_ones_are_left_out(tmp_path):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / FILE).write_bytes(commit("g", 1))
+    later = bytearray(commit("h", 2))
+    later[7] = 5
+    (folder / "00000000000000000005.log").write_bytes(bytes(later))
+    (folder / "00000000000000000009.log.deleted").write_bytes(commit("gone", 3))
+    log, *groups = lines(folder)
+    assert (log["firstOffset"], log["lastOffset"], log["records"]) == (0, 5, 2)
+    assert [row["group"] for row in groups] == ["g", "h"]
+    assert [row["group"] for row in lines(folder, "--at", "4")[1:]] == ["g"]
+
+
+def test_standard_input_with_its_topic():
+    data = segments()["__transaction_state-0"]
+    log, *rows = lines("-", "--as-topic", "__transaction_state", stdin=data)
+    assert (log["partition"], log["lastOffset"]) == (None, 86)
+    assert rows == [{name: value for name, value in row.items() if name != "logPartition"} for row in lines(SEGMENTS / "__transaction_state-0")[1:]]
+
+
+@pytest.mark.parametrize("fmt", ["tree", "table", "json", "jsonl"])
+def test_no_secret_is_in_any_format(fmt):
+    [user] = [row for row in lines(SEGMENTS / "__cluster_metadata-0", "--show-secrets") if row["kind"] == "scramUser"]
+    out = kwire("dump", "--state", "--format", fmt, SEGMENTS / "__cluster_metadata-0").out
+    assert "alice" in out
+    assert out.count("<redacted") == 3
+    assert not any(user[name] in out for name in ("salt", "storedKey", "serverKey"))
+
+
+def test_what_could_not_be_read_is_said_and_strict_fails(tmp_path):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / FILE).write_bytes(commit("g", 1) + b"garbage")
+    done = kwire("dump", "--state", "--format", "table", folder)
+    assert (done.code, "! 7 bytes are no batch" in done.out) == (0, True)
+    assert kwire("dump", "--state", "--strict", folder).code == 1
+    assert kwire("dump", "--state", "--strict", SEGMENTS / "__consumer_offsets-0").code == 0
+
+
+@pytest.mark.shared
+def test_a_log_directory_of_kafka():
+    found = json.loads(kwire("dump", "--state", "-f", "json", REAL / "k44-kraft-c1").out)
+    assert found["logs"][0]["snapshot"] == "00000000000000000415-0000000003.checkpoint"
+    assert {topic["name"] for topic in found["topics"]} >= {"rep", "after", "__consumer_offsets"}
+    document = kwire("dump", "--state", "-f", "jsonl", REAL / "k44-clean").out
+    kinds = {json.loads(line)["kind"] for line in document.splitlines()}
+    assert kinds >= {"log", "group", "transaction", "topic", "broker", "configs", "quota", "scramUser"}
+    assert "unknown" not in kinds
