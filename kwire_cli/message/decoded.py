@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine.body import Body
 from kwire_cli.engine.codes import MEANING, Anomaly
-from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.spans import Span, Spans, walk, without_rest
-from kwire_cli.engine.tree import Tree, build, leaves
-from kwire_cli.engine.values import ABSENT, Form, value
+from kwire_cli.engine.spans import walk, without_rest
+from kwire_cli.engine.values import Form
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.record_fields import RAW, RecordsAs, filled
 from kwire_cli.message.roles import roles
@@ -21,7 +18,6 @@ from kwire_cli.message.roles import roles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kwire_cli.engine.program import Entry
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -29,77 +25,13 @@ RECORD_FORMS = ("decoded", "size", "base64")
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """The bytes [start, stop) of `data` as a message; offsets count from the start of `data`.
-
-    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is true.
-    """
-
-    spec: MessageSpec
-    version: int
-    layout_version: int
-    entry: Entry
-    raw: Spans
-    notes: tuple[Anomaly, ...] = ()
-    guess: bool = False
-
-    @property
-    def message(self) -> str:
-        """The message's full name, such as MetadataResponse."""
-        return self.spec.name
-
-    @property
-    def data(self) -> Any:
-        """What was decoded, as it was given: bytes, or a memoryview of it."""
-        return self.raw.data
-
-    @property
-    def start(self) -> int:
-        """Where the message begins in the data."""
-        return self.raw.start
-
-    @property
-    def stop(self) -> int:
-        """Where the bytes that were given end."""
-        return self.raw.stop
+class Decoded(Body):
+    """A message as `kwire_cli.decode` gives it: its value, spans and anomalies."""
 
     @property
     def size(self) -> int:
         """The number of bytes that the message's fields take; what is left over is a gap."""
         return self.raw.used - self.raw.start
-
-    @property
-    def complete(self) -> bool:
-        """Whether every field was decoded."""
-        return self.raw.lost < 0 or self.tree.root.whole
-
-    @property
-    def exact(self) -> bool:
-        """Whether its own version's layout took all bytes, no more and no less."""
-        return not self.guess and self.raw.lost < 0 and self.raw.used == self.raw.stop
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The spans grouped by the declaration."""
-        return build(self.entry, self.raw)
-
-    @cached_property
-    def spans(self) -> list[Span]:
-        """The leaves in order; they cover the bytes once. What could not be decoded is one of kind gap."""
-        return list(leaves(self.tree))
-
-    @cached_property
-    def anomalies(self) -> list[Anomaly]:
-        """What a correct writer would not have written; an offset counts from the start of the data."""
-        return [*self.notes] if self._calm is not None else [*self.notes, *anomalies(self.tree)]
-
-    @cached_property
-    def _calm(self) -> dict[str, Any] | None:
-        """The value of a message without anomalies, records by their size; None where there may be one."""
-        try:
-            return fold_of(self.entry, "size")(self.raw)
-        except OddError:
-            return None
 
     @cached_property
     def value(self) -> dict[str, Any]:
@@ -119,7 +51,7 @@ class Decoded:
             raise InputError(f"records={records!r}: records are shown as {', '.join(RECORD_FORMS[:-1])} or {RECORD_FORMS[-1]}")
         if lossless and (records != "base64" or hidden):
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
-        shown = self._shown(RAW if records == "decoded" else records, hidden)
+        shown = self.form(Form(RAW if records == "decoded" else records, hidden))
         if records == "decoded":
             shown = filled(roles(self.spec, self.entry), shown, reading or RecordsAs())
         if lossless:
@@ -128,13 +60,6 @@ class Decoded:
             if found := patches(self):
                 shown[KEY] = found
         return shown
-
-    def _shown(self, records: str, hidden: frozenset[int]) -> dict[str, Any]:
-        if not hidden:
-            with contextlib.suppress(OddError):
-                return fold_of(self.entry, records)(self.raw)
-        form = value(self.tree.root, self.tree, Form(records, hidden))
-        return {} if form is ABSENT else form
 
 
 def as_bytes(data: Any) -> Any:

@@ -16,7 +16,7 @@ from kwire_cli.payload.model import Payload, guessed, plain_body, schema_version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.payload.body import Body
+    from kwire_cli.engine.body import Body
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.payload.body import Body, decode_body
+from kwire_cli.engine.values import Form
+from kwire_cli.payload.body import decode_body
 from kwire_cli.structs.payloads.prefixes import SCHEMA_VERSION, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kwire_cli.engine.body import Body
     from kwire_cli.spec.model import MessageSpec
 
 _VERSION, _SCHEMA_VERSION = fixed(VERSION), fixed(SCHEMA_VERSION)
@@ -56,7 +58,7 @@ class Payload:
     def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:
         """The data in Kafka's JSON form; `hidden` are the numbers of the body's spans to redact, and without a body any number hides all."""
         if self.body:
-            return self.body.to_json(hidden=hidden)
+            return self.body.form(Form(hidden=hidden))
         if hidden:
             return f"<redacted {self.size - self.start} bytes>"
         return base64.b64encode(self.data[self.start :]).decode("ascii") if self.plain is None else self.plain

@@ -21,9 +21,9 @@ from kwire_cli.message.reading import read, respond
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
+    from kwire_cli.engine.body import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.payload.body import Body
     from kwire_cli.payload.records import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
@@ -90,7 +90,7 @@ def can_hold_secrets(message: str | None) -> bool:
     return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED
 
 
-def hidden_spans(catalog: Catalog, decoded: Decoded | Body) -> frozenset[int]:
+def hidden_spans(catalog: Catalog, decoded: Body) -> frozenset[int]:
     """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
     if not can_hold_secrets(decoded.message):
         return frozenset()
@@ -156,7 +156,7 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts} | {OUTSIDE: frozenset()}
 
 
-def _unknown_parts(decoded: Decoded | Body) -> list[Item]:
+def _unknown_parts(decoded: Body) -> list[Item]:
     """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text and bytes."""
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
     return [item for item in leaves if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))]
@@ -207,7 +207,7 @@ def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[i
     return frozenset(i for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True)) if any(value < b and a < end for a, b in secret))
 
 
-def _secret_parts(catalog: Catalog, decoded: Decoded | Body) -> list[Item]:
+def _secret_parts(catalog: Catalog, decoded: Body) -> list[Item]:
     message = decoded.message
     always, configs = SECRET_FIELDS.get(message, frozenset()), CONFIG_VALUES.get(message, frozenset())
     found: list[Item] = []
@@ -224,7 +224,7 @@ def _secret_parts(catalog: Catalog, decoded: Decoded | Body) -> list[Item]:
     return found
 
 
-def _is_sensitive(struct: Item, decoded: Decoded | Body) -> bool:
+def _is_sensitive(struct: Item, decoded: Body) -> bool:
     beside = {
         part.node.name: leaf_value(part, decoded.tree) for part in struct.parts if part.whole and part.node.name in {"name", "key", "isSensitive"}
     }
@@ -232,7 +232,7 @@ def _is_sensitive(struct: Item, decoded: Decoded | Body) -> bool:
     return name is None or bool(beside.get("isSensitive")) or is_sensitive_config(name)
 
 
-def _holds_secrets(catalog: Catalog, decoded: Decoded | Body, item: Item) -> bool:
+def _holds_secrets(catalog: Catalog, decoded: Body, item: Item) -> bool:
     start = decoded.raw.value[item.span]
     inner = read(catalog, decoded.raw.data, Hints(kind="request"), number=1, start=start, stop=item.end, prefixed=False)
     # An envelope in an envelope is never written, and would be a way to make this as deep as the input is long.

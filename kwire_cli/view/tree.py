@@ -18,11 +18,11 @@ from kwire_cli.view.meaning import meaning
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.engine.body import Body
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.payload.body import Body
     from kwire_cli.payload.model import Payload
     from kwire_cli.spec.catalog import Catalog
 
@@ -129,7 +129,7 @@ class _Look:
     `topic` is that of the struct at work, as far as its fields say.
     """
 
-    def __init__(self, catalog: Catalog, decoded: Decoded | Body, hidden: frozenset[int], *, full: bool, reading: RecordsAs | None = None) -> None:
+    def __init__(self, catalog: Catalog, decoded: Body, hidden: frozenset[int], *, full: bool, reading: RecordsAs | None = None) -> None:
         self.catalog, self.message, self.tree, self.full = catalog, decoded.message, decoded.tree, full
         self.form = Form(hidden=hidden)
         self.reading = reading if reading and holds_records(decoded.entry) else None
