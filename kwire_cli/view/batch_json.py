@@ -97,13 +97,25 @@ def _head(batch: Batch, label: dict[str, Any]) -> bytes:
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
     """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
-    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.batch import Batch as Kind  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - as above
+    from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - as above
     from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
 
+    opened = source_of(b"", catalog=reading.catalog, limits=reading.limits)
+    layouts, limits, hide = opened.layouts, opened.limits, reading.hide
+
+    def line(item: Batch | Gap) -> bytes:
+        if not isinstance(item, Kind) or has_payloads(item):
+            return b"".join(line_pieces(item, label={}, deep=True, hide=hide))[:-1]
+        notes: list[Anomaly] = []
+        rows = [_plain(record) for records in item.pieces(notes) for record in records]
+        odd = many_dumps([note._asdict() for note in (*item.notes, *notes)])[:-1] if notes or item.notes else b"[]"
+        return b'%b,"records":[%b],"anomalies":%b}' % (_head(item, {}), b",".join(rows), odd)
+
     def text(data: bytes) -> str:
-        source = source_of(data, catalog=reading.catalog, limits=reading.limits)
-        lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)]
-        return f"[{b','.join(lines).decode()}]"
+        source = type(opened)(memoryview(data), layouts, reading.catalog, None, limits)
+        return f"[{b','.join([line(item) for item in read_items(source)]).decode()}]"
 
     return text
 
