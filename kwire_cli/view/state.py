@@ -66,6 +66,8 @@ def table_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
     yield from log_lines(answer)
     columns, cells_of = _TABLES[answer.topic]
     table = [list(map(_cell, cells)) for row in rows for cells in cells_of(row)]
+    if columns[-1] == "notes" and not any(cells[-1] for cells in table):
+        columns, table = columns[:-1], [cells[:-1] for cells in table]
     widths = [min(MOST_WIDE, max(len(text) for text in column)) for column in zip(columns, *table, strict=True)]
     for number, cells in enumerate([list(columns), *table]):
         shown = [f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}" for cell, name, width in zip(cells, columns, widths, strict=True)]

@@ -1,0 +1,39 @@
+"""docs/state.md and docs/diff.md: their commands print what they say, their code runs, and they name every kind of line and of difference."""
+
+import re
+
+import pytest
+from command_line import ROOT, shell
+
+from kwire_cli.records.differences import KINDS, LEGAL
+from kwire_cli.state.image import LISTS
+from kwire_cli.view.state import NAMED_BY
+
+PAGES = ("state", "diff")
+
+
+def page(name):
+    return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_print_what_the_page_says(name, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(r"```console\n\$ (.*?)\n(.*?)```\n", page(name), re.DOTALL)
+    assert blocks
+    for command, output in blocks:
+        assert shell(command) == output, command
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_python_examples_run(name, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    [example] = re.findall(r"```python\n(.*?)```\n", page(name), re.DOTALL)
+    exec(compile(example, name, "exec"), {})  # the page's own code
+
+
+def test_every_kind_is_named():
+    text = page("state")
+    assert [kind for kind in (*NAMED_BY, *LISTS) if f"`{kind}`" not in text] == []
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (yes|no) ", page("diff"), re.MULTILINE))
+    assert rows == {kind: "yes" if kind in LEGAL else "no" for kind in KINDS}
