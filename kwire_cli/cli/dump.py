@@ -103,8 +103,6 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
 
     PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
     """
-    from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
-
     if options["state"] or options["at"] is not None:
         return _state(environment, catalog, paths, fmt, options)
     if options["verify"]:
@@ -114,16 +112,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
             raise click.UsageError("--like-kafka prints lines of its own, in no --format")
         fmt = "like-kafka"
     fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
-    selection = Selection()
-    if options["offsets"]:
-        selection = replace(selection, offsets=offset_range(options["offsets"]))
-    if options["times"]:
-        selection = replace(selection, times=time_range(options["times"]))
-    if options["key"] is not None:
-        selection = replace(selection, key=options["key"].encode("utf-8", "surrogateescape"))
-    if options["grep"] is not None:
-        selection = replace(selection, pattern=grep_pattern(options["grep"]))
-    run = Run(environment, catalog, fmt, options, selection, several=_several(paths), left=options["limit"])
+    run = Run(environment, catalog, fmt, options, _selection(options), several=_several(paths), left=options["limit"])
     for file in files_of(environment, paths, every=options["every"]):
         if run.left == 0:
             break
@@ -138,6 +127,22 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     if run.nothing and not run.found:
         raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
     return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+
+
+def _selection(options: dict[str, Any]) -> Selection:
+    """Which batches and records are wanted."""
+    from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
+
+    selection = Selection()
+    if options["offsets"]:
+        selection = replace(selection, offsets=offset_range(options["offsets"]))
+    if options["times"]:
+        selection = replace(selection, times=time_range(options["times"]))
+    if options["key"] is not None:
+        selection = replace(selection, key=options["key"].encode("utf-8", "surrogateescape"))
+    if options["grep"] is not None:
+        selection = replace(selection, pattern=grep_pattern(options["grep"]))
+    return selection
 
 
 def _verify(environment: Environment, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
@@ -202,7 +207,8 @@ def _show_file(run: Run, file: SegmentFile) -> None:
 def _show_other(run: Run, file: SegmentFile) -> None:
     """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint."""
     if not run.selection.everything:
-        run.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
+        if not run.options["every"]:
+            run.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
         return
     run.found = True
     if run.fmt == "like-kafka":
@@ -223,11 +229,11 @@ def _show_other(run: Run, file: SegmentFile) -> None:
 def _show_like_kafka(run: Run, file: SegmentFile, source: Source) -> None:
     from kwire_cli.cli.like_kafka import show_log
 
-    items = ((shown.item, shown.records if run.deep else None) for shown in _chosen(run, file, source))
+    items = ((item, records if run.deep else None, notes) for item, records, notes in _chosen(run, file, source))
     hide = _hide(run) if run.deep else None
     whole = run.selection.everything and run.left is None
     run.found = True
-    run.odd = not show_log(run.environment, file, items, len(source.data), hide, _trouble(run), whole=whole) or run.odd
+    run.odd = show_log(run.environment, file, items, len(source.data), hide, _trouble(run), deep=run.deep, whole=whole) or run.odd
 
 
 def _trouble(run: Run) -> Any:
@@ -254,7 +260,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source) -> Iterator[Shown]:
     from kwire_cli.records.reading import read_items
 
     selection, deep = run.selection, run.deep
-    stream = deep and run.fmt == "jsonl" and selection.everything and run.left is None
+    stream = deep and run.fmt in {"jsonl", "like-kafka"} and selection.everything and run.left is None
     for number, item in enumerate(read_items(source)):
         if not number & 63:
             _progress(run, file, item.position, len(source.data))

@@ -72,11 +72,15 @@ class Consecutive:
     def __init__(self, path: str, trouble: Trouble) -> None:
         self._path, self._trouble, self._last = path, trouble, -1
 
-    def record(self, offset: int) -> None:
-        """The next record."""
-        if offset != self._last + 1:
-            self._trouble.not_consecutive.setdefault(self._path, {})[self._last] = offset
-        self._last = offset
+    def records(self, piece: list[tuple[int, Record]]) -> None:
+        """The next records, with their numbers."""
+        last = self._last
+        for _, record in piece:
+            offset = record.offset
+            if offset != last + 1:
+                self._trouble.not_consecutive.setdefault(self._path, {})[last] = offset
+            last = offset
+        self._last = last
 
 
 def log_heading(name: FileName, file: str) -> Iterator[str]:
@@ -115,36 +119,51 @@ def batch_line(batch: Batch) -> str:
 
 def record_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide | None) -> Iterator[str]:
     """The records of a batch, with their numbers in it. Keys and values that are nobody's message are text, as they are."""
-    control, payloads, modern, kind = batch.head.control, has_payloads(batch), batch.magic >= _V2, batch.timestamp_type
-    checksums = [] if modern else list(_checksums(batch))
+    kind = batch.timestamp_type
+    if batch.magic >= _V2 and not batch.head.control and not has_payloads(batch):
+        for _, (offset, timestamp, sequence, key, value, headers, *_) in records:
+            yield (
+                f"{INDENT} offset: {offset} {kind}: {timestamp} keySize: {-1 if key is None else len(key)}"
+                f" valueSize: {-1 if value is None else len(value)} sequence: {sequence}"
+                f" headerKeys: [{','.join([str(name) for name, _ in headers]) if headers else ''}]"
+                f"{'' if key is None else f' key: {java_string(key)}'}{'' if value is None else f' payload: {java_string(value)}'}"
+            )
+        return
+    yield from _other_lines(batch, records, hide)
+
+
+def _other_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide | None) -> Iterator[str]:
+    """The records of which more has to be said: of old formats, control records, those of Kafka's own topics."""
+    control, payloads, kind = batch.head.control, has_payloads(batch), batch.timestamp_type
+    checksums = _checksums(batch) if batch.magic < _V2 else iter(())
     for number, record in records:
-        offset, timestamp, sequence, key, value, headers = record[:6]
+        key, value = record.key, record.value
         sizes = f"keySize: {-1 if key is None else len(key)} valueSize: {-1 if value is None else len(value)}"
-        if modern:
-            more = f" sequence: {sequence} headerKeys: [{','.join([str(name) for name, _ in headers]) if headers else ''}]"
+        if batch.magic >= _V2:
+            more = f" sequence: {record.sequence} headerKeys: [{','.join([str(name) for name, _ in record.headers])}]"
         else:
-            more = f" isValid: {_bool(checksums[number][1])} crc: {checksums[number][0]}"
+            crc, right = next((crc, right) for at, crc, right in checksums if at == number)
+            more = f" isValid: {_bool(right)} crc: {crc}"
         if control:
             more += _control(batch, record)
         elif payloads:
             more += _decoded(batch, record, hide)
         else:
             more += f"{'' if key is None else f' key: {java_string(key)}'}{'' if value is None else f' payload: {java_string(value)}'}"
-        yield f"{INDENT} offset: {offset} {kind}: {timestamp} {sizes}{more}"
+        yield f"{INDENT} offset: {record.offset} {kind}: {record.timestamp} {sizes}{more}"
 
 
 def _bool(value: bool) -> str:  # noqa: FBT001 - what it is about
     return "true" if value else "false"
 
 
-def _checksums(batch: Batch) -> Iterator[tuple[int, bool]]:
-    """The CRC of each message, and whether it is right."""
+def _checksums(batch: Batch) -> Iterator[tuple[int, int, bool]]:
+    """The number of each message, its CRC, and whether that is right."""
     if not batch.head.codec:
-        yield batch.head.crc, batch.crc_valid
+        yield 0, batch.head.crc, batch.crc_valid
         return
-    for item in inner_messages(batch):
-        if isinstance(item, Batch):
-            yield item.layout.crc.unpack(item.source.data, item.position)[0], item.crc_valid
+    for number, item in enumerate(item for item in inner_messages(batch) if isinstance(item, Batch)):
+        yield number, item.layout.crc.unpack(item.source.data, item.position)[0], item.crc_valid
 
 
 def _control(batch: Batch, record: Record) -> str:

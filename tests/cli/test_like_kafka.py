@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
-from record_sets import SEGMENTS, batch, message, record, wrapper
+from hypothesis import given, settings, strategies as st
+from record_sets import SEGMENTS, batch, message, record, segments, wrapper
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 DUMPS = sorted(REAL.rglob("*.dump.txt")) if REAL.is_dir() else []
@@ -214,6 +215,36 @@ def test_damaged_snapshots(tmp_path):
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
     out, (said,), code = lines(path)
     assert (out, said.startswith("Snapshot is corrupt"), code) == ([], True, 0)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=200)
+@given(st.sampled_from(sorted(segments())), st.data())
+def test_damage_is_shown_and_never_an_error(name, data):
+    raw = bytearray(segments()[name][:3000])
+    for _ in range(data.draw(st.integers(0, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    raw = bytes(raw[: data.draw(st.integers(0, len(raw)))])
+    done = kwire("dump", "--like-kafka", "--deep", "--as-topic", name.rpartition("-")[0], stdin=raw)
+    assert done.code == 0
+    assert done.out.startswith("Dumping -\n")
+
+
+@pytest.mark.fuzz
+@settings(max_examples=100)
+@given(st.sampled_from(["index", "timeindex", "txnindex", "snapshot"]), st.data())
+def test_damaged_indexes(tmp_path_factory, kind, data):
+    folder = tmp_path_factory.mktemp("damaged")
+    good = ROOT / "samples" / "logs" / "compacted-txn-0"
+    for file in good.glob(f"{30:020}.*"):
+        shutil.copyfile(file, folder / file.name)
+    path = folder / f"{30:020}.{kind}"
+    raw = bytearray(path.read_bytes() * 3)
+    for _ in range(data.draw(st.integers(0, 6))):
+        if raw:
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(raw[: data.draw(st.integers(0, len(raw)))])
+    assert kwire("dump", "--like-kafka", path).code == 0
 
 
 def test_formats_and_lines_exclude_each_other():
