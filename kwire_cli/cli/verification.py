@@ -35,6 +35,8 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
             raise InputError("there is no such file", file=_shown(path))
         before = (checked.files, found)
         for fault in verify_path(path, deep=deep, checked=checked):
+            if fmt == "table" and not found:
+                environment.write_lines([[(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")]])
             found += 1
             show(environment, fault)
         if (checked.files, found) == before:

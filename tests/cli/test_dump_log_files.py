@@ -135,7 +135,8 @@ def test_faults_are_those_of_the_api(path, deep):
     assert rows == [{key: "" if value is None else str(value) for key, value in fault.items()} for fault in expected]
     for form in ("tree", "table"):
         shown = kwire("dump", "--verify", *options, "--format", form, path).out.splitlines()
-        assert [line.split()[0] for line in shown] == [fault["fault"] for fault in expected]
+        heading = ["fault"] if expected and form == "table" else []
+        assert [line.split()[0] for line in shown] == heading + [fault["fault"] for fault in expected]
 
 
 def test_records_are_verified_when_asked(tmp_path):
