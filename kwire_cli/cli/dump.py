@@ -148,9 +148,10 @@ def _selection(options: dict[str, Any]) -> Selection:
 def _verify(environment: Environment, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
     from kwire_cli.cli.verification import show_faults
 
-    others = {name: f"--{name.replace('_', '-')}" for name in ("like_kafka", "offsets", "times", "key", "grep", "topics", "limit")}
+    others = {"like_kafka": "--like-kafka", "offsets": "--offsets", "times": "--time", "key": "--key", "grep": "--grep", "topics": "--topic"}
+    others |= {"limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
-        raise click.UsageError(f"--verify looks at all of a path, without {others[name].replace('times', 'time').replace('topics', 'topic')}")
+        raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
     return show_faults(environment, paths, fmt or ("tree" if environment.to_terminal else "jsonl"), deep=options["deep"])
 
 

@@ -6,12 +6,13 @@ position that an index says, the entry is shown all the same.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.records.batch import Batch
+from kwire_cli.records.batch import Batch, int64
+from kwire_cli.records.layouts import FRAME, OVERHEAD
 from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import read_items
 from kwire_cli.source.logs.indexes import OffsetEntry, TimeEntry
 from kwire_cli.source.logs.names import Kind
 from kwire_cli.source.logs.reading import read_log_file
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from kwire_cli.records.layouts import Layout
     from kwire_cli.records.model import Source
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.logs.snapshots import ProducerEntry
@@ -62,7 +64,7 @@ def _offset_index(path: Path, label: str, contents: Contents[OffsetEntry], troub
         if number and entry.offset == base:
             return
         if source:
-            last = next((batch.head.last_offset for batch in _batches(source, entry.position)), _NO_OFFSET)
+            last = next((each.last_offset for each in _shallow(source, entry.position)), _NO_OFFSET)
             if last != entry.offset:
                 trouble.mismatches.setdefault(str(path.absolute()), {})[entry.offset] = last
         yield f"offset: {entry.offset} position: {entry.position}"
@@ -70,25 +72,76 @@ def _offset_index(path: Path, label: str, contents: Contents[OffsetEntry], troub
 
 def _time_index(path: Path, contents: Contents[TimeEntry], trouble: Trouble) -> Iterator[str]:
     base = contents.head["baseOffset"] or 0
-    source, index = _log_of(path), _index_of(path)
+    source = _log_of(path)
+    log = _Log(source, _index_of(path)) if source else None
     place, before = str(path.absolute()), -1
     for number, entry in enumerate(_entries(contents.entries, contents.size, TimeEntry(0, 0, base))):
         if number and entry.offset == base:
             return
-        if source:
-            at = bisect_right(index, entry.offset, key=lambda each: each.offset) - 1
-            batches = _batches(source, index[at].position if at >= 0 else 0)
-            batch = next((batch for batch in batches if batch.head.last_offset >= entry.offset), None)
-            if batch is None or batch.head.last_offset != entry.offset:
-                trouble.not_found.setdefault(place, []).append((entry.offset, batch.head.last_offset if batch else _NO_OFFSET))
+        if log:
+            batch = log.first_from(entry.offset)
+            if batch is None or batch.last_offset != entry.offset:
+                trouble.not_found.setdefault(place, []).append((entry.offset, batch.last_offset if batch else _NO_OFFSET))
             else:
-                largest = max((record.timestamp for record in batch.records()), default=-1)
+                largest = log.largest_time(batch)
                 if largest != entry.timestamp:
                     trouble.timestamps.setdefault(place, []).append((entry.timestamp, largest))
                 if before >= entry.timestamp:
                     trouble.out_of_order.setdefault(place, []).append((entry.timestamp, before))
         yield f"timestamp: {entry.timestamp} offset: {entry.offset}"
         before = entry.timestamp
+
+
+class _Shallow(NamedTuple):
+    """A batch by its header alone, whatever its checksum."""
+
+    position: int
+    size: int
+    layout: Layout
+    last_offset: int
+
+
+class _Log:
+    """The batches of a log, found by offset in the same time wherever they are."""
+
+    def __init__(self, source: Source, index: Sequence[OffsetEntry]) -> None:
+        self._source, self._index = source, index
+        self._positions, self._offsets = array("q"), array("q")
+        self._times: dict[int, int] = {}
+        highest = -(1 << 63)
+        for each in _shallow(source, 0):
+            highest = max(highest, each.last_offset)
+            self._positions.append(each.position)
+            self._offsets.append(highest)
+
+    def first_from(self, offset: int) -> _Shallow | None:
+        """The first batch with this offset or a later one, from where the index sends those who look for it."""
+        at = bisect_right(self._index, offset, key=lambda each: each.offset) - 1
+        start = bisect_left(self._positions, self._index[at].position) if at >= 0 else 0
+        found = max(start, bisect_left(self._offsets, offset))
+        return next(_shallow(self._source, self._positions[found])) if found < len(self._positions) else None
+
+    def largest_time(self, batch: _Shallow) -> int:
+        """The largest timestamp of its records; -1 without any."""
+        if batch.position not in self._times:
+            records = Batch(self._source, batch.position, batch.size, batch.layout, crc_valid=True).records()
+            self._times[batch.position] = max((record.timestamp for record in records), default=-1)
+        return self._times[batch.position]
+
+
+def _shallow(source: Source, start: int) -> Iterator[_Shallow]:
+    """The batches from a position on, as far as their sizes lead."""
+    data, at = source.data, start
+    while 0 <= at <= len(data) - FRAME.size:
+        _, size, magic = FRAME.unpack(data, at)
+        layout = source.layouts.get(magic)
+        end = at + OVERHEAD + size
+        if layout is None or size < layout.least or end > len(data):
+            return
+        said = dict(zip(layout.head.names, layout.head.unpack(data, at), strict=True))
+        last = said["offset"] if "offset" in said else int64(said["baseOffset"] + said["lastOffsetDelta"])
+        yield _Shallow(at, end - at, layout, last)
+        at = end
 
 
 def _entries(entries: Sequence[Any], size: int, first: Any) -> Sequence[Any]:
@@ -110,14 +163,6 @@ def _index_of(path: Path) -> Sequence[OffsetEntry]:
     index = _beside(path, Kind.INDEX)
     entries: Sequence[OffsetEntry] = read_log_file(index).entries if index.is_file() else ()
     return entries
-
-
-def _batches(source: Source, start: int) -> Iterator[Batch]:
-    """The batches from a position on, up to what is none."""
-    for item in read_items(source, min(start, len(source.data))):
-        if not isinstance(item, Batch):
-            return
-        yield item
 
 
 def _snapshot(contents: Contents[ProducerEntry], note: Callable[[str], None]) -> Iterator[str]:
