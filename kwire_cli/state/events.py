@@ -59,9 +59,7 @@ def events(items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = 
                 passed.gap_bytes += item.size
             continue
         head = item.head
-        if last is not None and head.base_offset > last:
-            return
-        if first is not None and head.last_offset < first:
+        if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
             continue
         if not item.crc_valid:
             passed.corrupt += 1

@@ -35,6 +35,8 @@ class Image:
 
     Attributes:
         topics: By topic id: `{"name","topicId","partitions":{number: {…}}}`; the name is None where only changes of it were seen.
+        ids: Topic ids by name.
+        elr: By topic id, the partitions that may have eligible leader replicas, which one record can clear everywhere.
         configs: By resource type and name, configs by name: their records.
         scram: By mechanism and user: their records.
         quotas: By entity, pairs of type and name: values by key.
@@ -47,6 +49,8 @@ class Image:
     brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
     controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
     topics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    elr: dict[str, set[int]] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, RecordPayload]] = field(default_factory=dict)
     quotas: dict[tuple[tuple[str, str | None], ...], dict[str, Any]] = field(default_factory=dict)
     acls: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -81,6 +81,7 @@ def _unregister_controller(image: Image, _: RecordPayload, data: Data) -> bool:
 
 def _topic(image: Image, _: RecordPayload, data: Data) -> bool:
     image.topics[data["topicId"]] = {"name": data["name"], "topicId": data["topicId"], "partitions": {}}
+    image.ids[data["name"]] = data["topicId"]
     return True
 
 
@@ -96,7 +97,13 @@ def _partition(image: Image, _: RecordPayload, data: Data) -> bool:
     }
     # A record from before directories has none: defaultToMigrating.
     topic["partitions"][data["partitionId"]]["directories"] = data.get("directories") or [MIGRATING] * len(data["replicas"])
+    _note_elr(image, data)
     return topic["name"] is not None
+
+
+def _note_elr(image: Image, data: Data) -> None:
+    if data.get("eligibleLeaderReplicas") or data.get("lastKnownElr"):
+        image.elr.setdefault(data["topicId"], set()).add(data["partitionId"])
 
 
 def _change_partition(image: Image, _: RecordPayload, data: Data) -> bool:
@@ -104,6 +111,7 @@ def _change_partition(image: Image, _: RecordPayload, data: Data) -> bool:
     if known is None:
         return False
     _merge(known, data)
+    _note_elr(image, data)
     return True
 
 
@@ -120,18 +128,23 @@ def _merge(partition: Data, change: Data) -> None:
 
 def _clear_elr(image: Image, _: RecordPayload, data: Data) -> bool:
     """Of one topic, or of all where it names none."""
-    topics = [topic for topic in image.topics.values() if not data["topicName"] or topic["name"] == data["topicName"]]
-    for topic in topics:
-        for partition in topic["partitions"].values():
-            if partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]:
+    one = image.ids.get(data["topicName"])
+    for topic_id in [*image.elr] if not data["topicName"] else [one] if one else []:
+        known = image.topics.get(topic_id, {"partitions": {}})["partitions"]
+        for number in sorted(image.elr.pop(topic_id, ())):
+            partition = known.get(number)
+            if partition and (partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]):
                 _merge(partition, {"eligibleLeaderReplicas": [], "lastKnownElr": []})
-    return bool(topics) or not data["topicName"]
+    return one is not None or not data["topicName"]
 
 
 def _remove_topic(image: Image, _: RecordPayload, data: Data) -> bool:
     topic = image.topics.pop(data["topicId"], None)
     if topic and topic["name"] is not None:
         image.configs.pop((TOPIC_RESOURCE, topic["name"]), None)
+        if image.ids.get(topic["name"]) == data["topicId"]:
+            del image.ids[topic["name"]]
+    image.elr.pop(data["topicId"], None)
     return topic is not None
 
 

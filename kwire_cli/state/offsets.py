@@ -36,6 +36,8 @@ class Offsets:
     commits: dict[bytes, tuple[bytes, Kept]] = field(default_factory=dict)
     live: dict[bytes, Kept] = field(default_factory=dict)
     pending: dict[int, dict[bytes, tuple[bytes, Kept]]] = field(default_factory=dict)
+    waiting: dict[bytes, set[int]] = field(default_factory=dict)
+    """The producer ids with pending commits of a partition."""
     unknown: Counter[str] = field(default_factory=Counter)
 
     def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
@@ -93,23 +95,23 @@ def _commit(state: Offsets, event: Event, key: bytes) -> None:
     place = key[_PREFIX:]
     if event.value is None:
         state.commits.pop(place, None)
-        for pending in state.pending.values():
-            pending.pop(place, None)
+        for producer in state.waiting.pop(place, ()):
+            del state.pending[producer][place]
         return
     kept = key, Kept(event.offset, event.timestamp, event.value)
     if event.producer_id < 0:
         state.commits[place] = kept
     else:
         state.pending.setdefault(event.producer_id, {})[place] = kept
+        state.waiting.setdefault(place, set()).add(event.producer_id)
 
 
 def _end_transaction(state: Offsets, event: Event) -> None:
     result = decode_control(state.catalog, event.key, event.value).type
     if result not in {"COMMIT", "ABORT"}:
         return
-    pending = state.pending.pop(event.producer_id, {})
-    if result == "COMMIT":
-        for place, kept in pending.items():
-            known = state.commits.get(place)
-            if known is None or known[1].offset < kept[1].offset:
-                state.commits[place] = kept
+    for place, kept in state.pending.pop(event.producer_id, {}).items():
+        state.waiting[place].discard(event.producer_id)
+        known = state.commits.get(place)
+        if result == "COMMIT" and (known is None or known[1].offset < kept[1].offset):
+            state.commits[place] = kept

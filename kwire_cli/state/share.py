@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.state.keyed import NO_TYPE, decoded, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.records.model import Hide
     from kwire_cli.spec.catalog import Catalog
@@ -37,17 +37,33 @@ class StateBatch(NamedTuple):
 
 
 @dataclass
+class SharePartition:
+    """What is known of a partition. Batches come in layers, of the snapshot and of each update, with the start offset from then on.
+
+    They are combined once they are shown: to do that with each update would be more work than the log is long.
+    """
+
+    said: dict[str, Any]
+    layers: list[tuple[int, list[StateBatch]]]
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known, with the batches as they stand."""
+        batches = self.layers[0][1] if len(self.layers) == 1 else flattened(self.layers)
+        return self.said | {"stateBatches": [_batch_json(batch) for batch in batches]}
+
+
+@dataclass
 class ShareState:
     """By group, topic id and partition, the bytes of these in the key: the newest snapshot and the updates after it."""
 
     catalog: Catalog
-    live: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+    live: dict[bytes, SharePartition] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     undecoded: int = 0
 
     def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - as the other states; nothing here is secret
         """`{"kind":"sharePartition","groupId","topicId","partition","snapshotEpoch",…,"stateBatches","offset"}`, by these three."""
-        rows = ({"kind": "sharePartition", **each, "stateBatches": list(map(_batch_json, each["stateBatches"]))} for each in self.live.values())
+        rows = ({"kind": "sharePartition", **each.to_json()} for each in self.live.values())
         yield from sorted(rows, key=lambda row: (row["groupId"], row["topicId"], row["partition"]))
         if self.undecoded:
             yield {"kind": "undecoded", "records": self.undecoded}
@@ -74,37 +90,41 @@ def apply(state: ShareState, event: Event) -> None:
         if number == SNAPSHOT:
             state.live.pop(place, None)
         return
-    value["stateBatches"] = [StateBatch(b["firstOffset"], b["lastOffset"], b["deliveryState"], b["deliveryCount"]) for b in value["stateBatches"]]
+    batches = [StateBatch(b["firstOffset"], b["lastOffset"], b["deliveryState"], b["deliveryCount"]) for b in value["stateBatches"]]
     known = state.live.get(place)
     if number == UPDATE and known:
-        state.live[place] = {**known, **merged(known, value), "offset": event.offset}
+        known.said |= merged(known.said, value) | {"offset": event.offset}
+        known.layers.append((known.said["startOffset"], batches))
         return
     # An update of which the snapshot was not seen stands for itself, as in ShareGroupOffset.fromRecord.
     first = {"snapshotEpoch": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": -1, "deliveryCompleteCount": -1}
-    state.live[place] = {**name, **first, **value, "offset": event.offset}
+    state.live[place] = SharePartition({**name, **first, **value, "offset": event.offset}, [(-1, batches)])
 
 
 def merged(known: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
-    """What an update changes (ShareCoordinatorShard.merge): -1 as start offset or leader epoch leaves it as it was."""
-    start = known["startOffset"] if update["startOffset"] == -1 else update["startOffset"]
+    """What an update changes but batches (ShareCoordinatorShard.merge): -1 as start offset or leader epoch leaves it as it was."""
     return {
-        "startOffset": start,
+        "startOffset": known["startOffset"] if update["startOffset"] == -1 else update["startOffset"],
         "leaderEpoch": known["leaderEpoch"] if update["leaderEpoch"] == -1 else update["leaderEpoch"],
         "deliveryCompleteCount": update.get("deliveryCompleteCount", -1),
-        "stateBatches": combined(known["stateBatches"], update["stateBatches"], start),
     }
 
 
-def combined(known: Iterable[StateBatch], more: Iterable[StateBatch], start: int) -> list[StateBatch]:
-    """Batches of both, none below `start` unless that is -1 (PersisterStateBatchCombiner).
+def flattened(layers: Sequence[tuple[int, Iterable[StateBatch]]]) -> list[StateBatch]:
+    """Batches of all layers, each with the start offset that holds from it on, -1 for none: none of a layer below any start of its own or after it.
 
-    Where several cover an offset, the one that was delivered more often counts, then the one with the higher state; neighbours that say the same
-    become one.
+    That is what combining one layer after the other comes to (PersisterStateBatchCombiner). Where several batches cover an offset, the one that was
+    delivered more often counts, then the one with the higher state; neighbours that say the same become one.
     """
-    batches = [batch for batch in (*known, *more) if batch.first <= batch.last and (start == -1 or batch.last >= start)]
-    if start != -1:
-        batches = [batch._replace(first=max(batch.first, start)) for batch in batches]
-    batches.sort()
+    batches: list[StateBatch] = []
+    start = -1
+    for own, layer in reversed(layers):
+        start = max(start, own)
+        batches += (batch._replace(first=max(batch.first, start)) if start >= 0 else batch for batch in layer if batch.last >= start or start < 0)
+    return _painted(sorted(batch for batch in batches if batch.first <= batch.last))
+
+
+def _painted(batches: list[StateBatch]) -> list[StateBatch]:
     edges = sorted({edge for batch in batches for edge in (batch.first, batch.last + 1)})
     covering: list[tuple[int, int, int]] = []  # the highest count and state first, with the offset after the last
     out: list[StateBatch] = []
