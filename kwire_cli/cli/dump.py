@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_catalog, with_output
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.payload.records import RecordPayload
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Hide, Record, Source
+    from kwire_cli.records.model import Source
     from kwire_cli.records.selecting import Selection
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex")
 RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
-ROWS = 4
 MANY_BYTES = 1 << 17
 """From here on a faster writer of JSON is worth its loading."""
 PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.5
@@ -62,14 +60,6 @@ class Run:
     def deep(self) -> bool:
         """Whether records are shown."""
         return bool(self.options["deep"])
-
-
-class Shown(NamedTuple):
-    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all once it was shown."""
-
-    item: Batch | Gap
-    records: list[tuple[int, Record]] | None
-    notes: list[Anomaly]
 
 
 @click.command(name="dump")
@@ -189,7 +179,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         run.environment.write_lines([[(f"{file.label}:", "dim")]])
         run.headed = False
     batches, gaps, run.columns = 0, 0, ()
-    show = _SHOW[run.fmt]
+    show = SHOW[run.fmt]
     run.file = file.label
     for shown in _chosen(run, file, source):
         item, _, notes = shown
@@ -222,7 +212,7 @@ def _show_other(run: Run, file: SegmentFile) -> None:
     if run.several and run.fmt in {"tree", "hex", "table"}:
         run.environment.write_lines([[(f"{file.label}:", "dim")]])
     run.file = file.label
-    files = Files(run.environment, run.fmt, _label(run), None if run.options["full"] else ROWS, run.left, run.columns)
+    files = Files(run.environment, run.fmt, label_of(run), None if run.options["full"] else ROWS, run.left, run.columns)
     run.odd = show_log_file(files, file) or run.odd
     run.left, run.columns, run.headed = files.left, files.headed, False
 
@@ -231,7 +221,7 @@ def _show_like_kafka(run: Run, file: SegmentFile, source: Source) -> None:
     from kwire_cli.cli.like_kafka import show_log
 
     items = ((item, records if run.deep else None, notes) for item, records, notes in _chosen(run, file, source))
-    hide = _hide(run) if run.deep else None
+    hide = hide_of(run) if run.deep else None
     whole = run.selection.everything and run.left is None
     run.found = True
     run.odd = show_log(run.environment, file, items, len(source.data), hide, _trouble(run), deep=run.deep, whole=whole) or run.odd
@@ -286,101 +276,6 @@ def _chosen(run: Run, file: SegmentFile, source: Source) -> Iterator[Shown]:
         if run.left is not None:
             run.left -= len(records) if deep and records is not None else 1
         yield Shown(item, records, notes)
-
-
-def _hide(run: Run) -> Hide | None:
-    """What finds the secrets of a payload."""
-    if run.options["show_secrets"]:
-        return None
-    from kwire_cli.redact.secrets import hidden_spans
-
-    def hide(payload: RecordPayload) -> dict[str, frozenset[int]]:
-        parts = {"key": payload.key, "value": payload.value}
-        return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(run.catalog, part.body))}
-
-    return hide
-
-
-def _label(run: Run) -> dict[str, Any]:
-    return {"file": run.file} if run.several else {}
-
-
-def _show_json(run: Run, shown: Shown) -> None:
-    item, records, notes = shown
-    hide = _hide(run) if run.deep else None
-    from kwire_cli.records.model import Gap
-
-    if run.fmt == "jsonl":
-        from kwire_cli.view.batch_json import line_pieces
-
-        chosen = None if records is None else [records]
-        for piece in line_pieces(item, label=_label(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
-            run.environment.write_bytes(piece)
-        return
-    from kwire_cli.records.jsonform import head_json, record_json
-    from kwire_cli.view.json import dumps
-
-    if isinstance(item, Gap):
-        document = item.to_json()
-    else:
-        document = head_json(item)
-        if run.deep:
-            document["records"] = [record_json(item, record, number, notes, hide) for number, record in records or ()]
-        document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
-    run.environment.write(dumps(_label(run) | document, indent=True))
-
-
-def _show_tree(run: Run, shown: Shown) -> None:
-    item, records, notes = shown
-    from kwire_cli.view.batches import tree_lines
-
-    records = records if run.deep else None
-    run.environment.write_lines(tree_lines(item, records, notes, _hide(run), full=run.options["full"], pretty=run.options["pretty"]))
-
-
-def _show_hex(run: Run, shown: Shown) -> None:
-    from kwire_cli.view.batch_hex import hex_lines
-
-    run.environment.write_lines(hex_lines(run.catalog, shown.item, _hide(run), deep=run.deep, rows=None if run.options["full"] else ROWS))
-
-
-def _show_table(run: Run, shown: Shown) -> None:
-    item, records, _ = shown
-    from kwire_cli.records.model import Gap
-    from kwire_cli.view.batches import batch_row, heading, record_row
-
-    lines = [] if run.headed else [heading(deep=run.deep)]
-    run.headed = True
-    if run.deep and not isinstance(item, Gap):
-        hide = _hide(run)
-        lines += [record_row(item, record, hide) for _, record in records or ()]
-    else:
-        lines.append(batch_row(item))
-    run.environment.write_lines(lines)
-
-
-def _show_csv(run: Run, shown: Shown) -> None:
-    item, records, _ = shown
-    from kwire_cli.records.model import Gap
-    from kwire_cli.view.batches import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
-    from kwire_cli.view.table import csv_row
-
-    label = list(_label(run).values())
-    if not run.headed:
-        run.environment.write(csv_row([*_label(run), *(CSV_RECORD if run.deep else CSV_BATCH)]))
-        run.headed = True
-    if not run.deep:
-        rows = [batch_cells(item)]
-    elif isinstance(item, Gap):
-        rows = [gap_cells(item)]
-    else:
-        hide = _hide(run)
-        rows = [record_cells(item, record, hide) for _, record in records or ()]
-    for row in rows:
-        run.environment.write(csv_row([*label, *row]))
-
-
-_SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex}
 
 
 def _progress(run: Run, file: SegmentFile | None, at: int, size: int) -> None:

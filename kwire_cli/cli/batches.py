@@ -1,0 +1,119 @@
+"""How `kwire dump` shows batches and records: a function for each format, of a run and an item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.dump import Run
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Hide, Record
+
+ROWS = 4
+"""Rows of bytes of one field that the hex view shows."""
+
+
+class Shown(NamedTuple):
+    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all once it was shown."""
+
+    item: Batch | Gap
+    records: list[tuple[int, Record]] | None
+    notes: list[Anomaly]
+
+
+def hide_of(run: Run) -> Hide | None:
+    """What finds the secrets of a payload."""
+    if run.options["show_secrets"]:
+        return None
+    from kwire_cli.redact.secrets import hidden_spans
+
+    def hide(payload: RecordPayload) -> dict[str, frozenset[int]]:
+        parts = {"key": payload.key, "value": payload.value}
+        return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(run.catalog, part.body))}
+
+    return hide
+
+
+def label_of(run: Run) -> dict[str, Any]:
+    """What stands before the keys of a line: the file, where there may be several."""
+    return {"file": run.file} if run.several else {}
+
+
+def _show_json(run: Run, shown: Shown) -> None:
+    item, records, notes = shown
+    hide = hide_of(run) if run.deep else None
+    from kwire_cli.records.model import Gap
+
+    if run.fmt == "jsonl":
+        from kwire_cli.view.batch_json import line_pieces
+
+        chosen = None if records is None else [records]
+        for piece in line_pieces(item, label=label_of(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
+            run.environment.write_bytes(piece)
+        return
+    from kwire_cli.records.jsonform import head_json, record_json
+    from kwire_cli.view.json import dumps
+
+    if isinstance(item, Gap):
+        document = item.to_json()
+    else:
+        document = head_json(item)
+        if run.deep:
+            document["records"] = [record_json(item, record, number, notes, hide) for number, record in records or ()]
+        document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
+    run.environment.write(dumps(label_of(run) | document, indent=True))
+
+
+def _show_tree(run: Run, shown: Shown) -> None:
+    item, records, notes = shown
+    from kwire_cli.view.batches import tree_lines
+
+    records = records if run.deep else None
+    run.environment.write_lines(tree_lines(item, records, notes, hide_of(run), full=run.options["full"], pretty=run.options["pretty"]))
+
+
+def _show_hex(run: Run, shown: Shown) -> None:
+    from kwire_cli.view.batch_hex import hex_lines
+
+    run.environment.write_lines(hex_lines(run.catalog, shown.item, hide_of(run), deep=run.deep, rows=None if run.options["full"] else ROWS))
+
+
+def _show_table(run: Run, shown: Shown) -> None:
+    item, records, _ = shown
+    from kwire_cli.records.model import Gap
+    from kwire_cli.view.batches import batch_row, heading, record_row
+
+    lines = [] if run.headed else [heading(deep=run.deep)]
+    run.headed = True
+    if run.deep and not isinstance(item, Gap):
+        hide = hide_of(run)
+        lines += [record_row(item, record, hide) for _, record in records or ()]
+    else:
+        lines.append(batch_row(item))
+    run.environment.write_lines(lines)
+
+
+def _show_csv(run: Run, shown: Shown) -> None:
+    item, records, _ = shown
+    from kwire_cli.records.model import Gap
+    from kwire_cli.view.batches import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
+    from kwire_cli.view.table import csv_row
+
+    label = list(label_of(run).values())
+    if not run.headed:
+        run.environment.write(csv_row([*label_of(run), *(CSV_RECORD if run.deep else CSV_BATCH)]))
+        run.headed = True
+    if not run.deep:
+        rows = [batch_cells(item)]
+    elif isinstance(item, Gap):
+        rows = [gap_cells(item)]
+    else:
+        hide = hide_of(run)
+        rows = [record_cells(item, record, hide) for _, record in records or ()]
+    for row in rows:
+        run.environment.write(csv_row([*label, *row]))
+
+
+SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex}
