@@ -1,6 +1,7 @@
 """Whole partitions: real logs against Kafka's own snapshots and dumps, offsets to stop at, damage."""
 
 import collections
+import json
 import re
 
 import pytest
@@ -157,3 +158,26 @@ def test_partitions_are_one_answer():
 def test_a_topic_without_a_state():
     with pytest.raises(kwire.InputError, match="__consumer_offsets"):
         fold(catalog(), "orders", [])
+
+
+@pytest.mark.shared
+def test_committed_offsets_are_those_of_what_dump_log_segments_prints():
+    """The same rule over Kafka's own text: the last commit of a partition counts, those of a transaction with its COMMIT marker."""
+    folder = REAL / "k44-clean" / "__consumer_offsets-0"
+    last, pending, producer = {}, {}, -1
+    for line in (folder / f"{0:020d}.log.dump.txt").read_text("utf-8").splitlines():
+        if found := re.match(r"baseOffset: .* producerId: (-?\d+) ", line):
+            producer = int(found[1])
+        elif found := re.search(r"endTxnMarker: (\w+)", line):
+            ended = pending.pop(producer, {})
+            last |= ended if found[1] == "COMMIT" else {}
+        elif found := re.search(r'key: (\{"type":"1".*\}) payload: (.*)$', line):
+            key = tuple(json.loads(found[1])["data"].values())
+            if found[2] == "<DELETE>":
+                last.pop(key, None)
+            else:
+                (last if producer < 0 else pending.setdefault(producer, {}))[key] = json.loads(found[2])["data"]["offset"]
+    rows = [row for row in folded(folder).state.rows(hide=None) if row["kind"] == "group"]
+    assert {(row["group"], each["topic"], each["partition"]): each["offset"] for row in rows for each in row["offsets"]} == last
+    assert len(last) > 20
+    assert not any(pending.values())
