@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.model import Source
+    from kwire_cli.records.reading import Reader
     from kwire_cli.records.selecting import Selection
     from kwire_cli.spec.catalog import Catalog
 
@@ -168,6 +169,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         return
     from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.opening import source_of
+    from kwire_cli.records.reading import Reader
 
     view = bytes_of(run.environment, file)
     topic = run.options["as_topic"] or file.topic
@@ -181,7 +183,10 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     batches, gaps, run.columns = 0, 0, ()
     show = SHOW[run.fmt]
     run.file = file.label
-    for shown in _chosen(run, file, source):
+    reader = Reader(source)
+    if run.fmt == "jsonl" and run.selection.everything and run.left is None:
+        batches = _show_quickly(run, file, source, reader)
+    for shown in _chosen(run, file, source, reader):
         item, _, notes = shown
         if isinstance(item, Gap):
             gaps += 1
@@ -245,14 +250,27 @@ def _limits(text: str | None) -> Any:
     return Limits(output=int(match[1]) << _UNITS[match[2].lower()], ratio=None)
 
 
-def _chosen(run: Run, file: SegmentFile, source: Source) -> Iterator[Shown]:
+def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -> int:
+    """The first batches of a file, up to one that is not as nearly all are; how many they are."""
+    from kwire_cli.view.quick_lines import Lines, quick_lines
+
+    lines = Lines(label_of(run), hide_of(run) if run.deep else None, deep=run.deep)
+    for text in quick_lines(source, reader, lines):
+        run.environment.write_bytes(text)
+        _progress(run, file, reader.at, len(source.data))
+    run.found = run.found or lines.batches > 0
+    run.odd = run.odd or lines.odd
+    return lines.batches
+
+
+def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None = None) -> Iterator[Shown]:
     """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they are shown in whole."""
     from kwire_cli.records.model import Gap
-    from kwire_cli.records.reading import read_items
+    from kwire_cli.records.reading import Reader
 
     selection, deep = run.selection, run.deep
     stream = deep and run.fmt in {"jsonl", "like-kafka"} and selection.everything and run.left is None
-    for number, item in enumerate(read_items(source)):
+    for number, item in enumerate((reader or Reader(source)).items()):
         if not number & 63:
             _progress(run, file, item.position, len(source.data))
         if run.left == 0:

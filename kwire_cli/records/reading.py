@@ -10,7 +10,7 @@ import mmap
 import re
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
@@ -39,19 +39,48 @@ class _Frame(NamedTuple):
 
 def read_items(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Item]:
     """The batches in [start, stop) of the source and the gaps between them, which together cover these bytes once and in order."""
-    return _Reader(source, start, len(source.data) if stop is None else stop).items()
+    return Reader(source, start, stop).items()
 
 
-class _Reader:
-    def __init__(self, source: Source, start: int, stop: int) -> None:
+class Reader:
+    """Reads the batches in [start, stop) of a source once, `plain` as far as that goes and then `items`."""
+
+    def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
         self.source, self.view, self.layouts = source, source.data, source.layouts
-        self.start, self.stop = start, stop
+        self.start, self.stop = start, len(source.data) if stop is None else stop
+        self.at = start
         self.hashed = 0
         self.kept = start  # what was passed before here is no longer in memory
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
+    def plain(self, layout: Layout) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
+        """Batches of one format with the right checksum that follow each other: where they begin and end, and the numbers of their headers.
+
+        It costs a fraction of `items`, and ends before whatever else there is, from where that goes on.
+        """
+        if self.layouts.get(layout.magic) is not layout:
+            return
+        view, stop, at = self.view, self.stop, self.at
+        unpack, checksum, crc_from, least = layout.head.unpack, layout.checksum, layout.crc_from, layout.least
+        size, magic, crc = (layout.head.names.index(name) for name in ("batchLength", "magic", "crc"))
+        while at < stop:
+            if at - self.kept >= _WINDOW:
+                self.let_go(at)
+            try:
+                numbers = unpack(view, at)
+            except struct.error:
+                return
+            end = at + OVERHEAD + numbers[size]
+            if numbers[size] < least or numbers[magic] != layout.magic or end > stop or checksum(view[at + crc_from : end]) != numbers[crc]:
+                return
+            self.hashed += end - at
+            self.at = end
+            yield at, end, numbers
+            at = end
+
     def items(self) -> Iterator[Item]:
-        at, stop = self.start, self.stop
+        """The batches and gaps from where reading stands."""
+        at, stop = self.at, self.stop
         while at < stop:
             if at - self.kept >= _WINDOW:
                 self.let_go(at)

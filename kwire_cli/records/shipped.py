@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.compression import decompress
 from kwire_cli.engine.codes import Anomaly
@@ -13,12 +13,12 @@ from kwire_cli.records.chunks import chunks
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.model import Area, Record
 from kwire_cli.records.odd import add_note, add_odd, bytes_of
-from kwire_cli.records.quick import reader_of
+from kwire_cli.records.quick import AS_VALUES, Forms, reader_of
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableSequence
+    from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 
     from kwire_cli.engine.program import Series
     from kwire_cli.engine.spans import Spans
@@ -85,15 +85,20 @@ def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
 
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
     """The records, as they are read; whether there are as many as the header says, and none beyond its last offset, is noted at the end."""
+    return made_of(batch, notes, _reader(), lambda record: (record,))
+
+
+def made_of(batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]) -> Iterator[list[Any]]:
+    """As `pieces_of`, with what a reader (`reader`) makes of records in which nothing is odd, and `make` of the others."""
     head = batch.head
     known = len(notes)
     area = area_of(batch, notes)
     partial = len(notes) > known
     count, highest, base = 0, -1, head.base_offset
-    for records in _pieces(area, head, notes):
-        count += len(records)
-        highest = max(highest, records[-1].offset - base)
-        yield records
+    for made, taken, last in _pieces(area, head, notes, read, make):
+        count += taken
+        highest = max(highest, last - base)
+        yield made
     if count != head.records_count and not partial:
         detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
         add_note(notes, Anomaly("COUNT_MISMATCH", "recordsCount", batch.position, detail))
@@ -102,23 +107,24 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         add_note(notes, Anomaly("LAST_OFFSET_MISMATCH", "lastOffsetDelta", batch.position, detail))
 
 
-def _pieces(area: Area, head: Head, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
-    """The records by the quick reader as far as it goes, then by spans and trees."""
+def _pieces(
+    area: Area, head: Head, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]
+) -> Iterator[tuple[list[Any], int, int]]:
+    """The records by the quick reader as far as it goes, then by spans and trees; with how many they are, and the last one's offset."""
     at, stop, quick = 0, len(area.data), True
-    read = _reader()
     appended = head.max_timestamp if head.timestamp_type else None
     count = 0
     while at < stop and quick:
-        records, at, quick = read(area.data, at, stop, _PIECE, head.base_offset, head.base_timestamp, head.base_sequence, appended)
-        count += len(records)
-        if records:
-            yield records
+        made, at, quick, taken, last = read(area.data, at, stop, _PIECE, head.base_offset, head.base_timestamp, head.base_sequence, appended)
+        count += taken
+        if taken:
+            yield made, taken, last
     if at < stop:
         for spans in chunks(records_entry(v2.RECORDS), area.data, first_node(), at):
             records = _odd(spans, head, area, count, notes)
             count += len(records)
             if records:
-                yield records
+                yield [part for record in records for part in make(record)], len(records), records[-1].offset
 
 
 def first_node() -> int:
@@ -127,9 +133,8 @@ def first_node() -> int:
     return series.first
 
 
-@cache
-def _reader() -> Callable[..., tuple[list[Record], int, bool]]:
-    """The reader of records in which nothing is odd."""
+def reader(then: Sequence[str], names: dict[str, Any], forms: Forms = AS_VALUES) -> Callable[..., Any]:
+    """A reader of records in which nothing is odd (`records.quick`); `then` may use the numbers and fields of `Record` by their names."""
     return reader_of(
         v2.RECORD,
         ("base_offset", "base_timestamp", "base_sequence", "appended"),
@@ -139,10 +144,18 @@ def _reader() -> Callable[..., tuple[list[Record], int, bool]]:
             "if not (LOWEST <= timestamp <= HIGHEST and LOWEST <= offset <= HIGHEST):",
             "    timestamp, offset = int64(timestamp), int64(offset)",
             "sequence = (base_sequence + offsetDelta) & 0x7FFFFFFF if base_sequence >= 0 else -1",
+            *then,
         ),
-        "make(Record, (offset, timestamp, sequence, key, value, headers, key_at, value_at, None))",
-        {"LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, "make": tuple.__new__, "Record": Record},
+        "offset",
+        {"LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, **names},
+        forms,
     )
+
+
+@cache
+def _reader() -> Callable[..., Any]:
+    then = "add(make(Record, (offset, timestamp, sequence, key, value, headers, key_at, value_at, None)))"
+    return reader((then,), {"make": tuple.__new__, "Record": Record})
 
 
 def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:

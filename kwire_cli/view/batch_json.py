@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from binascii import b2a_base64
-from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.jsonform import record_json
 from kwire_cli.view.json import many_dumps
+from kwire_cli.view.record_text import row_text, rows_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,16 +15,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
-
-_NUMBERS = b'{"offset":%d,"timestamp":%d,"sequence":%d,"keySize":%d,"valueSize":%d,"key":'
-_ROWS = {
-    (True, True): _NUMBERS + b'"%b","value":"%b","headers":[%b]}',
-    (True, False): _NUMBERS + b'"%b","value":null%b,"headers":[%b]}',
-    (False, True): _NUMBERS + b'null%b,"value":"%b","headers":[%b]}',
-    (False, False): _NUMBERS + b'null%b,"value":null%b,"headers":[%b]}',
-}
-"""A record by whether it has a key and a value."""
-
 
 _HEAD = (
     b'{"position":%d,"size":%d,"baseOffset":%d,"lastOffset":%d,"magic":%d,"crc":%d,"crcValid":%b,"compression":"%b","timestampType":"%b",'
@@ -58,14 +47,13 @@ def line_pieces(
         yield b'%b,"anomalies":%b}\n' % (_head(item, label), odd)
         return
     found: list[Anomaly] = [] if notes is None else notes
-    yield _head(item, label)
-    before = b',"records":['
+    yield b'%b,"records":[' % _head(item, label)
+    first = True
     for rows in _rows(item, chosen, found, hide):
-        yield before + b",".join(rows)
-        before = b","
-    yield b"]" if before == b"," else b',"records":[]'
+        yield rows[1:] if first else rows
+        first = first and not rows
     odd = many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1] if found or item.notes else b"[]"
-    yield b',"anomalies":%b}\n' % odd
+    yield b'],"anomalies":%b}\n' % odd
 
 
 def _head(batch: Batch, label: dict[str, Any]) -> bytes:
@@ -109,9 +97,9 @@ def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
         if not isinstance(item, Kind) or has_payloads(item):
             return b"".join(line_pieces(item, label={}, deep=True, hide=hide))[:-1]
         notes: list[Anomaly] = []
-        rows = [_plain(record) for records in item.pieces(notes) for record in records]
+        rows = b"".join([text for texts in rows_text(item, notes) for text in texts])
         odd = many_dumps([note._asdict() for note in (*item.notes, *notes)])[:-1] if notes or item.notes else b"[]"
-        return b'%b,"records":[%b],"anomalies":%b}' % (_head(item, {}), b",".join(rows), odd)
+        return b'%b,"records":[%b],"anomalies":%b}' % (_head(item, {}), rows[1:], odd)
 
     def text(data: bytes) -> str:
         source = type(opened)(memoryview(data), layouts, reading.catalog, None, limits)
@@ -128,37 +116,16 @@ def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Rec
         number += len(piece)
 
 
-def _rows(batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None) -> Iterator[list[bytes]]:
+def _rows(batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None) -> Iterator[bytes]:
+    """The records, some at a time, with a comma before each."""
     from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
 
     if has_payloads(batch):
         for piece in numbered(batch, notes) if chosen is None else chosen:
-            if piece:
-                yield [many_dumps(record_json(batch, record, number, notes, hide))[:-1] for number, record in piece]
+            yield b"".join([b",%b" % many_dumps(record_json(batch, record, number, notes, hide))[:-1] for number, record in piece])
     elif chosen is None:
-        for records in batch.pieces(notes):
-            yield [_plain(record) for record in records]
+        for rows in rows_text(batch, notes):
+            yield b"".join(rows)
     else:
         for piece in chosen:
-            if piece:
-                yield [_plain(record) for _, record in piece]
-
-
-def _plain(record: Record) -> bytes:
-    """A record without payload, as `record_json` has it."""
-    offset, timestamp, sequence, key, value, headers = record[:6]
-    return _ROWS[key is not None, value is not None] % (
-        offset,
-        timestamp,
-        sequence,
-        -1 if key is None else len(key),
-        -1 if value is None else len(value),
-        b2a_base64(key, newline=False) if key else b"",
-        b2a_base64(value, newline=False) if value else b"",
-        b",".join([_header(name, data) for name, data in headers]) if headers else b"",
-    )
-
-
-def _header(name: str | int, data: bytes | None) -> bytes:
-    key = encode_basestring(name).encode() if isinstance(name, str) else b"%d" % name
-    return b'{"key":%b,"value":%b}' % (key, b"null" if data is None else b'"%b"' % b2a_base64(data, newline=False))
+            yield b"".join([row_text(record) for _, record in piece])

@@ -171,11 +171,12 @@ def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
     spans = walk(entry, area.data)
     slow = shipped._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
     assert list(found.records()) == slow
-    quick, at, right = shipped._reader()(
+    quick, at, right, taken, last = shipped._reader()(
         area.data, 0, len(area.data), -1, 5, found.head.base_timestamp, 7, found.head.max_timestamp if appended else None
     )
     assert quick == slow[: len(quick)]
     assert right == (at == len(area.data)) == (len(quick) == len(slow))
+    assert (taken, last) == (len(quick), quick[-1].offset if quick else 0)
     assert [base64.b64decode(each["value"] or "") for each in records] == [each.value or b"" for each in slow]
 
 
@@ -192,12 +193,14 @@ def test_the_quick_reader_stops_before_what_is_odd(records, data):
     spans = walk(records_entry(v2.RECORDS), area)
     notes = []
     slow = shipped._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
-    quick, at, right = shipped._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
+    quick, at, right, taken, _ = shipped._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
     assert quick == slow[: len(quick)]
+    assert taken == len(quick)
     assert not right or (at == len(area) and not notes)
     assert [each for each in notes if each.path.startswith("records") and each.offset < at] == []
     assert list(found.records()) == slow
     assert [note[:2] for note in found.anomalies if note.path.startswith("records[")] == [note[:2] for note in notes]
+    assert json.loads(b"".join(line_pieces(found, label={}, deep=True))) == found.to_json()
 
 
 @given(RECORDS)
