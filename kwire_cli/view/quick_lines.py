@@ -48,10 +48,8 @@ class Lines:
 
 def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]:
     """The lines of the batches that `reader.plain` gives, some at a time; where it ends, `reader.items` go on. `lines` is kept up to date."""
-    from kwire_cli.view.json import many_dumps  # noqa: PLC0415 - as few modules as there can be for a list of batches
-
-    deep, label = lines.deep, lines.label
-    before = many_dumps(label)[1:-2].replace(b"%", b"%%") + b"," if label else b""
+    deep = lines.deep
+    before = _label(lines.label) if lines.label else b""
     forms: dict[int, bytes | None] = {}
     ready: list[bytes] = []
     end_of_line = b"" if deep else b',"anomalies":[]}\n'
@@ -80,6 +78,13 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
         ready.clear()
         yield from _long_way(source, at, end, lines)
     yield b"".join(ready)
+
+
+def _label(label: dict[str, Any]) -> bytes:
+    """What stands before the keys of a line, as part of a format."""
+    from kwire_cli.view.json import many_dumps  # noqa: PLC0415 - a list of batches of one file needs none of it
+
+    return many_dumps(label)[1:-2].replace(b"%", b"%%") + b","
 
 
 def _is_plain(source: Source) -> bool:
