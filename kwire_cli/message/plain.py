@@ -154,6 +154,8 @@ class Plain:
 class Headers:
     """The headers of one connection. What follows the correlation id hardly ever changes, so that comparing it is all the reading there is."""
 
+    __slots__ = ("_catalog", "_tails")
+
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._tails: dict[tuple[str, int], Tail] = {}

@@ -5,7 +5,6 @@ import random
 import struct
 import subprocess
 import sys
-import time
 import tracemalloc
 
 import cramjam
@@ -172,7 +171,6 @@ BOMBS = {
 def test_bombs(codec, data):
     limit = 1 << 23
     decompress(codec, data[:100], LIMITS)  # what is imported is not counted
-    begun = time.monotonic()
     tracemalloc.start()
     got = checked(codec, data, Limits(output=limit))
     _, peak = tracemalloc.get_traced_memory()
@@ -183,7 +181,6 @@ def test_bombs(codec, data):
         # zstd blocks and xerial chunks that would pass the limit are not begun.
         assert limit // 2 <= len(got.data) <= limit
     assert peak < 4 * limit
-    assert time.monotonic() - begun < 5
     assert got.code == ("DECOMPRESSION_FAILED" if "\xff\xff" in str(data[:2], "latin-1") else "DECOMPRESSION_LIMIT")
 
 

@@ -170,7 +170,7 @@ def test_other_presence_varints(data, null):
         ("bytes", "a", "base64"),
         ("bytes", "é", "base64"),
         ("bytes", b"a", "takes base64 text"),
-        ("records", [], "takes base64 text"),
+        ("records", 7, "takes base64 text"),
         ("[]int8", {}, "takes a list"),
         ("[]int8", "ab", "takes a list"),
         ("S", [], "takes an object"),

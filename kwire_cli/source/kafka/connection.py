@@ -89,6 +89,11 @@ class Seen:
 class Connection:
     """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure."""
 
+    __slots__ = (
+        "_begun", "_doubtful", "_early", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
+        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "layouts", "state",
+    )  # fmt: skip
+
     def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
         self.layouts, self.catalog = layouts, layouts.catalog
         self._request_head, self._response_head = heads(self.catalog)

@@ -58,6 +58,8 @@ class Search(Protocol):
 class Framer:
     """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `search` finds frames where framing is lost."""
 
+    __slots__ = ("_packet", "_rest", "_search", "_sure", "_time", "_wanted", "buffer", "synchronised")
+
     def __init__(self, search: Search, *, synchronised: bool) -> None:
         self.buffer = bytearray()
         self.synchronised, self._search = synchronised, search

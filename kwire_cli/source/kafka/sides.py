@@ -28,6 +28,8 @@ class Sides:
     `sure` tells whether the client that was found is beyond doubt.
     """
 
+    __slots__ = ("_against", "_asked", "_catalog", "_for", "_from_start", "_opener", "_surely", "sure")
+
     def __init__(self, catalog: Catalog, opener: int | None, *, from_start: bool) -> None:
         self._catalog, self._opener, self._from_start = catalog, opener, from_start
         self._for, self._against = [0, 0], [0, 0]

@@ -5,7 +5,6 @@ import io
 import random
 import subprocess
 import sys
-import time
 import zlib
 
 import pytest
@@ -264,10 +263,9 @@ def test_from_a_pipe():
 def test_a_pipe_gives_packets_before_it_ends():
     program = "import sys,time; out=sys.stdout.buffer; out.write(bytes.fromhex(sys.argv[1])); out.flush(); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", program, pcap_file(FEW).hex()], stdout=subprocess.PIPE) as process:
-        begun = time.monotonic()
         got = packets(process.stdout).batches()
         assert next(got) == FEW
-        assert time.monotonic() - begun < 50
+        assert process.poll() is None
         process.kill()
 
 
