@@ -40,8 +40,8 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
         files = make_traffic.captures(where, messages)
         if not tshark:
             print("  tshark is not here: kwire alone")
-        rows = [Row(name, row, *_timed(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
-        rows += [Row(name, row, *_timed(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
+        rows = [Row(name, row, *timed(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
+        rows += [Row(name, row, *timed(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
         measure_in_turns(rows, runs)
         for name, path in files.items():
             print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
@@ -51,7 +51,7 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
                 print_verdict(f"{slow} / {fast}", ratio(rows, name, slow, fast), at_least=wanted)
         long = make_traffic.small(where / "small-long.pcap", 10 * messages)
         for row, words in KWIRE.items():
-            one, ten = (_peak(kwire, *words, str(path)) for path in (files["small"], long))
+            one, ten = (peak(kwire, *words, str(path)) for path in (files["small"], long))
             print(f"\n  memory of {row}: {one / 1e6:.0f} MB, ten times as much traffic {ten / 1e6:.0f} MB")
             print_verdict("memory on ten times as much / on the capture", ten / one, at_most=1.1)
 
@@ -60,7 +60,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _timed(program: str | None, *words: str):
+def timed(program: str | None, *words: str):
     """What measures a process, or None and why it is not here."""
     if program is None:
         return None, "not installed"
@@ -75,7 +75,7 @@ def _timed(program: str | None, *words: str):
     return once, ""
 
 
-def _peak(*command: str) -> int:
+def peak(*command: str) -> int:
     """The most memory that a process had, in bytes."""
     child = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)

@@ -23,7 +23,7 @@ class JavaReader:
     def __init__(self) -> None:
         if not shutil.which("java"):
             raise NotHereError("no java")
-        _fetch()
+        fetch(HERE)
         command = ["java", "-Xmx1g", "-cp", str(HERE / "lib" / "*"), str(HERE / "Reader.java"), str(DATA)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.version = self._line()
@@ -48,11 +48,12 @@ class JavaReader:
         self.process.wait()
 
 
-def _fetch() -> None:
-    if any(HERE.glob("lib/kafka-clients-*.jar")):
+def fetch(folder: Path) -> None:
+    """The jars that the pom.xml of a folder names, into its lib/."""
+    if any(folder.glob("lib/*.jar")):
         return
     if not shutil.which("mvn"):
-        raise NotHereError("no mvn to fetch kafka-clients with")
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={HERE / 'lib'}"]
-    if subprocess.run(command, cwd=HERE, capture_output=True, timeout=600, check=False).returncode:
-        raise NotHereError("mvn could not fetch kafka-clients")
+        raise NotHereError("no mvn to fetch Kafka's jars with")
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
+    if subprocess.run(command, cwd=folder, capture_output=True, timeout=600, check=False).returncode:
+        raise NotHereError("mvn could not fetch Kafka's jars")

@@ -1,0 +1,54 @@
+"""Readers in other languages: processes that measure when they are told to by a line, so that they take their turns like everyone else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from javareader import NotHereError, fetch
+
+HERE = Path(__file__).parent
+
+
+class LineReader:
+    """A running process that speaks as `java/Records.java` says."""
+
+    def __init__(self, command: list[str], hello: str) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if not self._line().startswith(hello):
+            raise NotHereError("it does not start")
+
+    def _line(self) -> str:
+        return self.process.stdout.readline().strip() if self.process.stdout else ""
+
+    def measure(self, path: Path, seconds: float, *, crc: bool) -> tuple[float, tuple[int, ...]]:
+        """Seconds a record, and the sums that show what was read."""
+        assert self.process.stdin
+        print(path, int(crc), seconds, file=self.process.stdin, flush=True)
+        nanoseconds, *sums = self._line().split()
+        return float(nanoseconds) / 1e9, tuple(map(int, sums))
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def java() -> LineReader:
+    """kafka-clients."""
+    if not shutil.which("java"):
+        raise NotHereError("no java")
+    fetch(HERE / "java")
+    return LineReader(["java", "-Xmx1g", "-cp", str(HERE / "java" / "lib" / "*"), str(HERE / "java" / "Records.java")], "java")
+
+
+def go() -> LineReader:
+    """franz-go's kmsg."""
+    program = HERE / "go" / "gorec"
+    if not program.exists():
+        if not shutil.which("go"):
+            raise NotHereError("no go")
+        if subprocess.run(["go", "build", "-o", program.name, "."], cwd=program.parent, capture_output=True, timeout=600, check=False).returncode:
+            raise NotHereError("go could not build it")
+    return LineReader([str(program)], "go")

@@ -1,0 +1,189 @@
+"""Block `records`: how fast the records of batches are found in memory, with every key, value and header, by kwire's kernel and by other readers."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import linereader
+from compiled import CHUNK, compile_kernel
+from javareader import NotHereError
+from make_records import SMALL, in_memory
+from timing import Row, find, measure_in_turns, print_verdict, ratio, repeat
+
+import kwire_cli as kwire
+from kwire_cli.engine import kernel, program as p
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.spans import first_state
+from kwire_cli.records.layouts import LAYOUTS, OVERHEAD, leading
+from kwire_cli.structs.records import v2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMPILED, QUICK = "kwire, compiled", "kwire, read_records in plain Python"
+JAVA, GO, AIOKAFKA, KAFKA_PYTHON = "kafka-clients, Java", "franz-go kmsg, Go", "aiokafka, Cython", "kafka-python"
+WITH_CRC = ", CRCs checked"
+WARM = 3.0
+"""Seconds until the JIT compiler has done its work."""
+WANTED = {SMALL: 1.5}
+"""How much faster than the fastest of Java and Go; 1 where it is not said."""
+
+Sums = tuple[int, ...]
+"""Records, and the sums of their offsets, of the bytes of keys, of values, and of the keys and values of headers."""
+
+
+def block(rounds: int, folder: Path | None) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        files = in_memory(folder or Path(scratch))
+        others: dict[str, Any] = {JAVA: _started(linereader.java), GO: _started(linereader.go)}
+        rows = [row for name, path in files.items() for crc in (False, True) for row in _rows(name, path, others, crc=crc)]
+        try:
+            measure_in_turns(rows, rounds)
+        finally:
+            for other in others.values():
+                if not isinstance(other, str):
+                    other.close()
+    names = [name + crc for name in files for crc in ("", WITH_CRC)]
+    for name in names:
+        print(f"\n  {name}")
+        base = find(rows, name, COMPILED).seconds or 1.0
+        for row in sorted((row for row in rows if row.input == name), key=lambda row: row.seconds or 1e9):
+            if row.seconds is None:
+                print(f"    {row.name:<42} not here ({row.why})")
+            else:
+                print(f"    {row.name:<42} {row.seconds * 1e9:>8.1f} ns/record {1e-6 / row.seconds:>8.2f} million/s {row.seconds / base:>9.2f}x")
+    print("\n  ratios")
+    for name in names:
+        here = [each for each in (ratio(rows, name, JAVA, COMPILED), ratio(rows, name, GO, COMPILED)) if each]
+        what = f"{name}: the faster of Java and Go / {COMPILED}"
+        print_verdict(what, min(here) if here else None, at_least=WANTED.get(name.removesuffix(WITH_CRC), 1.0))
+
+
+def _rows(name: str, path: Path, others: dict[str, Any], *, crc: bool) -> list[Row]:
+    where = name + (WITH_CRC if crc else "")
+    data = path.read_bytes()
+    sums = _read_records(data)
+    rows = []
+    try:
+        rows.append(Row(where, COMPILED, _timed(_compiled(data, sums, crc=crc), sums[0])))
+    except ImportError:
+        rows.append(Row(where, COMPILED, None, "no numba"))
+    if crc:
+        rows.append(Row(where, QUICK, _timed(lambda: _read_records(data), sums[0])))
+    for peer, other in others.items():
+        if isinstance(other, str):
+            rows.append(Row(where, peer, None, other))
+            continue
+        _, found = other.measure(path, WARM, crc=crc)
+        assert found == sums, f"{peer} read something else: {found}, not {sums}"
+        rows.append(Row(where, peer, lambda other=other: other.measure(path, 0.15, crc=crc)[0]))  # type: ignore[misc]
+    for peer, library in ((AIOKAFKA, "aiokafka"), (KAFKA_PYTHON, "kafka")):
+        try:
+            read = _python(library, data, crc=crc)
+        except ImportError:
+            rows.append(Row(where, peer, None, "not installed"))
+            continue
+        assert read() == sums, f"{peer} read something else"
+        rows.append(Row(where, peer, _timed(read, sums[0])))
+    return rows
+
+
+def _timed(work: Callable[[], object], records: int) -> Callable[[], float]:
+    return lambda: repeat(work, records)
+
+
+def _started(start: Callable[[], linereader.LineReader]) -> linereader.LineReader | str:
+    try:
+        return start()
+    except NotHereError as error:
+        return str(error)
+
+
+def _read_records(data: bytes) -> Sums:
+    """kwire's own reader from Python, an object for each record; it always checks CRCs."""
+    count = offsets = keys = values = headers = 0
+    for batch in kwire.read_records(data):
+        assert batch.crc_valid  # type: ignore[union-attr]
+        for record in batch.records():  # type: ignore[union-attr]
+            count += 1
+            offsets += record.offset
+            keys += len(record.key or b"")
+            values += len(record.value or b"")
+            for key, value in record.headers:
+                headers += len(key) + len(value or b"")  # type: ignore[arg-type] # of v2, where they are text
+    return count, offsets, keys, values, headers
+
+
+def _compiled(data: bytes, sums: Sums, *, crc: bool) -> Callable[[], int]:
+    """The kernel over all batches at once: spans of every field of every header and record. A few thousand at a time; the columns are reused."""
+    import numpy as np
+
+    run = compile_kernel()
+    entry = records_entry(v2.BATCHES)
+    program = entry.program
+    room = CHUNK + program.widest
+    code, tables, job = (np.array(ints, np.int64) for ints in (program.code, program.tables, [entry.pc, 0, len(data), 0, 0, 0, 0]))
+    start = np.array(first_state(program, job, CHUNK), np.int64)
+    octets = np.frombuffer(data, np.uint8)
+    node, value, end, flags = np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(4 * room, np.int64)
+    sizes = np.zeros(len(program.leaves) + 1, np.int64)
+
+    def walk_all(*, add: bool = False) -> int:
+        if crc:
+            _check_crcs(memoryview(data))
+        state, todo = start.copy(), job.copy()
+        spans = 0
+        while True:
+            status = run(code, tables, octets, todo, node, value, end, flags, state)
+            n = int(state[p.STATE_SPANS])
+            spans += n
+            if add:
+                np.add.at(sizes, node[:n], end[:n] - value[:n])
+            if status == kernel.DONE:
+                return spans
+
+    walk_all(add=True)
+    found = {leaf.path.partition("records[].")[2]: int(sizes[leaf.id]) for leaf in program.leaves if leaf.path.startswith("batches[].records[].")}
+    assert (found["key"], found["value"], found["headers[].key"] + found["headers[].value"]) == sums[2:], f"the kernel found something else: {found}"
+    return walk_all
+
+
+_SIZE_AND_CRC = fixed(leading(v2.BATCH), ("batchLength", "crc"))
+
+
+def _check_crcs(view: memoryview) -> None:
+    layout = LAYOUTS["v2"]
+    at = 0
+    while at < len(view):
+        size, crc = _SIZE_AND_CRC.unpack(view, at)
+        end = at + OVERHEAD + size
+        assert layout.checksum(view[at + layout.crc_from : end]) == crc
+        at = end
+
+
+def _python(library: str, data: bytes, *, crc: bool) -> Callable[[], Sums]:
+    """aiokafka and kafka-python have the same reader, one in Cython, one in Python: an object for each record."""
+    import importlib
+
+    reader = importlib.import_module(f"{library}.record.memory_records").MemoryRecords
+
+    def read() -> Sums:
+        count = offsets = keys = values = headers = 0
+        records = reader(data)
+        while records.has_next():
+            batch = records.next_batch()
+            if crc:
+                assert batch.validate_crc()
+            for record in batch:
+                count += 1
+                offsets += record.offset
+                keys += len(record.key)
+                values += len(record.value)
+                for key, value in record.headers:
+                    headers += len(key) + len(value)
+        return count, offsets, keys, values, headers
+
+    return read
