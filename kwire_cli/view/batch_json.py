@@ -21,6 +21,7 @@ _HEAD = (
     b'"maxTimestamp":%d,"producerId":%d,"producerEpoch":%d,"baseSequence":%d,"partitionLeaderEpoch":%d,"isTransactional":%b,"isControl":%b,'
     b'"deleteHorizonMs":%b,"count":%b'
 )
+_NEWLINE = b"\n"
 _BOOL = {True: b"true", False: b"false"}
 
 
@@ -85,25 +86,21 @@ def _head(batch: Batch, label: dict[str, Any]) -> bytes:
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
     """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
-    from kwire_cli.records.batch import Batch as Kind  # noqa: PLC0415 - only captures with records need it
-    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - as above
-    from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - as above
-    from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
+    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.reading import Reader  # noqa: PLC0415 - as above
+    from kwire_cli.view.quick_lines import Lines, quick_lines  # noqa: PLC0415 - as above
 
     opened = source_of(b"", catalog=reading.catalog, limits=reading.limits)
-    layouts, limits, hide = opened.layouts, opened.limits, reading.hide
-
-    def line(item: Batch | Gap) -> bytes:
-        if not isinstance(item, Kind) or has_payloads(item):
-            return b"".join(line_pieces(item, label={}, deep=True, hide=hide))[:-1]
-        notes: list[Anomaly] = []
-        rows = b"".join([text for texts in rows_text(item, notes) for text in texts])
-        odd = many_dumps([note._asdict() for note in (*item.notes, *notes)])[:-1] if notes or item.notes else b"[]"
-        return b'%b,"records":[%b],"anomalies":%b}' % (_head(item, {}), rows[1:], odd)
+    layouts, limits, lines = opened.layouts, opened.limits, Lines({}, reading.hide, deep=True)
 
     def text(data: bytes) -> str:
         source = type(opened)(memoryview(data), layouts, reading.catalog, None, limits)
-        return f"[{b','.join([line(item) for item in read_items(source)]).decode()}]"
+        reader = Reader(source, 0, len(data))
+        found = [*quick_lines(source, reader, lines)]
+        if reader.at < len(data):
+            found += [piece for item in reader.items() for piece in line_pieces(item, label={}, deep=True, hide=reading.hide)]
+        # In JSON there is no end of a line but those of the lines.
+        return f"[{b''.join(found)[:-1].replace(_NEWLINE, b',').decode()}]"
 
     return text
 

@@ -94,6 +94,7 @@ def _is_plain(source: Source) -> bool:
     return source.topic not in COORDINATORS and source.topic not in FRAMED
 
 
+@cache
 def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes | None:
     """The line of a batch with these attributes up to its records, as a format; None where there is more to say than that."""
     known = sum(bits.mask for bits in v2.ATTRIBUTES)
