@@ -28,6 +28,11 @@ class Row:
     def seconds(self) -> float | None:
         return median(self.times) if self.times else None
 
+    @property
+    def best(self) -> float | None:
+        """The turn that was disturbed least."""
+        return min(self.times, default=None)
+
 
 def measure_in_turns(rows: list[Row], rounds: int) -> None:
     """All rows, `rounds` times, one after the other; the first round only warms up."""
@@ -57,6 +62,12 @@ def find(rows: list[Row], where: str, name: str) -> Row:
 def ratio(rows: list[Row], where: str, slow: str, fast: str) -> float | None:
     """How many times longer `slow` takes than `fast`."""
     a, b = find(rows, where, slow).seconds, find(rows, where, fast).seconds
+    return a / b if a and b else None
+
+
+def ratio_at_best(rows: list[Row], where: str, slow: str, fast: str) -> float | None:
+    """The same of their best turns: on a machine that does other things too, medians say much about these."""
+    a, b = find(rows, where, slow).best, find(rows, where, fast).best
     return a / b if a and b else None
 
 
