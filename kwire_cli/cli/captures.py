@@ -118,15 +118,21 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
     if options["stats"]:
         return _stats(environment, fmt)
 
-    from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame
+    from kwire_cli.message.record_fields import is_internal
+    from kwire_cli.redact.secrets import FETCHED, can_hold_secrets, hidden_in_frame, hidden_records
 
     show_secrets = options["show_secrets"]
+    raw = options["fields"] or fmt == "csv" or records_of(options) == "base64"
 
     def hidden(line: Captured) -> dict[str, frozenset[int]]:
         message = line.message
-        if show_secrets or (message and not can_hold_secrets(message)) or not line.frame:
+        records = bool(raw and (not message or (message in FETCHED and any(map(is_internal, line.topics)))))
+        if show_secrets or (message and not records and not can_hold_secrets(message)) or not line.frame:
             return {}
-        return hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None, asked=line.asked)
+        found = hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None, asked=line.asked)
+        if records and line.frame.body and (spans := hidden_records(catalog, line.frame.body)):
+            found["body"] = found.get("body", frozenset()) | spans
+        return found
 
     if fmt in {"table", "csv"} or options["fields"]:
         return _columns(environment, fmt, options, hidden)
@@ -186,7 +192,7 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
 
 
 def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.message.record_fields import RecordsAs
+    from kwire_cli.message.record_fields import RecordsAs, is_internal
     from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_record
     from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
@@ -195,6 +201,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
     items = field_text(RecordsAs(catalog, hide=hide)) if records == "decoded" else None
     quick = fmt == "jsonl" and not lossless and not options["pairs"]
+    raw = records == "base64" and not options["show_secrets"]
     harmless = frozenset(entry.name for entry in catalog if options["show_secrets"] or not can_hold_secrets(entry.name))
 
     def document(line: Captured) -> dict[str, Any]:
@@ -212,7 +219,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     def show(line: Captured | None) -> None:
         if line is None:
             return
-        if quick and line.message in harmless:
+        if quick and line.message in harmless and not (raw and any(map(is_internal, line.topics))):
             environment.write_bytes(line_dumps(line, records, hide, items))
         elif not options["pairs"]:
             write(document(line))

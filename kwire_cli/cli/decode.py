@@ -150,6 +150,8 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
     from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
 
     hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame)
+    if frame.body and (more := _hidden_records(catalog, frame.body, fmt, options)):
+        hidden["body"] = hidden.get("body", frozenset()) | more
     if frame.kind == "unknown" and options.get("after_secret"):
         hidden = whole_frame_hidden(frame)
     options["after_secret"] = OUTSIDE in hidden
@@ -174,6 +176,7 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
     from kwire_cli.redact.secrets import hidden_spans
 
     hidden: frozenset[int] = frozenset() if options["show_secrets"] else hidden_spans(catalog, decoded)
+    hidden |= _hidden_records(catalog, decoded, fmt, options)
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps, message_document
 
@@ -189,6 +192,15 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
         from kwire_cli.view.hex import message_lines as hex_lines
 
         environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
+
+
+def _hidden_records(catalog: Catalog, body: Decoded, fmt: str, options: dict[str, Any]) -> frozenset[int]:
+    """Records that hold secrets, where they are shown as bytes."""
+    from kwire_cli.redact.secrets import FETCHED, hidden_records
+
+    if options["show_secrets"] or body.message not in FETCHED or fmt not in {"json", "jsonl"} or records_of(options) != "base64":
+        return frozenset()
+    return hidden_records(catalog, body)
 
 
 def _reading(catalog: Catalog, options: dict[str, Any]) -> RecordsAs:

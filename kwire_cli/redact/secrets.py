@@ -18,13 +18,20 @@ from kwire_cli.message.frames import PAYLOADS, SIZE_BYTES, Hints
 from kwire_cli.message.headers import head_size
 from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
+from kwire_cli.message.record_fields import RecordsAs, is_internal
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles, uuid_text
+from kwire_cli.records.model import Gap
+from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kwire_cli.engine.body import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Catalog
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
@@ -63,6 +70,9 @@ CONFIG_VALUES: dict[str, frozenset[str]] = {
 
 FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
 """Fields that hold a whole request, secret where something in it is."""
+
+FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
+"""Messages in whose records the metadata log travels."""
 
 OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
@@ -104,6 +114,35 @@ def hidden_spans(catalog: Catalog, decoded: Body) -> frozenset[int]:
         # Some length may be wrong, so that what follows a secret may still be of it.
         hidden |= {*range(min(reached), len(decoded.raw.node))}
     return frozenset(hidden)
+
+
+def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
+    """The numbers of the spans of records that hold secrets as bytes: those of the metadata log, in what is fetched of it.
+
+    Bytes of it that are no whole batch are taken for such too.
+    """
+    if body.message not in FETCHED:
+        return frozenset()
+    reading, topics, raw = RecordsAs(catalog), roles(body.spec, body.entry).by_node, body.raw
+    found, topic = set(), ""
+    for at, node in enumerate(raw.node):
+        leaf, value = raw.program.leaves[node], bytes(raw.data[raw.value[at] : raw.end[at]])
+        if topics.get(node) in {TOPIC, TOPIC_ID}:
+            topic = uuid_text(value) if leaf.kind == "uuid" else value.decode("utf-8", "replace")
+        elif leaf.kind == "records" and value and is_internal(topic) and _records_hold_secrets(catalog, reading.items(value, topic)):
+            found.add(at)
+    return frozenset(found)
+
+
+def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> bool:
+    for item in items:
+        if isinstance(item, Gap) or not item.crc_valid:
+            return True
+        for record in item.records():
+            payload = payload_of(item, record)
+            if payload and payload.record and (not payload.known or any(hidden_in_record(catalog, payload.record).values())):
+                return True
+    return False
 
 
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:

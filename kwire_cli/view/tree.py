@@ -143,7 +143,9 @@ class _Look:
                 self.topic = str(leaf_value(part, self.tree))
 
     def value(self, item: Item) -> Line:
-        """The value of a leaf."""
+        """The value of a leaf; of records whose batches stand below it their size alone."""
+        if self.reading and item.leaf.kind == "records" and item.span not in self.form.hidden and not is_null(item, self.tree.spans.data):
+            return [(_bytes(item.end - self.tree.spans.value[item.span]), "number")]
         return value_segments(item, self.tree, self.catalog, self.message, self.form, full=self.full)
 
 

@@ -4,11 +4,13 @@ import base64
 from functools import partial
 
 import pytest
+from command_line import kwire as kwire_command
 from golden_rows import sample, shared
+from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
 from kwire_cli.message.record_fields import CLUSTER_METADATA_ID, RecordsAs
-from kwire_cli.redact.secrets import hidden_in_record
+from kwire_cli.redact.secrets import hidden_in_record, hidden_records
 
 CATALOG = kwire.catalog()
 SALT = b"very secret salt"
@@ -95,3 +97,47 @@ def test_topic_ids_are_named_by_the_capture(wire):
     (batch,) = line.frame.body.to_json(records="decoded", reading=reading)["responses"][0]["partitions"][0]["records"]
     assert asked == [topic]
     assert "decoded" in batch["records"][0]
+
+
+def test_as_bytes_records_with_secrets_are_hidden_whole(wire):
+    ask = wire.request("Fetch", 13, 4, topics=[{"topicId": CLUSTER_METADATA_ID, "partitions": []}], forgottenTopicsData=[])
+    line = wire.lines((0, ask), (1, fetched(wire, scram_batch())))[1]
+    hidden = hidden_records(CATALOG, line.frame.body)
+    assert len(hidden) == 1
+    shown = line.to_json(hidden={"body": hidden})["body"]["responses"][0]["partitions"][0]["records"]
+    assert shown == f"<redacted {len(scram_batch())} bytes>"
+    # Of another topic nobody knows what they are, and what is no whole batch may be of one.
+    other = base64.urlsafe_b64encode(bytes(15) + b"\7").decode()[:-2]
+    for records, topic, many in ((scram_batch(), other, 0), (scram_batch()[:-1], CLUSTER_METADATA_ID, 1), (b"", CLUSTER_METADATA_ID, 0)):
+        line = wire.lines((0, ask), (1, fetched(wire, records, topic)))[1]
+        assert len(hidden_records(CATALOG, line.frame.body)) == many
+
+
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "tree", "hex"])
+@pytest.mark.parametrize("options", [(), ("--records", "base64"), ("--records", "decoded"), ("--fields", "frame,records,value")])
+def test_no_view_of_a_fetch_shows_them(wire, fmt, options):
+    body = fetched(wire, scram_batch())
+    frame = (
+        "decode",
+        "-f",
+        fmt if fmt != "csv" or options[:1] == ("--fields",) else "json",
+        "--api",
+        "Fetch",
+        "--version",
+        "13",
+        "--response",
+        "--full",
+    )
+    shown = [] if options[:1] == ("--fields",) else [kwire_command(*frame, *options, stdin=body)]
+    talk, out = Talk(), []
+    ask = wire.request("Fetch", 13, 4, topics=[{"topicId": CLUSTER_METADATA_ID, "partitions": []}], forgottenTopicsData=[])
+    for side, data in ((0, ask), (1, body)):
+        each = talk.segment(side, data)
+        ports = {"source_port": 50000, "destination_port": 9092} if side == 0 else {"source_port": 9092, "destination_port": 50000}
+        ends = {} if side == 0 else {"source": bytes([10, 0, 0, 2]), "destination": bytes([10, 0, 0, 1])}
+        out.append(packet(ethernet(ipv4(tcp(data, each.sequence, each.acknowledgment, each.flags, **ports), **ends)), each.packet))
+    shown.append(kwire_command("decode", "-f", fmt, *options, "--full", "-", stdin=pcap_file(out)))
+    salts = [base64.b64encode(bytes(lead) + SALT).decode()[4:-4] for lead in range(3)] + ["secret salt", SALT.hex(" ")]
+    for run in shown:
+        assert run.code == 0, run.err
+        assert not any(salt in run.out for salt in salts)
