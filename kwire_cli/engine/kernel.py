@@ -461,15 +461,29 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 n += 1
                 row += TRY_ROW
             if row == last:
-                # Most often neither headers nor anything else follow.
+                # What follows most often: a few headers or none, the end of a header, the end of a record.
                 pc = code[pc + 4]
-                if code[pc] == ARRAYZ and pos < stop and data[pos] == 0:
-                    pos += 1
-                    out_node[n] = code[pc + 1]
-                    out_value[n] = pos
-                    out_end[n] = pos
-                    n += 1
-                    pc = code[pc + 2]
+                if code[pc] == ARRAYZ:
+                    v = data[pos] & 255 if pos < stop else 1
+                    if v == 0 or (v < 128 and v & 1 == 0 and code[pc + 4] == 0 and v >> 1 < stop - pos):
+                        pos += 1
+                        out_node[n] = code[pc + 1]
+                        out_value[n] = pos
+                        out_end[n] = pos
+                        n += 1
+                        if v > 0:
+                            sp += FRAME
+                            state[sp] = v >> 1
+                            pc += STRIDE
+                            continue
+                        pc = code[pc + 2]
+                elif code[pc] == LOOP:
+                    state[sp] -= 1
+                    if state[sp] > 0:
+                        pc = code[pc + 2]
+                        continue
+                    sp -= FRAME
+                    pc += STRIDE
                 if code[pc] == SIZEEND and pos == state[sp]:
                     sp -= FRAME
                     pc += STRIDE

@@ -45,6 +45,15 @@ class _RecordLowering(Lowering):
     def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
         return None if isinstance(decl, parts.SizedStruct) else super().fixed_element(decl, name, path)
 
+    def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
+        """Headers of records are nothing but lengths and bytes, which one step can take, as records themselves."""
+        if decl.tags or not decl.subcons or not all(isinstance(sc.subcon, VarintSized) and sc.subcon.prefix.zigzag for sc in decl.subcons):
+            return super().struct(decl, name, path)
+        trial = self.emit(p.TRY)
+        made = super().struct(decl, name, path)
+        self.attempted(trial, list(made.fields))
+        return made
+
     def within_size(self, decl: Any) -> bool:
         """Whether the innermost of what is open is a size; TypeError where it is something else, which hides the size from the kernel."""
         if self.opened and not self.opened[-1]:
