@@ -12,7 +12,6 @@ Rules
 from __future__ import annotations
 
 import re
-from collections import deque
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,18 +51,18 @@ class Asked(Protocol):
 class Places:
     """Places that may begin a frame, and at how many bytes in the buffer more is known of each."""
 
+    __slots__ = ("_alive", "_due")
+
     def __init__(self) -> None:
         self._due: list[tuple[int, int, int, int]] = []
-        self._order: deque[int] = deque()
-        self._alive: set[int] = set()
+        self._alive: dict[int, None] = {}  # in the order in which they were seen
 
     def wait(self, at: int, until: int, end: int, links: int) -> None:
         """`end` is where the last frame of the place ends by what is known of it, 0 for nothing; `links` the number of frames before that one."""
         if at not in self._alive:
             if len(self._alive) >= MOST_PLACES:
-                self._alive.discard(self._order.popleft())
-            self._alive.add(at)
-            self._order.append(at)
+                del self._alive[next(iter(self._alive))]
+            self._alive[at] = None
         heappush(self._due, (until, at, end, links))
         if len(self._due) > 2 * MOST_PLACES:
             self._due = [each for each in self._due if each[1] in self._alive]
@@ -80,31 +79,26 @@ class Places:
 
     def drop(self, at: int) -> None:
         """It is none."""
-        self._alive.discard(at)
-        self._tidy()
-
-    def _tidy(self) -> None:
-        while self._order and self._order[0] not in self._alive:
-            self._order.popleft()
+        self._alive.pop(at, None)
 
     def oldest(self) -> int | None:
         """The first place that is left."""
-        self._tidy()
-        return self._order[0] if self._order else None
+        return next(iter(self._alive), None)
 
     def all(self) -> list[int]:
         """Those that are left, in the order in which they were seen."""
-        return [at for at in self._order if at in self._alive]
+        return list(self._alive)
 
     def shift(self, count: int) -> None:
         """The first `count` bytes of the buffer are gone."""
         self._due = [(until - count, at - count, end and end - count, links) for until, at, end, links in self._due if at in self._alive]
-        self._order = deque(at - count for at in self._order if at in self._alive)
-        self._alive = set(self._order)
+        self._alive = {at - count: None for at in self._alive}
 
 
 class Requests:
     """The search for requests."""
+
+    __slots__ = ("_catalog", "_places", "_scanned")
 
     def __init__(self, catalog: Catalog, start: int) -> None:
         self._catalog = catalog
@@ -159,6 +153,8 @@ class Requests:
 
 class Responses:
     """The search for responses. `asked` are the requests that wait for theirs."""
+
+    __slots__ = ("_asked", "_ids", "_newest", "_pieces", "_places", "_scanned", "_size")
 
     def __init__(self, asked: Sequence[Asked], start: int) -> None:
         self._asked = asked
@@ -238,6 +234,8 @@ class Responses:
 
 class Recogniser:
     """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is not known."""
+
+    __slots__ = ("_asked", "_catalog", "_first", "_from_client", "_role", "_searches")
 
     def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Sequence[Asked]) -> None:
         self._catalog, self._from_client, self._asked = catalog, from_client, asked
