@@ -20,13 +20,18 @@ import kwire_cli
 FIELDS = ("frame.number", "kafka.api_key", "kafka.api_version", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name")
 VERBOSE, EK, SOME = "tshark -V", "tshark -Y kafka -J kafka -T ek", "tshark -T fields"
 JSONL, TABLE = "kwire decode --format jsonl", "kwire decode --format table"
+BASE64 = "kwire decode --format jsonl --records base64"
 TSHARK = {
     VERBOSE: ("-V",),
     EK: ("-Y", "kafka", "-J", "kafka", "-T", "ek"),
     SOME: ("-T", "fields", *(word for name in FIELDS for word in ("-e", name))),
 }
-KWIRE = {JSONL: ("decode", "--format", "jsonl"), TABLE: ("decode", "--format", "table")}
-TARGETS = ((JSONL, VERBOSE, 1.0), (JSONL, EK, 3.0), (TABLE, SOME, 1.5))
+KWIRE = {
+    JSONL: ("decode", "--format", "jsonl"),
+    BASE64: ("decode", "--format", "jsonl", "--records", "base64"),
+    TABLE: ("decode", "--format", "table"),
+}
+TARGETS = ((JSONL, VERBOSE, 1.0), (JSONL, EK, 3.0), (BASE64, EK, 3.0), (TABLE, SOME, 1.5))
 
 
 def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
@@ -46,7 +51,7 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
         for name, path in files.items():
             print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
             for row in (row for row in rows if row.input == name):
-                print(f"    {row.name:<36} " + (f"{row.seconds:>8.2f} s" if row.seconds else f"not here ({row.why})"))
+                print(f"    {row.name:<46} " + (f"{row.seconds:>8.2f} s" if row.seconds else f"not here ({row.why})"))
             for fast, slow, wanted in TARGETS:
                 print_verdict(f"{slow} / {fast}", ratio(rows, name, slow, fast), at_least=wanted)
         long = make_traffic.small(where / "small-long.pcap", 10 * messages)
