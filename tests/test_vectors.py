@@ -45,7 +45,7 @@ def name_of(row):
 
 
 def is_message(row):
-    """Records come with a later piece of work; bytes of kind other and primitive are no messages."""
+    """Records have a test of their own; bytes of kind other and primitive are no messages."""
     return row["kind"] in {"request", "response"} or (row["kind"] == "framing" and "message" in row)
 
 
@@ -90,6 +90,37 @@ def test_what_other_projects_keep_decodes_whole_and_without_anomalies():
     for source, name in EXCEPTIONS:
         assert f"`{name}`" in text
         assert source in text
+
+
+RECORDS = {"record_batch", "message_set"}
+# (repository, name) and what is found instead of batches in which nothing is odd
+ODD_RECORDS = {
+    ("dpkp/kafka-python", "control_batch_data_v2"): ["CRC_MISMATCH", "UNKNOWN_VERSION", "TRAILING_BYTES"],
+    ("tulios/kafkajs", "crcPayload @ match the java CRC32C code"): ["TRUNCATED"],
+    ("tulios/kafkajs", "v0_record @ decodes"): ["CORRUPT"],
+    ("tulios/kafkajs", "v0_record @ decodes control record"): ["CORRUPT"],
+    ("tulios/kafkajs", "v0_record @ uses record batch maxTimestamp when topic is configured with timestamp type LOG_APPEND_TIME"): ["CORRUPT"],
+}
+
+
+@pytest.mark.shared
+def test_record_sets_that_other_projects_keep_are_read_whole():
+    found, count = {}, Counter()
+    for row in vectors():
+        if row["kind"] in RECORDS:
+            count[row["source"]] += 1
+            data, odd = bytes.fromhex(row["hex"]), []
+            items = list(kwire.read_records(data))
+            assert sum(item.size for item in items) == len(data)
+            for item in items:
+                document = item.to_json()
+                odd += [document["gap"]] if "gap" in document else [anomaly["code"] for anomaly in document["anomalies"]]
+            if odd:
+                found[row["source"], row["name"]] = odd
+    assert found == ODD_RECORDS
+    text = CONFORMANCE.read_text("utf-8")
+    assert all(f"| {source} | {number} |" in text for source, number in count.items())
+    assert all(f"`{name}`" in text for _, name in ODD_RECORDS)
 
 
 @pytest.mark.shared
