@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.records.jsonform import record_json
+from kwire_cli.records.jsonform import head_json, record_json
 from kwire_cli.view.json import many_dumps
 from kwire_cli.view.record_text import row_text, rows_text
 
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
-_HEAD = (
-    b'{"position":%d,"size":%d,"baseOffset":%d,"lastOffset":%d,"magic":%d,"crc":%d,"crcValid":%b,"compression":"%b","timestampType":"%b",'
-    b'"maxTimestamp":%d,"producerId":%d,"producerEpoch":%d,"baseSequence":%d,"partitionLeaderEpoch":%d,"isTransactional":%b,"isControl":%b,'
-    b'"deleteHorizonMs":%b,"count":%b'
-)
 _NEWLINE = b"\n"
-_BOOL = {True: b"true", False: b"false"}
 
 
 def line_pieces(
@@ -44,44 +38,15 @@ def line_pieces(
         yield many_dumps(label | item.to_json())
         return
     if not deep:
-        odd = many_dumps([note._asdict() for note in item.notes])[:-1] if item.notes else b"[]"
-        yield b'%b,"anomalies":%b}\n' % (_head(item, label), odd)
+        yield many_dumps(label | head_json(item) | {"anomalies": [note._asdict() for note in item.notes]})
         return
     found: list[Anomaly] = [] if notes is None else notes
-    yield b'%b,"records":[' % _head(item, label)
+    yield b'%b,"records":[' % many_dumps(label | head_json(item))[:-2]
     first = True
     for rows in _rows(item, chosen, found, hide):
         yield rows[1:] if first else rows
         first = first and not rows
-    odd = many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1] if found or item.notes else b"[]"
-    yield b'],"anomalies":%b}\n' % odd
-
-
-def _head(batch: Batch, label: dict[str, Any]) -> bytes:
-    """What `head_json` has behind the label, without the end of the object."""
-    head, type_of = batch.head, batch.timestamp_type
-    horizon, count = head.delete_horizon, head.records_count
-    found = _HEAD % (
-        batch.position,
-        batch.size,
-        head.base_offset,
-        head.last_offset,
-        batch.layout.magic,
-        head.crc,
-        _BOOL[batch.crc_valid],
-        batch.compression.encode(),
-        type_of.encode(),
-        head.max_timestamp,
-        head.producer_id,
-        head.producer_epoch,
-        head.base_sequence,
-        head.leader_epoch,
-        _BOOL[head.transactional],
-        _BOOL[head.control],
-        b"null" if horizon is None else b"%d" % horizon,
-        b"null" if count is None else b"%d" % count,
-    )
-    return b"%b,%b" % (many_dumps(label)[:-2], found[1:]) if label else found
+    yield b'],"anomalies":%b}\n' % many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1]
 
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
