@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.engine.program import Entry
-    from kwire_cli.engine.texts import Text
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -42,7 +41,6 @@ class Layout:
     entry: Entry
     roles: Roles
     shapes: Shapes
-    has_roles: bool
     has_records: bool
 
 
@@ -78,7 +76,7 @@ class Layouts:
         entry = entry_for(spec, version)
         found = roles(spec, entry)
         shapes = Shapes(entry, found.by_node)
-        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, shapes, bool(found.by_node), holds_records(entry))
+        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, shapes, holds_records(entry))
 
 
 class Tail(NamedTuple):
@@ -103,7 +101,7 @@ class Plain:
         found = self._found
         if found is None:
             found = self.layout.shapes.walk(self.data, self.start)
-            if type(found) is Spans and (found.flags or found.lost >= 0):
+            if isinstance(found, Spans) and (found.flags or found.lost >= 0):
                 raise OddError
             self._found = found
         return found
@@ -112,20 +110,20 @@ class Plain:
     def spans(self) -> Spans:
         """Those of the body; OddError as `found`."""
         found = self.found()
-        return found if type(found) is Spans else found.of(self.data)  # type: ignore[union-attr]
+        return found if isinstance(found, Spans) else found.of(self.data)
 
     @property
     def roles(self) -> dict[str, list[bytes]]:
         """The values in the body that have a role, by role; OddError as `found`."""
         found = self.found()
-        if type(found) is Spans:
+        if isinstance(found, Spans):
             return role_values(self.layout.roles, found)
-        return marked_values(self.layout.roles, found.marked, self.data)  # type: ignore[union-attr]
+        return marked_values(self.layout.roles, found.marked, self.data)
 
     def top(self, name: str) -> Any:
         """The value of a field of the message itself; OddError as `found`."""
         found = self.found()
-        return top_value(self.layout.roles, found if type(found) is Spans else found.spans, name, self.data)  # type: ignore[union-attr]
+        return top_value(self.layout.roles, found if isinstance(found, Spans) else found.spans, name, self.data)
 
     def text(self, records: str | Callable[[bytes], str]) -> str | None:
         """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly.
@@ -133,9 +131,9 @@ class Plain:
         `records` is how they are shown, or what makes the JSON of a records field.
         """
         found = self.found()
-        if type(found) is Spans:
+        if isinstance(found, Spans):
             return None
-        made: Text | None = found.text(records)  # type: ignore[union-attr]
+        made = found.text(records)
         return made.of(self.data, self.start) if made else None
 
     @property

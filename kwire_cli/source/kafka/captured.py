@@ -157,7 +157,7 @@ class Captured:
         """The values that have a role, by role."""
         if self._values is None:
             plain = self.seen.plain
-            if plain is not None and not plain.layout.has_roles:
+            if plain is not None and not plain.layout.roles.by_node:
                 self._values = {}
             elif plain := self.plain:
                 self._values = plain.roles
@@ -216,7 +216,7 @@ class Captured:
     @property
     def software(self) -> str | None:
         """The name and version of the client's software, if it said so on this connection."""
-        return self.names.software.get(self.stream)
+        return self.connection.software
 
     @property
     def broker(self) -> int | None:

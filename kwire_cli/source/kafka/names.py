@@ -1,4 +1,4 @@
-"""Names over a capture: what topic ids, fetch sessions, connections and node ids stand for, learnt from the messages that go by.
+"""Names over a capture: what topic ids, fetch sessions and node ids stand for, and what clients are, learnt from the messages that go by.
 
 Sources: any response in which a topic's id stands beside its name (Metadata, CreateTopics, DescribeTopicPartitions, ConsumerGroupDescribe, ...) says
 which topic an id is; ApiVersions requests name the client's software; Metadata and DescribeCluster responses name brokers; Fetch requests and
@@ -32,7 +32,6 @@ class Names:
 
     topics: dict[str, str] = field(default_factory=dict)
     brokers: dict[str, int] = field(default_factory=dict)
-    software: dict[int, str] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     ahead: Callable[[], Names] | None = None
 
@@ -59,7 +58,7 @@ class Names:
             self._learn_session(line, broker)
         elif key == API_VERSIONS:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
-                self.software[line.stream] = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
+                line.connection.software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
         elif line.seen.kind == "response" and (found := _naming(line)):
             self.topics.update(topic_names(*found))
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
