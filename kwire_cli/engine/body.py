@@ -77,20 +77,23 @@ class Body:
     @cached_property
     def anomalies(self) -> list[Anomaly]:
         """What a correct writer would not have written; an offset counts from the start of the data."""
-        return [*self.notes] if self._calm is not None else [*self.notes, *anomalies(self.tree)]
+        return [*self.notes] if self._calm else [*self.notes, *anomalies(self.tree)]
 
     @cached_property
-    def _calm(self) -> dict[str, Any] | None:
-        """The value of a message without anomalies, records by their size; None where there may be one."""
+    def _calm(self) -> bool:
+        """Whether the layout's own fold takes it, which says that it has no anomaly."""
         try:
-            return fold_of(self.entry, "size")(self.raw)
+            fold_of(self.entry, "size")(self.raw)
         except OddError:
-            return None
+            return False
+        return True
 
     def form(self, form: Form) -> dict[str, Any]:
         """Kafka's JSON form, as far as the bytes reach."""
         if not form.hidden:
             with contextlib.suppress(OddError):
-                return fold_of(self.entry, form.records)(self.raw)
-        shown = value(self.tree.root, self.tree, form)
-        return {} if shown is ABSENT else shown
+                shown: dict[str, Any] = fold_of(self.entry, form.records)(self.raw)
+                self.__dict__["_calm"] = True  # which need not be found out again
+                return shown
+        found = value(self.tree.root, self.tree, form)
+        return {} if found is ABSENT else found

@@ -167,20 +167,15 @@ class _Steps:
         return others
 
     def nullable(self, node: Nullable) -> Step:
-        steps, name = self.struct(node.struct), node.name
+        struct, name = self.field(node.struct), node.name  # the struct has the name of what may be null
 
-        def inner(out: dict[str, Any], spans: Spans, at: int) -> int:
-            presence = spans.data[spans.end[at] - 1]
-            at += 1
-            if presence != 1:  # without flags it is -1 then
-                out[name] = None
-                return at
-            made = out[name] = {}
-            for step in steps:
-                at = step(made, spans, at)
-            return at
+        def either(out: dict[str, Any], spans: Spans, at: int) -> int:
+            if spans.data[spans.end[at] - 1] == 1:  # without flags it is -1 otherwise
+                return struct(out, spans, at + 1)
+            out[name] = None
+            return at + 1
 
-        return inner if isinstance(node.presence.decl.presence, FixedInt) else _odd
+        return either if isinstance(node.presence.decl.presence, FixedInt) else _odd
 
     def tags(self, node: Tags) -> Step:
         """A tag section; what the kernel did not flag is in order and without doubles."""
