@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kwire_cli.cli.dump import Run
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.payload.records import RecordPayload
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
@@ -27,13 +27,9 @@ def hide_of(run: Run) -> Hide | None:
     """What finds the secrets of a payload."""
     if run.options["show_secrets"]:
         return None
-    from kwire_cli.redact.secrets import hidden_spans
+    from kwire_cli.redact.secrets import hidden_in_record
 
-    def hide(payload: RecordPayload) -> dict[str, frozenset[int]]:
-        parts = {"key": payload.key, "value": payload.value}
-        return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(run.catalog, part.body))}
-
-    return hide
+    return partial(hidden_in_record, run.catalog)
 
 
 def label_of(run: Run) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.options import records_of
+from kwire_cli.cli.options import records_of, shows_raw_records
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
-    Hide = Callable[[Captured], dict[str, frozenset[int]]]
     Show = Callable[[Captured | None], None]
 
 ROWS = 4
@@ -118,27 +117,38 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
     if options["stats"]:
         return _stats(environment, fmt)
 
-    from kwire_cli.message.record_fields import is_internal
-    from kwire_cli.redact.secrets import FETCHED, can_hold_secrets, hidden_in_frame, hidden_records
-
-    show_secrets = options["show_secrets"]
-    raw = options["fields"] or fmt == "csv" or records_of(options) == "base64"
-
-    def hidden(line: Captured) -> dict[str, frozenset[int]]:
-        message = line.message
-        records = bool(raw and (not message or (message in FETCHED and any(map(is_internal, line.topics)))))
-        if show_secrets or (message and not records and not can_hold_secrets(message)) or not line.frame:
-            return {}
-        found = hidden_in_frame(catalog, line.frame, known=line.kind == "request" or line.request is not None, asked=line.asked)
-        if records and line.frame.body and (spans := hidden_records(catalog, line.frame.body)):
-            found["body"] = found.get("body", frozenset()) | spans
-        return found
-
+    secrets = _Secrets(catalog, options, raw_records=shows_raw_records(fmt, options))
     if fmt in {"table", "csv"} or options["fields"]:
-        return _columns(environment, fmt, options, hidden)
+        return _columns(environment, fmt, options, secrets)
     if fmt in {"json", "jsonl"}:
-        return _documents(environment, catalog, fmt, options, hidden)
-    return _views(environment, catalog, fmt, options, hidden)
+        return _documents(environment, catalog, fmt, options, secrets)
+    return _views(environment, catalog, fmt, options, secrets)
+
+
+class _Secrets:
+    """What of a line is not shown: `hidden` are the spans of a frame by part, `in_record` those of what a record means (None hides nothing)."""
+
+    def __init__(self, catalog: Catalog, options: dict[str, Any], *, raw_records: bool) -> None:
+        from kwire_cli.message.record_fields import is_internal
+        from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record
+
+        self._can_hold, self._is_internal, self._hidden_in = can_hold_secrets, is_internal, hidden_in_frame
+        self._catalog, self._raw_records, self._shown = catalog, raw_records, options["show_secrets"]
+        self.in_record = None if self._shown else partial(hidden_in_record, catalog)
+
+    def none_in(self, line: Captured) -> bool:
+        """Whether there is nothing to hide in a line about which there is no doubt."""
+        message = line.message
+        if self._shown or not message:
+            return message is not None
+        return not self._can_hold(message, raw_records=self._raw_records and any(map(self._is_internal, line.topics)))
+
+    def hidden(self, line: Captured) -> dict[str, frozenset[int]]:
+        """The hidden spans of a line's frame."""
+        if self._shown or self.none_in(line) or not line.frame:
+            return {}
+        known = line.kind == "request" or line.request is not None
+        return self._hidden_in(self._catalog, line.frame, known=known, asked=line.asked, raw_records=self._raw_records)
 
 
 def _stats(environment: Environment, fmt: str) -> Show:
@@ -161,7 +171,7 @@ def _stats(environment: Environment, fmt: str) -> Show:
     return show
 
 
-def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
+def _columns(environment: Environment, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
     from kwire_cli.view.table import TABLE, csv_row, heading, plain_rows, row
@@ -180,7 +190,7 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
         if plain:
             environment.write(plain(line))
             return
-        cells = LineRow(line, hidden)
+        cells = LineRow(line, secrets.hidden)
         if fmt == "csv":
             environment.write(csv_row([cells.value(name) for name in columns]))
         elif table:
@@ -191,21 +201,18 @@ def _columns(environment: Environment, fmt: str, options: dict[str, Any], hidden
     return show
 
 
-def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.message.record_fields import RecordsAs, is_internal
-    from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_record
+def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
 
     records, lossless = records_of(options), options["lossless"]
-    hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
+    hide = secrets.in_record
     items = field_text(RecordsAs(catalog, hide=hide)) if records == "decoded" else None
     quick = fmt == "jsonl" and not lossless and not options["pairs"]
-    raw = records == "base64" and not options["show_secrets"]
-    harmless = frozenset(entry.name for entry in catalog if options["show_secrets"] or not can_hold_secrets(entry.name))
 
     def document(line: Captured) -> dict[str, Any]:
-        secret = hidden(line)
+        secret = secrets.hidden(line)
         if secret and lossless:
             raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
         return line.to_json(records=records, lossless=lossless, hidden=secret, hide=hide)
@@ -219,7 +226,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     def show(line: Captured | None) -> None:
         if line is None:
             return
-        if quick and line.message in harmless and not (raw and any(map(is_internal, line.topics))):
+        if quick and secrets.none_in(line):
             environment.write_bytes(line_dumps(line, records, hide, items))
         elif not options["pairs"]:
             write(document(line))
@@ -229,11 +236,9 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     return show
 
 
-def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], hidden: Hide) -> Show:
-    from kwire_cli.redact.secrets import hidden_in_record
+def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
     from kwire_cli.view.capture import hex_lines, tree_lines
 
-    hide = None if options["show_secrets"] else partial(hidden_in_record, catalog)
     shown = False
 
     def one(line: Captured) -> None:
@@ -242,9 +247,9 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
             environment.write("")
         shown = True
         if fmt == "hex":
-            environment.write_lines(hex_lines(catalog, line, hidden(line), rows=None if options["full"] else ROWS, hide=hide))
+            environment.write_lines(hex_lines(catalog, line, secrets.hidden(line), rows=None if options["full"] else ROWS, hide=secrets.in_record))
         else:
-            environment.write_lines(tree_lines(catalog, line, hidden(line), full=options["full"], hide=hide))
+            environment.write_lines(tree_lines(catalog, line, secrets.hidden(line), full=options["full"], hide=secrets.in_record))
 
     def show(line: Captured | None) -> None:
         if line is None or (options["pairs"] and line.kind != "response"):

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, shows_raw_records, with_catalog, with_output
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
 from kwire_cli.message.frames import Frame, Hints
@@ -149,9 +149,7 @@ def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, f
 def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: str, options: dict[str, Any]) -> None:
     from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
 
-    hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame)
-    if frame.body and (more := _hidden_records(catalog, frame.body, fmt, options)):
-        hidden["body"] = hidden.get("body", frozenset()) | more
+    hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame, raw_records=shows_raw_records(fmt, options))
     if frame.kind == "unknown" and options.get("after_secret"):
         hidden = whole_frame_hidden(frame)
     options["after_secret"] = OUTSIDE in hidden
@@ -175,8 +173,9 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
 def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
     from kwire_cli.redact.secrets import hidden_spans
 
-    hidden: frozenset[int] = frozenset() if options["show_secrets"] else hidden_spans(catalog, decoded)
-    hidden |= _hidden_records(catalog, decoded, fmt, options)
+    hidden: frozenset[int] = frozenset()
+    if not options["show_secrets"]:
+        hidden = hidden_spans(catalog, decoded, raw_records=shows_raw_records(fmt, options))
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps, message_document
 
@@ -192,15 +191,6 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
         from kwire_cli.view.hex import message_lines as hex_lines
 
         environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
-
-
-def _hidden_records(catalog: Catalog, body: Decoded, fmt: str, options: dict[str, Any]) -> frozenset[int]:
-    """Records that hold secrets, where they are shown as bytes."""
-    from kwire_cli.redact.secrets import FETCHED, hidden_records
-
-    if options["show_secrets"] or body.message not in FETCHED or fmt not in {"json", "jsonl"} or records_of(options) != "base64":
-        return frozenset()
-    return hidden_records(catalog, body)
 
 
 def _reading(catalog: Catalog, options: dict[str, Any]) -> RecordsAs:

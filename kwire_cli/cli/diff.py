@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output
+from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,19 +55,14 @@ def _pairs(a: Path, b: Path) -> Iterator[Pair]:
     if a.is_dir() != b.is_dir():
         raise InputError(f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, or two segments")
     if not a.is_dir():
-        yield Pair(_label(a), _label(b), [a], [b])
+        yield Pair(path_text(a), path_text(b), [a], [b])
         return
     mine, other = _partitions(a), _partitions(b)
     if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
-        yield Pair(_label(a), _label(b), *mine.values(), *other.values())
+        yield Pair(path_text(a), path_text(b), *mine.values(), *other.values())
         return
     for name in [*mine, *(name for name in other if name not in mine)]:
-        yield Pair(_label(a / name), _label(b / name), mine.get(name, []), other.get(name, []))
-
-
-def _label(path: Path) -> str:
-    """A path as text that can be written, whatever its bytes."""
-    return os.fsencode(path).decode("utf-8", "replace")
+        yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
 
 
 def _partitions(folder: Path) -> dict[str, list[Path]]:
@@ -95,7 +90,7 @@ def _items(files: list[Path]) -> Iterator[Item]:
 
     for file in files:
         for item in items(source_of(file)):
-            yield Item(_label(Path(file.name)), item)
+            yield Item(path_text(Path(file.name)), item)
 
 
 def _show(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:

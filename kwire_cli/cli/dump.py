@@ -94,15 +94,15 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
 
     PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
     """
+    asked, fmt = fmt, fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["state"] or options["at"] is not None:
         return _state(environment, catalog, paths, fmt, options)
     if options["verify"]:
         return _verify(environment, paths, fmt, options)
     if options["like_kafka"]:
-        if fmt:
+        if asked:
             raise click.UsageError("--like-kafka prints lines of its own, in no --format")
         fmt = "like-kafka"
-    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
     run = Run(environment, catalog, fmt, options, _selection(options), several=_several(paths), left=options["limit"])
     for file in files_of(environment, paths, every=options["every"]):
         if run.left == 0:
@@ -136,22 +136,21 @@ def _selection(options: dict[str, Any]) -> Selection:
     return selection
 
 
-def _verify(environment: Environment, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
+def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
     from kwire_cli.cli.verification import show_faults
 
     others = {"like_kafka": "--like-kafka", "offsets": "--offsets", "times": "--time", "key": "--key", "grep": "--grep", "topics": "--topic"}
     others |= {"limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
-    return show_faults(environment, paths, fmt or ("tree" if environment.to_terminal else "jsonl"), deep=options["deep"])
+    return show_faults(environment, paths, fmt, deep=options["deep"])
 
 
-def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, options: dict[str, Any]) -> int:
+def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
     from kwire_cli.cli.state import show_state
 
     if not options["state"]:
         raise click.UsageError("--at is of --state; --offsets A-B chooses batches and records")
-    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
     odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, _limits(options["max_decompressed"]))
     return Exit.FOUND if options["strict"] and odd else Exit.DONE
 
@@ -177,12 +176,9 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     if run.fmt == "like-kafka":
         _show_like_kafka(run, file, source)
         return
-    if run.several and run.fmt in {"tree", "hex", "table"}:
-        run.environment.write_lines([[(f"{file.label}:", "dim")]])
-        run.headed = False
+    _begin_file(run, file)
     batches, gaps, run.columns = 0, 0, ()
     show = SHOW[run.fmt]
-    run.file = file.label
     reader = Reader(source)
     if run.fmt == "jsonl" and run.selection.everything and run.left is None:
         batches = _show_quickly(run, file, source, reader)
@@ -200,6 +196,14 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
 
 
+def _begin_file(run: Run, file: SegmentFile) -> None:
+    """What follows is of this file: where the lines do not say so, a heading does."""
+    run.file = file.label
+    if run.several and run.fmt in {"tree", "hex", "table"}:
+        run.environment.write_lines([[(f"{file.label}:", "dim")]])
+        run.headed = False
+
+
 def _show_other(run: Run, file: SegmentFile) -> None:
     """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint."""
     if not run.selection.everything:
@@ -214,9 +218,7 @@ def _show_other(run: Run, file: SegmentFile) -> None:
         return
     from kwire_cli.cli.log_files import Shown as Files, show_log_file
 
-    if run.several and run.fmt in {"tree", "hex", "table"}:
-        run.environment.write_lines([[(f"{file.label}:", "dim")]])
-    run.file = file.label
+    _begin_file(run, file)
     files = Files(run.environment, run.fmt, label_of(run), None if run.options["full"] else ROWS, run.left, run.columns)
     run.odd = show_log_file(files, file) or run.odd
     run.left, run.columns, run.headed = files.left, files.headed, False

@@ -89,3 +89,8 @@ def records_of(options: dict[str, Any]) -> str:
     """How records are shown in JSON: as was said, and else so that most can be seen of them."""
     said: str | None = options["records"]
     return said or ("base64" if options["lossless"] else "decoded")
+
+
+def shows_raw_records(fmt: str, options: dict[str, Any]) -> bool:
+    """Whether records are shown as bytes."""
+    return bool(options["fields"]) or fmt == "csv" or (fmt in {"json", "jsonl"} and records_of(options) == "base64")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
 from kwire_cli.verify import Checked, Fault, verify_path
 
@@ -32,15 +34,15 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
     checked, found = Checked(), 0
     for path in paths:
         if not Path(path).exists():
-            raise InputError("there is no such file", file=_shown(path))
+            raise InputError("there is no such file", file=path_text(path))
         before = (checked.files, found)
         for fault in verify_path(path, deep=deep, checked=checked):
             if fmt == "table" and not found:
                 environment.write_lines([[(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")]])
             found += 1
-            show(environment, fault)
+            show(environment, fault._replace(file=path_text(fault.file)))
         if (checked.files, found) == before:
-            raise InputError("there is no file of a log directory in this folder", file=_shown(path))
+            raise InputError("there is no file of a log directory in this folder", file=path_text(path))
     environment.flush()
     what = f"in {_count(checked.files, 'file')} with {_count(checked.batches, 'batch', 'batches')}"
     environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")
@@ -51,16 +53,10 @@ def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _shown(path: str) -> str:
-    import os
-
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
 def _show_text(environment: Environment, fault: Fault) -> None:
     from kwire_cli.view.table import text_of
 
-    line: Line = [(fault.code, "warning"), (f" {text_of(_shown(fault.file))}", "name")]
+    line: Line = [(fault.code, "warning"), (f" {text_of(fault.file)}", "name")]
     if fault.position is not None:
         line += [(" at ", "dim"), (str(fault.position), "number")]
     if fault.offset is not None:
@@ -73,27 +69,24 @@ def _show_table(environment: Environment, fault: Fault) -> None:
 
     place = ["" if number is None else str(number) for number in (fault.position, fault.offset)]
     cells = f"  {place[0]:>10}  {place[1]:>10}  "
-    environment.write_lines(
-        [[(f"{fault.code:<23}", "warning"), (cells, "number"), (text_of(_shown(fault.file)), "name"), (f"  {text_of(fault.text)}", "")]]
-    )
+    environment.write_lines([[(f"{fault.code:<23}", "warning"), (cells, "number"), (text_of(fault.file), "name"), (f"  {text_of(fault.text)}", "")]])
 
 
-def _show_json(environment: Environment, fault: Fault) -> None:
+def _show_json(environment: Environment, fault: Fault, *, indent: bool = True) -> None:
     from kwire_cli.view.json import dumps
 
-    environment.write(dumps(fault._replace(file=_shown(fault.file)).to_json(), indent=True))
-
-
-def _show_line(environment: Environment, fault: Fault) -> None:
-    from kwire_cli.view.json import dumps
-
-    environment.write(dumps(fault._replace(file=_shown(fault.file)).to_json(), indent=False))
+    environment.write(dumps(fault.to_json(), indent=indent))
 
 
 def _show_csv(environment: Environment, fault: Fault | None) -> None:
     from kwire_cli.view.table import csv_row
 
-    environment.write(csv_row(COLUMNS if fault is None else [*fault._replace(file=_shown(fault.file)).to_json().values()]))
+    environment.write(csv_row(COLUMNS if fault is None else [*fault.to_json().values()]))
 
 
-_SHOW: dict[str, Callable[[Environment, Fault], None]] = {"table": _show_table, "json": _show_json, "jsonl": _show_line, "csv": _show_csv}
+_SHOW: dict[str, Callable[[Environment, Fault], None]] = {
+    "table": _show_table,
+    "json": _show_json,
+    "jsonl": partial(_show_json, indent=False),
+    "csv": _show_csv,
+}

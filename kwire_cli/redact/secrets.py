@@ -95,13 +95,15 @@ def is_sensitive_config(name: str) -> bool:
     return bool(_sensitive().search(name))
 
 
-def can_hold_secrets(message: str | None) -> bool:
-    """Whether a message of this name has any field that may be secret."""
-    return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED
+def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
+    """Whether a message of this name has any field that may be secret; records are one where they are shown as bytes (`raw_records`)."""
+    return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED or (raw_records and message in FETCHED)
 
 
-def hidden_spans(catalog: Catalog, decoded: Body) -> frozenset[int]:
+def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) -> frozenset[int]:
     """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
+    if raw_records and decoded.message in FETCHED:
+        return hidden_records(catalog, decoded)
     if not can_hold_secrets(decoded.message):
         return frozenset()
     parts = _secret_parts(catalog, decoded)
@@ -121,8 +123,6 @@ def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
 
     Bytes of it that are no whole batch are taken for such too.
     """
-    if body.message not in FETCHED:
-        return frozenset()
     reading, topics, raw = RecordsAs(catalog), roles(body.spec, body.entry).by_node, body.raw
     found, topic = set(), ""
     for at, node in enumerate(raw.node):
@@ -151,15 +151,18 @@ def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, froz
     return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(catalog, part.body))}
 
 
-def hidden_in_frame(catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> dict[str, frozenset[int]]:
+def hidden_in_frame(
+    catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None, raw_records: bool = False
+) -> dict[str, frozenset[int]]:
     """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret.
 
     `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does, which is `asked`.
+    `raw_records`: records are shown as bytes.
     """
     sure = frame.sure and (known or frame.kind == "request")
-    if sure and frame.body and not can_hold_secrets(frame.body.message):
+    if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
-    hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part))}
+    hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))}
     if sure:
         return hidden | _hidden_inside(catalog, frame, asked)
     if frame.body and holds(frame.body.message) and hidden:
