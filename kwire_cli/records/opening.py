@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Hide
+    from kwire_cli.records.model import Gap
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -44,17 +44,6 @@ def _view(data: Any) -> memoryview:
         return memoryview(data).cast("B")
     except TypeError as error:
         raise InputError(f"records are read from a path, or from bytes, bytearray or a contiguous memoryview: {error}") from None
-
-
-def field_json(
-    catalog: Catalog, data: Any, *, topic: str | None = None, hide: Hide | None = None, limits: Limits | None = None, deep: bool = True
-) -> list[dict[str, Any]]:
-    """The records field of a message (Produce, Fetch, ShareFetch, FetchSnapshot) as the JSON form of its batches and gaps.
-
-    Positions and offsets of anomalies count from the first byte of `data`. A field that is null is not `data`; an empty one gives no items.
-    """
-    source = source_of(data, topic=topic, catalog=catalog, limits=limits)
-    return [item.to_json(deep=deep, hide=hide) for item in items(source)]
 
 
 def items(source: Source) -> Iterator[Batch | Gap]:

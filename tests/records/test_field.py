@@ -5,9 +5,13 @@ from record_sets import batch, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.codec.model import Limits
-from kwire_cli.records.opening import field_json
+from kwire_cli.records.opening import items, source_of
 
 CATALOG = kwire.catalog()
+
+
+def field_json(data, *, deep=True, hide=None, **how):
+    return [item.to_json(deep=deep, hide=hide) for item in items(source_of(data, catalog=CATALOG, **how))]
 
 
 FIRST, SECOND = batch(0, [record(b"k", b"v")]), batch(1, [record()])
@@ -15,43 +19,43 @@ FIRST, SECOND = batch(0, [record(b"k", b"v")]), batch(1, [record()])
 
 def test_a_field_is_its_items():
     data = FIRST + SECOND
-    assert field_json(CATALOG, data) == [item.to_json() for item in kwire.read_records(data)]
-    assert field_json(CATALOG, data[:-1])[1] == {
+    assert field_json(data) == [item.to_json() for item in kwire.read_records(data)]
+    assert field_json(data[:-1])[1] == {
         "position": len(batch(0, [record(b"k", b"v")])),
         "size": len(batch(1, [record()])) - 1,
         "gap": "TRUNCATED",
     }
-    assert field_json(CATALOG, memoryview(data), deep=False)[0]["count"] == 1
-    assert field_json(CATALOG, b"") == []
+    assert field_json(memoryview(data), deep=False)[0]["count"] == 1
+    assert field_json(b"") == []
 
 
 def test_a_field_that_begins_amid_a_batch():
-    first, second = field_json(CATALOG, (FIRST + SECOND)[9:])
+    first, second = field_json((FIRST + SECOND)[9:])
     assert first == {"position": 0, "size": len(FIRST) - 9, "gap": "CORRUPT"}
     assert second["baseOffset"] == 1
 
 
 def test_the_topic_says_what_records_mean():
     data = segments()["__consumer_offsets-0"]
-    shown = field_json(CATALOG, data, topic="__consumer_offsets")
+    shown = field_json(data, topic="__consumer_offsets")
     assert shown[0]["records"][0]["decoded"]["key"] == {"type": "2", "data": {"group": "txn-group"}}
-    assert "decoded" not in field_json(CATALOG, data)[0]["records"][0]
-    control = [each["control"] for item in field_json(CATALOG, data) for each in item["records"] if "control" in each]
+    assert "decoded" not in field_json(data)[0]["records"][0]
+    control = [each["control"] for item in field_json(data) for each in item["records"] if "control" in each]
     assert control[:2] == [{"type": "COMMIT", "coordinatorEpoch": 0}, {"type": "ABORT", "coordinatorEpoch": 0}]
 
 
 def test_what_is_hidden_is_in_no_form_there():
     data = segments()["__cluster_metadata-0"]
-    shown = field_json(CATALOG, data, topic="__cluster_metadata", hide=lambda payload: {"value": frozenset(range(99))} if payload.value else {})
+    shown = field_json(data, topic="__cluster_metadata", hide=lambda payload: {"value": frozenset(range(99))} if payload.value else {})
     assert {each["value"][:9] for item in shown for each in item["records"] if "decoded" in each} == {"<redacted"}
 
 
 def test_limits_hold():
     data = batch(0, [record(None, bytes(5000))], codec=4)
-    (shown,) = field_json(CATALOG, data, limits=Limits(output=100))
+    (shown,) = field_json(data, limits=Limits(output=100))
     assert shown["anomalies"][0]["code"] == "DECOMPRESSION_LIMIT"
 
 
 def test_bytes_are_asked_for():
     with pytest.raises(kwire.InputError):
-        field_json(CATALOG, None)
+        field_json(None)
