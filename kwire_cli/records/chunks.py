@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kwire_cli.engine import kernel, program as p
 from kwire_cli.engine.spans import CHUNK, Spans, first_state
@@ -10,18 +10,19 @@ from kwire_cli.engine.spans import CHUNK, Spans, first_state
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.program import Entry, Series
 
 SMALL = 256
 """Spans that the output has room for where there are few bytes."""
 
 
-def chunks(entry: Entry, data: Any, first: int, start: int = 0) -> Iterator[Spans]:
-    """The spans of `data` from `start` on as `engine.spans.walk` gives them, in pieces that begin with an element, whose first node is `first`.
+def chunks(entry: Entry, data: Any, start: int = 0) -> Iterator[Spans]:
+    """The spans of `data` from `start` on as `engine.spans.walk` gives them, in pieces that begin with an element; `entry` is a series alone.
 
     Each piece stands for itself: its flags count from its own first span. Only the last one may have a gap.
     """
     program, stop = entry.program, len(data)
+    first = cast("Series", entry.root.fields[0]).first
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
     chunk = min(CHUNK, SMALL + (stop - start) // SMALL)
     state = first_state(program, jobs, chunk)

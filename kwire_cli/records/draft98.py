@@ -19,7 +19,6 @@ from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableSequence
 
-    from kwire_cli.engine.program import Series
     from kwire_cli.records.batch import Batch
 
 _KEY = fixed(kip98.CONTROL_MESSAGE_KEY)
@@ -59,9 +58,8 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         if code:
             add_note(notes, Anomaly(code, "messages", start, detail))
     entry = records_entry(kip98.MESSAGES)
-    series: Series = entry.root.fields[0]  # type: ignore[assignment]
     count = 0
-    for spans in chunks(entry, area.data, series.first):
+    for spans in chunks(entry, area.data):
         piece = []
         for found, places in add_odd(entry, spans, area, count, notes):
             computed = crc32(area.data[places["attributes"] : places["crc"]])

@@ -20,7 +20,6 @@ from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 
-    from kwire_cli.engine.program import Series
     from kwire_cli.engine.spans import Spans
     from kwire_cli.records.batch import Batch
 
@@ -120,17 +119,11 @@ def _pieces(
         if taken:
             yield made, taken, last
     if at < stop:
-        for spans in chunks(records_entry(v2.RECORDS), area.data, first_node(), at):
+        for spans in chunks(records_entry(v2.RECORDS), area.data, at):
             records = _odd(spans, head, area, count, notes)
             count += len(records)
             if records:
                 yield [part for record in records for part in make(record)], len(records), records[-1].offset
-
-
-def first_node() -> int:
-    """The node of the span that a record begins with."""
-    series: Series = records_entry(v2.RECORDS).root.fields[0]  # type: ignore[assignment]
-    return series.first
 
 
 def reader(then: Sequence[str], names: dict[str, Any], forms: Forms = AS_VALUES) -> Callable[..., Any]:
