@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.payload_bytes import Payloads
 
-NOT_THERE = {"partitionLeaderEpoch": -1, "isControl": False}
+NOT_THERE = {"partitionLeaderEpoch": -1, "isControl": False, "deleteHorizonMs": None}
 
 
 def write_message_set(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
     """A message set and its last offset; `first` is its offset where it does not say one."""
     item.absent(NOT_THERE, layout.name)
-    if item.has("deleteHorizonMs"):
-        raise item.refuse("deleteHorizonMs", f"format {layout.name} has no such thing")
     records = item.list("records")
     base = item.number("baseOffset", "int64", records[0].number("offset", "int64", first) if records else first)
     offsets = offsets_of(records, base)

@@ -25,14 +25,13 @@ NOT_THERE = {
     "partitionLeaderEpoch": -1,
     "isTransactional": False,
     "isControl": False,
+    "deleteHorizonMs": None,
 }
 
 
 def write_messages(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
     """A message for each record, or a wrapper with all of them, and the last offset; `first` is the first one where nothing says it."""
     item.absent(NOT_THERE, layout.name)
-    if item.has("deleteHorizonMs"):
-        raise item.refuse("deleteHorizonMs", f"format {layout.name} has no such thing")
     records = item.list("records")
     offsets = offsets_of(records, item.number("baseOffset", "int64", first))
     appended = _timestamp_type(item, layout)
