@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.codec import gzip_members, lz4_frames, snappy_blocks, zstd_frames
 from kwire_cli.codec.model import Limits, Output, Stop, Unpacked
 from kwire_cli.errors import EncodeError
+from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ class _Codec(NamedTuple):
     levels: range
 
 
-CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+CODECS = COMPRESSION.names
 """The names of the codecs (org.apache.kafka.common.record.CompressionType) by the three low bits of the attributes of a batch or message."""
 
 _CODECS = {
