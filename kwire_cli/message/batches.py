@@ -58,10 +58,10 @@ def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
 
 
 def _written(items: Any, path: str, topic: str | None) -> str:
-    from kwire_cli.payload.records import COORDINATORS, FRAMED  # noqa: PLC0415 - only messages with batches need what knows records
+    from kwire_cli.payload.records import OWN_TOPICS  # noqa: PLC0415 - only messages with batches need what knows records
     from kwire_cli.records.writing import write  # noqa: PLC0415
 
-    known = topic if topic in COORDINATORS or topic in FRAMED else None
+    known = topic if topic in OWN_TOPICS else None
     try:
         return base64.b64encode(write(items, topic=known)).decode("ascii")
     except EncodeError as error:

@@ -38,6 +38,9 @@ COORDINATORS = {
 FRAMED = {"__cluster_metadata": "metadata", "__remote_log_metadata": "storage"}
 """Topics whose values say type and version in a frame, and whose keys say nothing."""
 
+OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
+"""All topics whose records `decode_record` knows."""
+
 FRAME_VERSION = 1
 """What Kafka writes and reads; version 0 was that of the preview in 2.8."""
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.payload.control import Control, decode_control
-from kwire_cli.payload.records import COORDINATORS, FRAMED, RecordPayload, decode_record
+from kwire_cli.payload.records import OWN_TOPICS, RecordPayload, decode_record
 from kwire_cli.structs.records import kip98
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Payloads:
 
 def has_payloads(batch: Batch) -> bool:
     """Whether the records of a batch may hold any."""
-    return batch.head.control or batch.source.topic in COORDINATORS or batch.source.topic in FRAMED or batch.layout.name == "kip98-draft"
+    return batch.head.control or batch.source.topic in OWN_TOPICS or batch.layout.name == "kip98-draft"
 
 
 def payload_of(batch: Batch, record: Record) -> Payloads | None:
@@ -60,7 +60,7 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
     source = batch.source
     if batch.head.control:
         return Payloads(control=decode_control(source.catalog or _catalog(), record.key, record.value))
-    if source.topic in COORDINATORS or source.topic in FRAMED:
+    if source.topic in OWN_TOPICS:
         found = decode_record(source.catalog or _catalog(), source.topic, record.key, record.value)
         return Payloads(record=found) if found else None
     return None

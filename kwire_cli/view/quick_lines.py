@@ -89,9 +89,9 @@ def _label(label: dict[str, Any]) -> bytes:
 
 def _is_plain(source: Source) -> bool:
     """Whether records are nobody's messages, but for those of control batches."""
-    from kwire_cli.payload.records import COORDINATORS, FRAMED  # noqa: PLC0415 - a list of batches needs none of it
+    from kwire_cli.payload.records import OWN_TOPICS  # noqa: PLC0415 - a list of batches needs none of it
 
-    return source.topic not in COORDINATORS and source.topic not in FRAMED
+    return source.topic not in OWN_TOPICS
 
 
 @cache
