@@ -70,7 +70,7 @@ def _found(pattern: re.Pattern[bytes], record: Record) -> bool:
 
 def offset_range(text: str) -> Range:
     """`A-B`, `A-`, `-B` or `A`; InputError otherwise."""
-    return _range(text, _number, "offsets", "A-B, A-, -B or A")
+    return _range(text, int, "offsets", "A-B, A-, -B or A")
 
 
 def time_range(text: str) -> Range:
@@ -100,10 +100,6 @@ def _range(text: str, read: Callable[[str], int | None], what: str, forms: str) 
     except ValueError:
         raise InputError(f"{what} are {forms}, not {text!r}") from None
     return only, only
-
-
-def _number(text: str) -> int:
-    return int(text)
 
 
 def _moment(text: str) -> int:
