@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.names import FileName, Kind, file_name, folder_name
+from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class SegmentFile:
     @property
     def has_batches(self) -> bool:
         """Whether its content is record batches: so by its name, or it is not one of Kafka's names and may be."""
-        return self.name.kind in {Kind.LOG, Kind.CHECKPOINT, Kind.OTHER}
+        return self.name.kind in BATCH_KINDS or self.name.kind is Kind.OTHER
 
 
 def path_text(path: str | Path) -> str:
@@ -73,7 +73,7 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
 def _in_folder(path: Path, *, every: bool) -> Iterator[SegmentFile]:
     from kwire_cli.source.logs.files import walk
 
-    wanted = {Kind.LOG, Kind.CHECKPOINT}
+    wanted = BATCH_KINDS
     if every:
         from kwire_cli.source.logs.reading import READABLE
 

@@ -12,8 +12,8 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import PADDING
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.source.logs.files import File, Partition, partition, walk
-from kwire_cli.source.logs.names import FileName, Kind, file_name, folder_name
-from kwire_cli.source.logs.reading import read_log_file
+from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
+from kwire_cli.source.logs.reading import TEXTS, read_log_file
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
@@ -89,10 +89,10 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
     """
     file = Path(path)
     name = file_name(file.name)
-    if name.kind in {Kind.LOG, Kind.CHECKPOINT}:
+    if name.kind in BATCH_KINDS:
         whole = partition(file.parent)
         base = name.base_offset or 0
-        beside = [each for each in whole.files if each.name.base_offset == base and each.kind not in {Kind.LOG, Kind.CHECKPOINT}]
+        beside = [each for each in whole.files if each.name.base_offset == base and each.kind not in BATCH_KINDS]
         # Whatever suffix the file has, it is the one asked for.
         own = File(file, FileName(name.kind, base, name.epoch))
         part = Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))
@@ -102,8 +102,7 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
 
 
 def _is_text(file: File) -> bool:
-    texts = {Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA, Kind.QUORUM_STATE, Kind.META_PROPERTIES, Kind.REPLICATION_OFFSETS, Kind.RECOVERY_POINTS}
-    return not file.name.suffix and file.kind in texts | {Kind.LOG_START_OFFSETS, Kind.CLEANER_OFFSETS, Kind.CLEAN_SHUTDOWN}
+    return not file.name.suffix and file.kind in TEXTS
 
 
 def _read(path: Path, checked: Checked | None) -> Contents[Any]:

@@ -32,6 +32,7 @@ class Kind(enum.StrEnum):
     OTHER = "other"
 
 
+BATCH_KINDS = frozenset({Kind.LOG, Kind.CHECKPOINT})
 OFFSET_CHECKPOINTS = frozenset({Kind.REPLICATION_OFFSETS, Kind.RECOVERY_POINTS, Kind.LOG_START_OFFSETS, Kind.CLEANER_OFFSETS})
 SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.CHECKPOINT)
 """Those whose names have an offset, in the order in which they are listed."""

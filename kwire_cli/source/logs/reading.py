@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.checkpoints import leader_epochs, offset_checkpoint
 from kwire_cli.source.logs.indexes import offset_index, time_index, transaction_index
-from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, FileName, Kind, file_name
+from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, FileName, Kind, file_name
 from kwire_cli.source.logs.properties import clean_shutdown, meta_properties, partition_metadata, quorum_state
 from kwire_cli.source.logs.snapshots import producer_snapshot
 
@@ -33,6 +33,8 @@ _PLAIN: dict[Kind, Callable[[bytes], Contents[Any]]] = {
 }
 READABLE = frozenset({*_WITH_OFFSET, *_PLAIN, *OFFSET_CHECKPOINTS})
 """The kinds that `read_log_file` reads; LOG and CHECKPOINT hold record batches, and are read with them."""
+TEXTS = READABLE - frozenset(_WITH_OFFSET)
+"""Those of them that are text: checkpoints, properties, JSON."""
 
 
 def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
@@ -45,7 +47,7 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
     file = Path(path)
     name = file_name(file.name)
     if name.kind not in READABLE:
-        known = "record batches" if name.kind in {Kind.LOG, Kind.CHECKPOINT} else "no index, snapshot or checkpoint"
+        known = "record batches" if name.kind in BATCH_KINDS else "no index, snapshot or checkpoint"
         raise InputError(f"by its name it holds {known}", file=str(file))
     try:
         data = file.read_bytes()
