@@ -90,7 +90,7 @@ def fold(catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition
         for event in events(newest.read(), inside):
             apply(topic, out.state, event)
         first, out.snapshot = newest.base_offset, newest.label
-        out.passed.last = (first or 0) - 1 if first else None
+        out.passed.last = first - 1 if first else None
         if inside.gaps or inside.corrupt:
             out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
     logs = sorted((each for each in found if not each.snapshot), key=lambda each: (each.base_offset is None, each.base_offset or 0))

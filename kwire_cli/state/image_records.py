@@ -153,10 +153,7 @@ def _config(image: Image, payload: RecordPayload, data: Data) -> bool:
     if data["value"] is not None:
         image.configs.setdefault(resource, {})[data["name"]] = payload
         return True
-    known = image.configs.get(resource, {})
-    known.pop(data["name"], None)
-    if not known:
-        image.configs.pop(resource, None)
+    _drop(image.configs, resource, data["name"])
     return True
 
 
@@ -165,10 +162,15 @@ def _quota(image: Image, _: RecordPayload, data: Data) -> bool:
     if not data["remove"]:
         image.quotas.setdefault(entity, {})[data["key"]] = data["value"]
         return True
-    known = image.quotas.get(entity, {})
-    gone = known.pop(data["key"], None) is not None
+    return _drop(image.quotas, entity, data["key"])
+
+
+def _drop(table: dict[Any, dict[str, Any]], owner: Any, name: str) -> bool:
+    """Take a name from its owner, who goes with the last one; whether it was there."""
+    known = table.get(owner, {})
+    gone = known.pop(name, None) is not None
     if not known:
-        image.quotas.pop(entity, None)
+        table.pop(owner, None)
     return gone
 
 

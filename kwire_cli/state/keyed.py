@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.fixed import fixed
 from kwire_cli.payload.model import version_of
 from kwire_cli.payload.records import COORDINATORS, decode_record, record_types
+from kwire_cli.structs.payloads.prefixes import VERSION
 
 if TYPE_CHECKING:
     from kwire_cli.payload.model import Payload
     from kwire_cli.records.model import Hide
     from kwire_cli.spec.catalog import Catalog
 
+TYPE_SIZE = fixed(VERSION).size
+"""Bytes of the record type that a key begins with."""
 NO_TYPE = "none"
 """How keys are counted that are too short to say a type."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.payload.control import decode_control
 from kwire_cli.state.events import Kept
 from kwire_cli.state.groups import GroupRow, committed
-from kwire_cli.state.keyed import NO_TYPE, decoded, known_types, type_of
+from kwire_cli.state.keyed import NO_TYPE, TYPE_SIZE, decoded, known_types, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 TOPIC = "__consumer_offsets"
 OFFSET_COMMITS = frozenset({0, 1})
 """Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
-_PREFIX = 2
 
 
 @dataclass
@@ -92,7 +91,7 @@ def apply(state: Offsets, event: Event) -> None:
 
 
 def _commit(state: Offsets, event: Event, key: bytes) -> None:
-    place = key[_PREFIX:]
+    place = key[TYPE_SIZE:]
     if event.value is None:
         state.commits.pop(place, None)
         for producer in state.waiting.pop(place, ()):

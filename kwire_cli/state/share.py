@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.state.keyed import NO_TYPE, decoded, type_of
+from kwire_cli.state.keyed import NO_TYPE, TYPE_SIZE, decoded, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,6 @@ TOPIC = "__share_group_state"
 SNAPSHOT, UPDATE = 0, 1
 DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
 """RecordState of the share partition."""
-_PREFIX = 2
 
 
 class StateBatch(NamedTuple):
@@ -85,7 +84,7 @@ def apply(state: ShareState, event: Event) -> None:
     if not found:
         state.undecoded += 1
         return
-    place, (name, value) = event.key[_PREFIX:], found
+    place, (name, value) = event.key[TYPE_SIZE:], found
     if event.value is None:
         if number == SNAPSHOT:
             state.live.pop(place, None)
