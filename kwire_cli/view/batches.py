@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.jsonform import head_json, record_json, text as base64_text
+from kwire_cli.records.jsonform import base64_text, head_json, record_json
 from kwire_cli.records.payloads import payload_of
-from kwire_cli.view.lines import Line, quoted
+from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import moment
 from kwire_cli.view.table import text_of
 from kwire_cli.view.tree import SHOWN_TEXT, anomaly_lines, byte_segments
@@ -49,13 +49,13 @@ CSV_RECORD = ("position", "offset", "timestamp", "sequence", "keySize", "valueSi
 def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool) -> Iterator[Line]:
     """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
     if not isinstance(item, Batch):
-        yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (f", {_bytes(item.size)}", "dim")]
+        yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (f", {counted(item.size, 'byte')}", "dim")]
         return
     head = item.head
-    many = "" if head.records_count is None else f", {head.records_count} record{'' if head.records_count == 1 else 's'}"
+    many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
     offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
     what = "batch" if item.magic > 1 else "wrapper message" if head.codec else "message"
-    yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {_bytes(item.size)}, {item.layout.name}", "dim")]
+    yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {counted(item.size, 'byte')}, {item.layout.name}", "dim")]
     fields = list(_fields(item))
     for i, field in enumerate(fields):
         last = i == len(fields) - 1 and not records
@@ -75,10 +75,6 @@ def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool)
         yield from tree_lines(item, shown, notes, reading.hide, full=full, pretty=False)
         if len(shown) < len(records):
             yield [(f"   … {len(records) - len(shown):,} more records", "dim")]
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"
 
 
 def _fields(batch: Batch) -> Iterator[Line]:
@@ -174,12 +170,12 @@ def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:
     if data is None:
         return [("null", "null")]
     if hidden:
-        return [(f"<redacted {_bytes(len(data))}>", "secret")]
+        return [(f"<redacted {counted(len(data), 'byte')}>", "secret")]
     text = text_in(data if full else data[: 4 * SHOWN_TEXT + 4]) if full or len(data) <= 4 * SHOWN_TEXT else text_in(_whole(data[: 4 * SHOWN_TEXT]))
     if text is None or not data:
         return byte_segments(data, full=full)
     cut = len(text) > SHOWN_TEXT and not full
-    more = f"… {_bytes(len(data))}" if cut else ""
+    more = f"… {counted(len(data), 'byte')}" if cut else ""
     return [(quoted(text[:SHOWN_TEXT] if cut else text), "text"), (more, "dim")]
 
 

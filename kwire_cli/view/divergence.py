@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.records.differences import KINDS
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ def comparison_lines(comparison: Comparison, a: str, b: str) -> Iterator[Line]:
     """The two copies with their names, the verdict, the first difference that matters, then the others in short."""
     for letter, name, copy in (("a", a, comparison.a), ("b", b, comparison.b)):
         yield [(f"{letter}: ", "name"), (name, ""), (f"  {_extent(copy)}", "dim")]
-    equal = f"{_count(comparison.equal, 'batch', 'batches')} the same"
+    equal = f"{counted(comparison.equal, 'batch', 'batches')} the same"
     first = comparison.first
     if first is None:
         yield [(f"no difference: {equal}", "title")]
@@ -52,8 +53,8 @@ def _short(each: Difference) -> Line:
 
 
 def _extent(copy: Copy) -> str:
-    offsets = "no batches" if copy.first is None else f"offsets {copy.first} to {copy.last}, {_count(copy.batches, 'batch', 'batches')}"
-    return f"{offsets}, {_count(copy.size, 'byte', 'bytes')}"
+    offsets = "no batches" if copy.first is None else f"offsets {copy.first} to {copy.last}, {counted(copy.batches, 'batch', 'batches')}"
+    return f"{offsets}, {counted(copy.size, 'byte')}"
 
 
 def _side(side: Side | None) -> str:
@@ -64,7 +65,3 @@ def _side(side: Side | None) -> str:
         return place
     crc = f"CRC 0x{side.crc:08x}{'' if side.crc_valid else ' wrong'}"
     return f"offsets {side.base_offset} to {side.last_offset}, epoch {side.epoch}, {crc}, {place}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

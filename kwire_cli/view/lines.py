@@ -31,6 +31,11 @@ CONTROL = {i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160))} | {i: f"\\u
 DOTS = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 byte`, `2 bytes`; `many` where it is not `one` with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def plain(line: Line) -> str:
     """The text of a line."""
     return "".join(text for text, _ in line)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.source.logs.model import ENTRIES
 from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.hex import COLOURS, byte_rows
+from kwire_cli.view.lines import counted
 from kwire_cli.view.meaning import moment
 from kwire_cli.view.table import text_of
 from kwire_cli.view.tree import anomaly_lines
@@ -50,10 +51,9 @@ def columns(contents: Contents[Any]) -> tuple[str, ...]:
 
 def tree_lines(contents: Contents[Any], rows: Iterable[Row]) -> Iterator[Line]:
     """The file as a tree; `rows` are those of `Contents.lines` that are wanted."""
-    count = len(contents.entries)
     yield [
         (TITLES.get(contents.kind, contents.kind.value), "title"),
-        (f", {count} entr{'y' if count == 1 else 'ies'}, {_bytes(contents.size)}", "dim"),
+        (f", {counted(len(contents.entries), 'entry', 'entries')}, {counted(contents.size, 'byte')}", "dim"),
     ]
     heads: list[Line] = [[(name, "name"), (": ", "dim"), (_text(value), "number")] for name, value in contents.head.items() if value is not None]
     before: Line | None = None
@@ -76,7 +76,7 @@ def table_lines(contents: Contents[Any], rows: Iterable[Row]) -> Iterator[Line]:
     names = columns(contents)
     for row in rows:
         if "gap" in row:
-            yield [(_fit(str(row["position"]), "at"), "number"), (f"  gap: {row['gap']}, {_bytes(row['size'])}", "warning")]
+            yield [(_fit(str(row["position"]), "at"), "number"), (f"  gap: {row['gap']}, {counted(row['size'], 'byte')}", "warning")]
         else:
             yield [("  ".join([_fit(_time(row[name]) if name == "timestamp" else _text(row[name]), name) for name in names]).rstrip(), "")]
     yield from anomaly_lines(contents.anomalies)
@@ -97,7 +97,7 @@ def csv_cells(contents: Contents[Any], row: Row) -> list[Any]:
 
 def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iterator[Line]:
     """The file byte by byte: what each entry says beside its bytes; of padding and gaps no more than `rows` rows."""
-    yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {_bytes(contents.size)}", "dim")]
+    yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]
     entries = contents.entries
     number = 0
     for piece in contents.pieces:
@@ -127,7 +127,7 @@ def _joined(lines: list[Line]) -> Line:
 def _described(row: Row, *, place: bool = True) -> Line:
     """An entry in words."""
     if "gap" in row:
-        return [(f"at {row['position']}: ", "dim"), (f"gap: {row['gap']}", "warning"), (f", {_bytes(row['size'])}", "dim")]
+        return [(f"at {row['position']}: ", "dim"), (f"gap: {row['gap']}", "warning"), (f", {counted(row['size'], 'byte')}", "dim")]
     line: Line = [(f"at {row['at']}: ", "dim")] if place else []
     if tuple(row) == _PROPERTY:
         return [*line, (text_of(row["name"]), "name"), (": ", "dim"), (_text(row["value"]), "text")]
@@ -150,7 +150,3 @@ def _time(milliseconds: int) -> str:
 def _fit(text: str, name: str) -> str:
     width = _WIDTHS.get(name, max(len(name), 10))
     return f"{text:<{width}}" if name in _LEFT else f"{text:>{width}}"
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"

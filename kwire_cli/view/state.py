@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.view.lines import Line, quoted
+from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import moment
 from kwire_cli.view.table import text_of
 
@@ -43,8 +43,7 @@ def tree_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
         names = NAMED_BY.get(kind, ())
         title = [kind, *(text_of(row[name]) or '""' for name in names)]
         yield [(" ".join(title), "title")]
-        rest = {name: value for name, value in row.items() if name != "kind" and name not in names}
-        yield from _inside(rest, "")
+        yield from _inside(_unnamed(row), "")
 
 
 def log_lines(answer: Answer) -> Iterator[Line]:
@@ -53,7 +52,7 @@ def log_lines(answer: Answer) -> Iterator[Line]:
         part = "" if log["partition"] is None else f"-{log['partition']}"
         said = [f"snapshot {log['snapshot']}"] if log["snapshot"] else []
         if log["firstOffset"] is not None:
-            said.append(f"offsets {log['firstOffset']} to {log['lastOffset']}, {log['records']} record{'' if log['records'] == 1 else 's'}")
+            said.append(f"offsets {log['firstOffset']} to {log['lastOffset']}, {counted(log['records'], 'record')}")
         yield [(f"{log['topic']}{part}: {', '.join(said) or 'no records'}", "dim")]
         for name, count in log["unknown"].items():
             yield [("! ", "warning"), (f"{count} records of the unknown type {name}", "warning")]
@@ -65,13 +64,19 @@ def table_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
     """A table: of committed offsets by group, of transactions, of share partitions, or of the parts of the image."""
     yield from log_lines(answer)
     columns, cells_of = _TABLES[answer.topic]
-    table = [list(map(_cell, cells)) for row in rows for cells in cells_of(row)]
+    table = [list(map(text_of, cells)) for row in rows for cells in cells_of(row)]
     if columns[-1] == "notes" and not any(cells[-1] for cells in table):
         columns, table = columns[:-1], [cells[:-1] for cells in table]
     widths = [min(MOST_WIDE, max(len(text) for text in column)) for column in zip(columns, *table, strict=True)]
     for number, cells in enumerate([list(columns), *table]):
         shown = [f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}" for cell, name, width in zip(cells, columns, widths, strict=True)]
         yield [("  ".join(shown).rstrip(), "" if number else "dim")]
+
+
+def _unnamed(row: Row) -> Row:
+    """What a line says beside its kind and its name."""
+    apart = {"kind", *NAMED_BY.get(row["kind"], ())}
+    return {name: value for name, value in row.items() if name not in apart}
 
 
 def _inside(value: Row, margin: str) -> Iterator[Line]:
@@ -87,10 +92,8 @@ def _field(name: str, value: Any, branch: str, below: str) -> Iterator[Line]:
         yield head[:2]
         yield from _inside(value, below)
     elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        yield [*head, (f"{len(value)} element{'' if len(value) == 1 else 's'}", "dim")]
-        for number, each in enumerate(value):
-            last = number == len(value) - 1
-            yield from _field(f"[{number}]", each, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+        yield [*head, (counted(len(value), "element"), "dim")]
+        yield from _inside({f"[{number}]": each for number, each in enumerate(value)}, below)
     else:
         yield [*head, *_one(name, value)]
 
@@ -121,10 +124,6 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return value if value.startswith("<redacted ") else quoted(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _cell(value: Any) -> str:
-    return text_of(value)
 
 
 def _of_group(row: Row) -> Iterator[Cells]:
@@ -177,8 +176,7 @@ def _of_image(row: Row) -> Iterator[Cells]:
         yield kind, "", f"kraft.version {text_of(row['kraftVersion']) or '?'}, voters {_list(voters)}{said}"
     else:
         names = NAMED_BY.get(kind, ())
-        rest = {name: value for name, value in row.items() if name != "kind" and name not in names}
-        yield kind, " ".join(text_of(row[name]) for name in names), "".join(text for text, _ in _one("", rest))
+        yield kind, " ".join(text_of(row[name]) for name in names), "".join(text for text, _ in _one("", _unnamed(row)))
 
 
 def _list(numbers: list[Any]) -> str:
