@@ -43,14 +43,13 @@ class Cursor:
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
-    def take(self, *symbols: str) -> str:
-        """The first of the symbols that stands next, behind white space, and read; an empty string where there is none."""
+    def take(self, symbol: str) -> bool:
+        """Whether a symbol stands next, behind white space; it is read then."""
         self.space()
-        for symbol in symbols:
-            if self.text.startswith(symbol, self.at):
-                self.at += len(symbol)
-                return symbol
-        return ""
+        if self.text.startswith(symbol, self.at):
+            self.at += len(symbol)
+            return True
+        return False
 
     def take_keyword(self, keyword: str) -> bool:
         """Whether a keyword, in any case, stands next; it is read then."""
