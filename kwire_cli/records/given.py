@@ -134,11 +134,6 @@ def given(value: Any, path: str) -> Given:
     return Given(value, path)
 
 
-def base64_text(data: bytes | None) -> str | None:
-    """Bytes in the form that declarations take."""
-    return None if data is None else base64.b64encode(data).decode("ascii")
-
-
 def _bytes(value: Any) -> bytes | None:
     if isinstance(value, str):
         if REDACTED.fullmatch(value):

@@ -63,7 +63,7 @@ def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly],
         "valueSize": -1 if value is None else len(value),
         "key": _shown(key, bool(hidden.get("key"))),
         "value": _shown(value, bool(hidden.get("value"))),
-        "headers": [{"key": name, "value": text(data)} for name, data in record.headers],
+        "headers": [{"key": name, "value": base64_text(data)} for name, data in record.headers],
     }
     if payload:
         out |= payload.to_json(hidden)
@@ -72,10 +72,10 @@ def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly],
     return out
 
 
-def text(data: bytes | None) -> str | None:
-    """Bytes as base64 text."""
+def base64_text(data: bytes | None) -> str | None:
+    """Bytes as base64 text, the form that declarations take too."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def _shown(data: bytes | None, hidden: bool) -> str | None:  # noqa: FBT001 - a part of the above
-    return f"<redacted {len(data)} bytes>" if hidden and data is not None else text(data)
+    return f"<redacted {len(data)} bytes>" if hidden and data is not None else base64_text(data)

@@ -18,7 +18,7 @@ from kwire_cli.payload.members import FAMILIES, Role
 from kwire_cli.payload.model import version_of
 from kwire_cli.payload.records import COORDINATORS, FRAME_VERSION, FRAMED, OTHER_VALUE_VERSIONS, RETIRED, record_types, type_name
 from kwire_cli.records.building import joined
-from kwire_cli.records.given import base64_text
+from kwire_cli.records.jsonform import base64_text
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import RANGES
 from kwire_cli.structs.payloads.prefixes import METADATA_FRAME, VERSION

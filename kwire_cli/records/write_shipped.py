@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import int64
 from kwire_cli.records.building import attributes_of, built, codec_of, offsets_of, packed, said_crc, sealed, timestamp_type_of
-from kwire_cli.records.given import Given, base64_text
+from kwire_cli.records.jsonform import base64_text
 from kwire_cli.structs.numbers import RANGES
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
+    from kwire_cli.records.given import Given
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.payload_bytes import Payloads
 
