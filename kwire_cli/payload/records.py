@@ -128,22 +128,24 @@ def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, s
     return found
 
 
+def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, str | None, int]:
+    """The key and value of a record type of a coordinator, retired ones too, None for what is not known, and the version that defines the key."""
+    key, value = record_types(catalog, module).get(number, (None, None))
+    if not key and not value and (module, number) in RETIRED:
+        return RETIRED[module, number]
+    return key, value, 0
+
+
 def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
     number = version_of(key) if key is not None else None
-    names: tuple[str | None, str | None] = (None, None)
-    key_version = 0
-    if number:
-        names = record_types(catalog, module).get(number[0], names)
-        if not any(names) and (module, number[0]) in RETIRED:
-            *retired, key_version = RETIRED[module, number[0]]
-            names = (retired[0], retired[1])
+    key_name, value_name, key_version = type_names(catalog, module, number[0]) if number else (None, None, 0)
     notes = (Anomaly("NULL_NOT_ALLOWED", "key", 0, "a record without a key; Kafka's coordinators fail here"),) if key is None else ()
     shown_key = None if key is None else cut("key", "", key, "a record type")
-    if number and names[0]:
-        shown_key = replace(plain_body("key", catalog.message(names[0]), key_version, key, number[1]), type=str(number[0]))
+    if number and key_name:
+        shown_key = replace(plain_body("key", catalog.message(key_name), key_version, key, number[1]), type=str(number[0]))
     elif number:
         shown_key = kept("key", str(number[0]), None, key, _unknown(number[0], module), number[1])
-    shown_value = None if value is None else _value(catalog, names[1], value)
+    shown_value = None if value is None else _value(catalog, value_name, value)
     return RecordPayload(shown_key, shown_value, framed=False, inside=_inside(catalog, shown_value), notes=notes)
 
 

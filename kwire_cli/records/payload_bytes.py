@@ -16,7 +16,7 @@ from kwire_cli.errors import EncodeError
 from kwire_cli.payload.control import MARKERS, MESSAGES, UNKNOWN
 from kwire_cli.payload.members import FAMILIES, Role
 from kwire_cli.payload.model import version_of
-from kwire_cli.payload.records import COORDINATORS, FRAME_VERSION, FRAMED, OTHER_VALUE_VERSIONS, RETIRED, record_types, type_name
+from kwire_cli.payload.records import COORDINATORS, FRAME_VERSION, FRAMED, OTHER_VALUE_VERSIONS, record_types, type_name, type_names
 from kwire_cli.records.building import joined
 from kwire_cli.records.jsonform import base64_text
 from kwire_cli.structs.messages import declare
@@ -109,14 +109,11 @@ class Payloads:
         key = what.inner("key")
         raw = record.bytes("key")
         number = _whole(key, "type", "int16") if key else (version_of(raw) or (None,))[0] if raw is not None else None
-        names, key_version = record_types(self.catalog, module).get(-1 if number is None else number, (None, None)), 0
-        if number is not None and not any(names) and (module, number) in RETIRED:
-            *retired, key_version = RETIRED[module, number]
-            names = (retired[0], retired[1])
+        key_name, value_name, key_version = (None, None, 0) if number is None else type_names(self.catalog, module, number)
         made = None
         if key and "key" not in record.value:
-            made = _prefix(number) + self._body(names[0], key, key_version)
-        return made, None if value is None or "value" in record.value else self._value(names[1], value)
+            made = _prefix(number) + self._body(key_name, key, key_version)
+        return made, None if value is None or "value" in record.value else self._value(value_name, value)
 
     def _value(self, name: str | None, value: Given) -> bytes:
         value.only({"version", "data"})
