@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.codec.checksums import crc32
-from kwire_cli.codec.compression import decompress
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.records.area import area_of
 from kwire_cli.records.batch import Head, int64, sequence_after
 from kwire_cli.records.chunks import chunks
-from kwire_cli.records.model import Area, Record
+from kwire_cli.records.model import Record
 from kwire_cli.records.odd import add_note, add_odd, bytes_of
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -49,20 +49,13 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:  # noqa: ARG
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
     """The messages of a set; each has a timestamp and a checksum of its own."""
     head = batch.head
-    start = batch.position + batch.layout.head.size
-    packed = batch.source.data[start : batch.end]
-    area = Area(bytes(packed), start, compressed=False)
-    if head.codec:
-        data, code, detail, _ = decompress(head.codec, packed, batch.source.limits)
-        area = Area(data, start, compressed=True)
-        if code:
-            add_note(notes, Anomaly(code, "messages", start, detail))
+    area = area_of(batch, notes)
     entry = records_entry(kip98.MESSAGES)
     count = 0
     for spans in chunks(entry, area.data):
         piece = []
         for found, places in add_odd(entry, spans, area, count, notes):
-            computed = crc32(area.data[places["attributes"] : places["crc"]])
+            computed = crc32(area.data[places[kip98.MESSAGE_CRC_FROM] : places["crc"]])
             if computed != found["crc"]:
                 offset, where = area.place(places["crc"])
                 detail = f"the message says {found['crc']:#010x}, its bytes have {computed:#010x}{where}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.codec.compression import decompress
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.records.area import area_of
 from kwire_cli.records.batch import Head, int64, sequence_after
 from kwire_cli.records.chunks import chunks
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.records.model import Area, Record
+from kwire_cli.records.model import Record
 from kwire_cli.records.odd import add_note, add_odd, bytes_of
 from kwire_cli.records.quick import AS_VALUES, Forms, reader_of
 from kwire_cli.structs.records import v2
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Area
 
 _HEAD = LAYOUTS["v2"].head
 _CODEC, _TIME, _TRANSACTIONAL = COMPRESSION.mask, TIMESTAMP_TYPE.mask, v2.TRANSACTIONAL.mask
@@ -67,19 +68,6 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
         base_timestamp if attributes & _HORIZON else None,
         count,
     )
-
-
-def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
-    """The bytes of its records, decompressed within the source's limits."""
-    start = batch.position + _HEAD.size
-    packed = batch.source.data[start : batch.end]
-    codec = batch.head.codec
-    if not codec:
-        return Area(bytes(packed), start, compressed=False)
-    data, code, detail, _ = decompress(codec, packed, batch.source.limits)
-    if code:
-        add_note(notes, Anomaly(code, "records", start, detail))
-    return Area(data, start, compressed=True)
 
 
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:

@@ -64,7 +64,7 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
     yield from part_lines(catalog, part, _hidden(part.tree) if secret else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
     if deep and item.layout.name == "v2" and item.head.codec:
-        from kwire_cli.records.shipped import area_of  # noqa: PLC0415 - most are not compressed
+        from kwire_cli.records.area import area_of  # noqa: PLC0415 - most are not compressed
 
         area = area_of(item, [])
         yield [("decompressed: ", "dim"), (f"{len(area.data)} bytes", "number")]

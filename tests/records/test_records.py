@@ -11,6 +11,7 @@ import kwire_cli as kwire
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.records import shipped
+from kwire_cli.records.area import area_of
 from kwire_cli.records.chunks import chunks
 from kwire_cli.records.model import Area
 from kwire_cli.structs.records import v2
@@ -144,7 +145,7 @@ def test_a_header_without_a_key_is_said():
 def test_positions_of_keys_and_values():
     found = read(batch(0, [record(b"key", b"value")]))
     (only,) = found.records()
-    area = shipped.area_of(found, [])
+    area = area_of(found, [])
     assert area.data[only.key_at : only.key_at + 3] == b"key"
     assert area.data[only.value_at : only.value_at + 5] == b"value"
     assert bytes(found.source.data[area.origin + only.key_at :][:3]) == b"key"
@@ -166,7 +167,7 @@ RECORDS = st.lists(
 @given(RECORDS, st.booleans())
 def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
     found = read(batch(5, records, baseSequence=7, attributes=8 * appended, lastOffsetDelta=(1 << 31) - 1))
-    area = shipped.area_of(found, [])
+    area = area_of(found, [])
     entry = records_entry(v2.RECORDS)
     spans = walk(entry, area.data)
     slow = shipped._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
