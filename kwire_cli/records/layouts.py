@@ -58,6 +58,10 @@ class Layout:
     attributes: tuple[Bits, ...]
     known_bits: int
 
+    def numbers(self, data: Any, at: int) -> dict[str, int]:
+        """The fields of `head` by name, read from where a batch or message begins."""
+        return dict(zip(self.head.names, self.head.unpack(data, at), strict=True))
+
 
 def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
     head = fixed(leading(decl))

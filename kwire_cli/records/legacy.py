@@ -36,7 +36,7 @@ _NULL = 0xFF
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
     """The numbers of its header; a wrapper is decompressed for the offset of its first message."""
     layout = batch.layout
-    said = _numbers(batch.source.data, batch.position, layout)
+    said = layout.numbers(batch.source.data, batch.position)
     last = said["offset"]
     codec = LEGACY_COMPRESSION.read(said["attributes"])
     base = last
@@ -68,7 +68,7 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
             code = item.code if item.code == TRUNCATED else "CORRUPT"
             add_note(notes, Anomaly(code, f"records[{number}]", offset, f"{item.size} bytes: {MEANING[code]}{where}"))
             continue
-        said = _numbers(item.source.data, item.position, item.layout)
+        said = item.layout.numbers(item.source.data, item.position)
         if delta is None:
             delta = head.base_offset - said["offset"]
         path = f"records[{number}]"
@@ -97,17 +97,13 @@ def _check(item: Batch, said: dict[str, int], area: Area, path: str, notes: Muta
         add_note(notes, Anomaly("NESTED_COMPRESSION", path, offset, MEANING["NESTED_COMPRESSION"] + where))
 
 
-def _numbers(data: Any, at: int, layout: Layout) -> dict[str, int]:
-    return dict(zip(layout.head.names, layout.head.unpack(data, at), strict=True))
-
-
 def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[Anomaly]) -> int:
     """The offset of a wrapper's first message."""
     area = _unpacked(batch, codec, notes)
     first = final = None
     for item in _inner(batch, area):
         if isinstance(item, Batch):
-            final = _numbers(item.source.data, item.position, item.layout)["offset"]
+            final = item.layout.numbers(item.source.data, item.position)["offset"]
             first = final if first is None else first
     if first is None or final is None:
         if not notes:

@@ -138,7 +138,7 @@ def _shallow(source: Source, start: int) -> Iterator[_Shallow]:
         end = at + OVERHEAD + size
         if layout is None or size < layout.least or end > len(data):
             return
-        said = dict(zip(layout.head.names, layout.head.unpack(data, at), strict=True))
+        said = layout.numbers(data, at)
         last = said["offset"] if "offset" in said else int64(said["baseOffset"] + said["lastOffsetDelta"])
         yield _Shallow(at, end - at, layout, last)
         at = end
