@@ -97,9 +97,8 @@ def _is_plain(source: Source) -> bool:
 @cache
 def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes | None:
     """The line of a batch with these attributes up to its records, as a format; None where there is more to say than that."""
-    known = sum(bits.mask for bits in v2.ATTRIBUTES)
     codec = COMPRESSION.names.get(attributes & COMPRESSION.mask)
-    if attributes & ~known or attributes & v2.DELETE_HORIZON.mask or codec is None or (deep and attributes & v2.CONTROL.mask):
+    if attributes & ~_LAYOUT.known_bits or attributes & v2.DELETE_HORIZON.mask or codec is None or (deep and attributes & v2.CONTROL.mask):
         return None
     transactional, control = (bits.names[bits.read(attributes)] for bits in (v2.TRANSACTIONAL, v2.CONTROL))
     text = _HEAD % (codec, TIMESTAMP_TYPE.names[TIMESTAMP_TYPE.read(attributes)], transactional, control)
