@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.errors import EncodeError
-
 if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
@@ -59,10 +57,9 @@ def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
 
 def _written(items: Any, path: str, topic: str | None) -> str:
     from kwire_cli.payload.records import OWN_TOPICS  # noqa: PLC0415 - only messages with batches need what knows records
+    from kwire_cli.records.building import within  # noqa: PLC0415
     from kwire_cli.records.writing import write  # noqa: PLC0415
 
     known = topic if topic in OWN_TOPICS else None
-    try:
+    with within(path):
         return base64.b64encode(write(items, topic=known)).decode("ascii")
-    except EncodeError as error:
-        raise EncodeError(error.reason, path=path + error.path, value=error.value) from None

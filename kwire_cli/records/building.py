@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import construct
@@ -12,7 +13,7 @@ from kwire_cli.structs.numbers import INTS
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.records.given import Given
     from kwire_cli.records.layouts import Layout
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
 def built(decl: Any, value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of a value; sizes that it gives are written as they are. EncodeError with `path` before the declaration's own."""
-    try:
+    with within(path):
         return bytes(decl.build(dict(value), lenient=True))
-    except EncodeError as error:
-        raise EncodeError(error.reason, path=joined(path, error.path), value=error.value) from None
-    except construct.ConstructError as error:
-        raise EncodeError(str(error), path=path) from error
 
 
 def sealed(data: bytes, layout: Layout, crc: int | None) -> bytes:
@@ -82,6 +79,16 @@ def offsets_of(records: list[Given], first: int) -> list[int]:
     return out
 
 
-def joined(path: str, inner: str) -> str:
-    """A path within another."""
+@contextmanager
+def within(path: str) -> Iterator[None]:
+    """Whatever a declaration refuses as an EncodeError, with `path` before the declaration's own."""
+    try:
+        yield
+    except EncodeError as error:
+        raise EncodeError(error.reason, path=_joined(path, error.path), value=error.value) from None
+    except construct.ConstructError as error:
+        raise EncodeError(str(error), path=path) from error
+
+
+def _joined(path: str, inner: str) -> str:
     return f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner

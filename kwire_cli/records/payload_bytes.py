@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import construct
-
 from kwire_cli.errors import EncodeError
 from kwire_cli.payload.control import MARKERS, MESSAGES, UNKNOWN
 from kwire_cli.payload.members import FAMILIES, Role
 from kwire_cli.payload.model import version_of
 from kwire_cli.payload.records import COORDINATORS, FRAME_VERSION, FRAMED, OTHER_VALUE_VERSIONS, record_types, type_name, type_names
-from kwire_cli.records.building import joined
+from kwire_cli.records.building import within
 from kwire_cli.records.jsonform import base64_text
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import RANGES
@@ -132,10 +130,8 @@ class Payloads:
         if number is None and not _INTEGER.fullmatch(str(kind)):
             raise value.refuse("type", f"no record of {' or '.join(modules)} has this type")
         frame = {"frameVersion": FRAME_VERSION, "apiKey": int(str(kind)) if number is None else number, "version": value.integer("version", "int16")}
-        try:
+        with within(value.path):
             head = bytes(METADATA_FRAME.build(frame))
-        except EncodeError as error:
-            raise EncodeError(error.reason, path=joined(value.path, error.path), value=error.value) from None
         return head + self._body(name, value, frame["version"])
 
     def _body(self, name: str | None, what: Given, version: int | None) -> bytes:
@@ -190,12 +186,8 @@ def encoded(spec: MessageSpec, value: Any, version: int, path: str) -> bytes:
     """A message in Kafka's JSON form as bytes; EncodeError with `path` before the message's own."""
     if version not in spec.valid_versions:
         raise EncodeError(f"{spec.name} has versions {spec.valid_versions}, not {version}", path=path)
-    try:
+    with within(path):
         return bytes(declare(spec, version).build(value))
-    except EncodeError as error:
-        raise EncodeError(error.reason, path=joined(path, error.path), value=error.value) from None
-    except construct.ConstructError as error:
-        raise EncodeError(str(error), path=path) from error
 
 
 def _chosen(record: Given, made: Pair) -> Pair:

@@ -98,7 +98,7 @@ def _faults(table: Table[ProducerEntry], end_offset: int | None) -> list[Anomaly
         if entry.producer_id in seen:
             notes.append(Anomaly("ENTRY_DUPLICATE", f"[{i}].producerId", entry.at, f"producer {entry.producer_id} occurred before"))
         seen.add(entry.producer_id)
-        if end_offset is not None and max(entry.last_offset, entry.current_txn_first_offset) >= end_offset:
-            far = max(entry.last_offset, entry.current_txn_first_offset)
+        far = max(entry.last_offset, entry.current_txn_first_offset)
+        if end_offset is not None and far >= end_offset:
             notes.append(Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", entry.at, f"offset {far}, in a snapshot that ends before {end_offset}"))
     return notes
