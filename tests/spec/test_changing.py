@@ -1,0 +1,55 @@
+"""Definitions with changed fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.changing import changed, fields_by_path
+from kwire_cli.spec.loader import load_text
+from kwire_cli.spec.model import MessageSpec, StructSpec
+from kwire_cli.structs.messages import declare
+
+SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
+
+
+def test_the_paths_are_those_of_the_ledger() -> None:
+    paths = [path for path, _ in fields_by_path(kwire.catalog().message("MetadataResponse"))]
+    assert paths[:6] == ["throttleTimeMs", "brokers", "brokers[].nodeId", "brokers[].host", "brokers[].port", "brokers[].rack"]
+    assert "topics[].partitions[].replicaNodes" in paths
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_definition_that_is_not_changed_has_the_same_fields(spec: MessageSpec) -> None:
+    same = changed(spec, lambda _, field: field)
+    assert [*fields_by_path(same)] != [] or not spec.fields
+    assert [(path, field.type, field.versions) for path, field in fields_by_path(same)] == [
+        (path, field.type, field.versions) for path, field in fields_by_path(spec)
+    ]
+
+
+def test_each_use_of_a_common_struct_is_changed_by_itself() -> None:
+    spec = kwire.catalog().message("ConsumerGroupDescribeResponse")
+    path = "groups[].members[].assignment.topicPartitions[].partitions"
+    other = path.replace("assignment", "targetAssignment")
+    new = changed(spec, lambda at, field: replace(field, element_encoding=()) if at != path else replace(field, name="Parts"))
+    names = [at for at, _ in fields_by_path(new)]
+    assert path.removesuffix("partitions") + "parts" in names
+    assert other in names
+
+
+def test_a_changed_definition_is_a_layout() -> None:
+    spec = changed(kwire.catalog().message("MetadataResponse"), lambda _, field: replace(field, type="int64") if field.name == "LeaderId" else field)
+    assert declare(spec, 12) is not None
+
+
+def test_a_struct_that_holds_itself_is_refused() -> None:
+    text = '{"name": "AData", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": ['
+    spec = load_text(text + '{"name": "A", "type": "int8", "versions": "0"}]}').spec
+    field = replace(spec.fields[0], type="S")
+    loop = replace(spec, fields=(field,), common_structs=(StructSpec("S", spec.valid_versions, (field,)),))
+    with pytest.raises(SpecError, match="nest deeper"):
+        list(fields_by_path(loop))
