@@ -1,0 +1,47 @@
+"""A table of a known number of rows: columns as wide as what is in them, numbers to the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.view.table import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.view.lines import Line
+
+    Cell = int | float | str | None
+
+BAR = 24
+_PARTS = " ▏▎▍▌▋▊▉█"
+
+
+def grid_lines(heading: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[Line]:
+    """The heading, then a line a row. A column is one of numbers if it holds any."""
+    numeric = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(heading))]
+    texts = [[cell_text(cell) for cell in row] for row in rows]
+    widths = [max(len(name), *(len(row[i]) for row in texts), 0) for i, name in enumerate(heading)]
+
+    def fitted(cells: Sequence[str]) -> list[str]:
+        return [f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in zip(cells, widths, numeric, strict=True)]
+
+    yield [("  ".join(fitted(heading)).rstrip(), "dim")]
+    for row in texts:
+        line: Line = []
+        for at, cell in enumerate(fitted(row)):
+            line += [(cell, "number" if numeric[at] else "name" if at == 0 else ""), ("  ", "")]
+        yield line[:-1]
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell; of a float three digits behind the point."""
+    return f"{cell:.3f}" if isinstance(cell, float) else text_of(cell)
+
+
+def bar(value: float, most: float) -> str:
+    """A bar as long as `value` is of `most`, in eighths of a character; something of it is seen unless the value is 0."""
+    if value <= 0 or most <= 0:
+        return ""
+    eighths = max(1, round(min(value / most, 1) * BAR * 8))
+    return "█" * (eighths // 8) + _PARTS[eighths % 8].strip()

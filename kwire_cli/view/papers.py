@@ -1,0 +1,69 @@
+"""A source document and what kwire measured, for eyes and as csv rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from kwire_cli.cost.papers.model import VERDICTS
+from kwire_cli.view.grid import cell_text, grid_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.cost.papers.model import Cell, Claim, Paper
+    from kwire_cli.view.lines import Line
+
+WIDTH = 110
+CSV = ("where", "statement", "says", "measured", "verdict", "why", "repeat")
+_STYLES = {"same": "text", "corrected": "warning", "explained": "bytes"}
+
+
+def paper_lines(paper: Paper) -> Iterator[Line]:
+    """What it proposed and what shipped, claim by claim, then the tables."""
+    yield [(paper.title, "title")]
+    for name, text in (("proposed", paper.proposed), ("shipped", paper.shipped)):
+        yield from _paragraph(f"{name:<10}", text)
+    counts = Counter(claim.verdict for claim in paper.claims)
+    yield []
+    yield [
+        ("claims    ", "dim"),
+        (", ".join(f"{counts[verdict]} {verdict} ({meaning})" for verdict, meaning in VERDICTS.items() if counts[verdict]), ""),
+    ]
+    for claim in paper.claims:
+        yield []
+        yield from _claim(claim)
+    for table in paper.tables:
+        yield []
+        yield [(table.title, "title")]
+        if table.note:
+            yield from ([(line, "dim")] for line in wrap(table.note, WIDTH))
+        yield from grid_lines(table.heading, table.rows)
+
+
+def claim_cells(claim: Claim) -> list[Cell]:
+    """The cells of CSV."""
+    return [claim.where, claim.statement, numbers(claim.says), numbers(claim.measured), claim.verdict, claim.why, claim.repeat]
+
+
+def numbers(cells: Sequence[Cell]) -> str:
+    """Several cells in one."""
+    return ", ".join(map(cell_text, cells))
+
+
+def _claim(claim: Claim) -> Iterator[Line]:
+    yield [(f"{claim.verdict:<10}", _STYLES[claim.verdict]), (f"{claim.where}: ", "dim"), (claim.statement, "name")]
+    yield from _paragraph("  says    ", numbers(claim.says), "number")
+    if claim.verdict != "same":
+        yield from _paragraph("  kwire   ", numbers(claim.measured), "number")
+    if claim.why:
+        yield from _paragraph("  why     ", claim.why)
+    if claim.repeat:
+        yield [("  repeat  ", "dim"), (claim.repeat, "dim")]
+
+
+def _paragraph(label: str, text: str, style: str = "") -> Iterator[Line]:
+    """A text behind its label, broken into lines of WIDTH."""
+    for number, line in enumerate(wrap(text, WIDTH - len(label), break_long_words=False, break_on_hyphens=False)):
+        yield [(label if not number else " " * len(label), "dim"), (line, style)]
