@@ -39,18 +39,28 @@ __all__ = [
 ]
 
 
-def catalog(specs: Specs | None = None, *, kafka: str | None = None) -> Catalog:
+def catalog(specs: Specs | None = None, *, kafka: str | None = None, overlays: Specs | None = None) -> Catalog:
     """Every message definition: look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`).
 
     `specs` is a file or folder, or several, with definitions that are added or take the place of those of their name; `kafka` is the release ("3.9")
-    whose layout counts where releases differ under one version number.
+    whose layout counts where releases differ under one version number. `overlays` are files, or names of bundled ones, with encodings, tags and types
+    that are laid over the definitions (docs/overlays.md).
     """
     from kwire_cli.spec.catalog import catalog as make  # noqa: PLC0415
 
-    return make(specs or (), kafka)
+    return make(specs or (), kafka, overlays or ())
 
 
-def decode(data: Any, *, message: str, version: int, strict: bool = False, specs: Specs | None = None, kafka: str | None = None) -> Decoded:
+def decode(
+    data: Any,
+    *,
+    message: str,
+    version: int,
+    strict: bool = False,
+    specs: Specs | None = None,
+    kafka: str | None = None,
+    overlays: Specs | None = None,
+) -> Decoded:
     """The body of a message, without header. `data` is bytes-like and is not copied.
 
     Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
@@ -58,17 +68,17 @@ def decode(data: Any, *, message: str, version: int, strict: bool = False, specs
     """
     from kwire_cli.message.decoded import checked, decode as run  # noqa: PLC0415
 
-    return checked(run(catalog(specs, kafka=kafka), data, message, version), strict=strict)
+    return checked(run(catalog(specs, kafka=kafka, overlays=overlays), data, message, version), strict=strict)
 
 
-def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None) -> bytes:
+def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None) -> bytes:
     """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as batches.
 
     EncodeError where a value does not fit.
     """
     from kwire_cli.message.encode import encode as run  # noqa: PLC0415
 
-    return run(catalog(specs, kafka=kafka), value, message, version)
+    return run(catalog(specs, kafka=kafka, overlays=overlays), value, message, version)
 
 
 def ledger(decoded: Decoded) -> list[Row]:
@@ -87,6 +97,7 @@ def read_frames(
     kind: str | None = None,
     specs: Specs | None = None,
     kafka: str | None = None,
+    overlays: Specs | None = None,
 ) -> Iterator[Frame]:
     """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw, or a packet capture.
 
@@ -95,7 +106,7 @@ def read_frames(
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
     from kwire_cli.source.frames import capture_in, frames_in, read_source  # noqa: PLC0415
 
-    known = catalog(specs, kafka=kafka)
+    known = catalog(specs, kafka=kafka, overlays=overlays)
     capture = capture_in(source) if input == "auto" else None
     if capture is not None:
         from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, shows_raw_records, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, shows_raw_records, with_overlaid_catalog, with_output
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
 from kwire_cli.message.frames import Frame, Hints
@@ -76,7 +76,7 @@ ROWS = 4
 )
 @click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
-@with_catalog
+@with_overlaid_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
     """Decode requests, responses and other messages of Kafka.

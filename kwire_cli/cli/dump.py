@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.options import with_overlaid_catalog, with_output
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import InputError
 
@@ -87,7 +87,7 @@ class Run:
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly, or bytes that are no batch.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
-@with_catalog
+@with_overlaid_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
     """Show log segments and snapshots: their batches, and with --deep their records; indexes, producer snapshots and checkpoints.

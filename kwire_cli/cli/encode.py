@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_overlaid_catalog, with_output
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 
@@ -36,7 +36,7 @@ RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 @click.option("--as-topic", metavar="NAME", help="With --records: Kafka's own topic to which decoded keys and values belong.")
 @click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
-@with_catalog
+@with_overlaid_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, prefixed: bool | None, **options: Any) -> int:  # noqa: FBT001
     """Encode JSON to the bytes that Kafka would write.

@@ -16,16 +16,55 @@ if TYPE_CHECKING:
 COLOUR_HELP = "In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."
 
 
+def complete_overlay(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    """Bundled overlays that go on from what was typed, and files."""
+    from click.shell_completion import CompletionItem
+
+    from kwire_cli.spec.overlay_files import bundled_overlays
+
+    names = [CompletionItem(name) for name in bundled_overlays() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+SPECS = click.option("--specs", multiple=True, metavar="DIR|FILE", help="Definitions to add, or to use instead of those of their name.")
+KAFKA = click.option(
+    "--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9."
+)
+OVERLAY = click.option(
+    "--overlay",
+    "overlays",
+    multiple=True,
+    metavar="NAME|FILE",
+    shell_complete=complete_overlay,
+    help="The bytes have these encodings, tags and types instead of the definitions'; see docs/overlays.md.",
+)
+
+
 def with_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
     """--specs and --kafka; the command gets a `catalog`."""
 
-    @click.option("--specs", multiple=True, metavar="DIR|FILE", help="Definitions to add, or to use instead of those of their name.")
-    @click.option("--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9.")
+    @SPECS
+    @KAFKA
     @wraps(command)
     def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, **kwargs: Any) -> Any:
         from kwire_cli.spec.catalog import catalog
 
         return command(*args, catalog=catalog(specs, kafka), **kwargs)
+
+    return wrapped
+
+
+def with_overlaid_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--specs, --kafka and --overlay; the command gets a `catalog` with the overlays laid over its definitions: the bytes have that form."""
+
+    @SPECS
+    @KAFKA
+    @OVERLAY
+    @wraps(command)
+    def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, overlays: tuple[str, ...], **kwargs: Any) -> Any:
+        from kwire_cli.spec.catalog import catalog
+
+        return command(*args, catalog=catalog(specs, kafka, overlays), **kwargs)
 
     return wrapped
 
@@ -80,7 +119,7 @@ def _catalog(ctx: click.Context) -> Catalog | None:
     from kwire_cli.spec.catalog import catalog
 
     try:
-        return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"))
+        return catalog(tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"), tuple(ctx.params.get("overlays") or ()))
     except KwireError:
         return None
 

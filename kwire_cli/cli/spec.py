@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.options import complete_message, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_message, complete_version, with_overlaid_catalog, with_output
 from kwire_cli.errors import InputError, KwireError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def command() -> None:
 @click.option(
     "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="How the result looks."
 )
-@with_catalog
+@with_overlaid_catalog
 @with_output
 def list_(environment: Environment, catalog: Catalog, text: str | None, kind: str | None, fmt: str) -> None:
     """List messages with their versions; those with TEXT in their name, or of the api key TEXT."""
@@ -65,7 +65,7 @@ def _document(entry: Entry) -> dict[str, object]:
 @click.argument("message", shell_complete=complete_message)
 @click.argument("version", type=int, required=False, shell_complete=complete_version)
 @click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True, help="How it looks.")
-@with_catalog
+@with_overlaid_catalog
 @with_output
 def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
     """Show a message at a VERSION, or over all versions: its fields with types, tags, defaults and nullability.

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.loader import Loaded
     from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.overlay import Overlay
+
+    Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 HeaderVersions = tuple[tuple[Versions, int], ...]
+Stamped = tuple[str, int, int]
+"""A file with its time and size: what is made from it is made again when these change."""
 
 
 class Entry(NamedTuple):
@@ -61,13 +66,18 @@ class ErrorCode(NamedTuple):
 class Catalog:
     """Message definitions by name and api key; made by `catalog()`. Definitions are read when first asked for."""
 
-    def __init__(self, entries: Sequence[Entry], added: Sequence[Loaded], changed: dict[str, Versions], folder: str) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], added: Sequence[Loaded], changed: dict[str, Versions], folder: str, overlays: Sequence[Overlay] = ()
+    ) -> None:
         self._folder = folder
+        self._overlays = tuple(overlays)
         self._added = {loaded.spec.name: loaded.spec for loaded in added}
         self._read: dict[str, MessageSpec] = {}
         self._changed = changed
         self.findings: tuple[Finding, ...] = tuple(finding for loaded in added for finding in loaded.findings)
         self.entries = _merge(entries, [loaded.spec for loaded in added])
+        if overlays:
+            self.entries = tuple(self._overlaid(entry) for entry in self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -96,10 +106,21 @@ class Catalog:
     def message(self, name: str) -> MessageSpec:
         """The definition of a message by its full name or an alias, in any case; InputError with close matches where there is none."""
         entry = self.entry(name)
-        spec = self._added.get(entry.name) or self._read.get(entry.name)
-        if not spec:
-            spec = self._read[entry.name] = _read_bundled_definition(self._folder, entry)
+        return self._read.get(entry.name) or self._definition(entry)
+
+    def _definition(self, entry: Entry) -> MessageSpec:
+        spec = self._added.get(entry.name) or _read_bundled_definition(self._folder, entry)
+        for overlay in self._overlays:
+            spec = overlay.laid(spec)
+        self._read[entry.name] = spec
         return spec
+
+    def _overlaid(self, entry: Entry) -> Entry:
+        """The entry with the versions that overlays give it; what they say about it is checked at once."""
+        if not any(entry.name in overlay.messages for overlay in self._overlays):
+            return entry
+        spec = self._definition(entry)
+        return entry._replace(valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
 
     @cached_property
     def apis(self) -> tuple[Api, ...]:
@@ -188,17 +209,27 @@ class Catalog:
         return self._enums.name(f"{entry.name}.{field_path}", value)
 
 
-def catalog(specs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (), kafka: str | None = None) -> Catalog:
+def catalog(specs: Paths = (), kafka: str | None = None, overlays: Paths = ()) -> Catalog:
     """The catalogue of the bundled definitions (one object for all who ask for the same, while their files stay as they are).
 
-    `specs` is a file or a folder, or several, of of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
-    whose layouts count where releases differ under one version number. InputError for an unknown release or a missing file,
-    SpecError (file, line, column) for a definition that can't be loaded; lesser problems are in `.findings`.
+    `specs` is a file or a folder, or several, of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
+    whose layouts count where releases differ under one version number. `overlays` are files, or names of bundled ones, that are laid over the
+    definitions in this order. InputError for an unknown release or a missing file, SpecError (file, line, column) for a definition that can't be
+    loaded or an overlay that does not fit; lesser problems are in `.findings`.
     """
-    if not specs:
+    if not specs and not overlays:
         return _bundled(kafka)
-    paths = [specs] if isinstance(specs, str | os.PathLike) else [*specs]
-    return _with_added(tuple((str(file), *_stamp(file)) for file in json_files(paths)), kafka)
+    files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
+    if not overlays:
+        return _with_added(files, kafka)
+    from kwire_cli.spec.overlay_files import overlay_file  # noqa: PLC0415 - as in _with_overlays
+
+    laid = [overlay_file(name) for name in _several(overlays)]
+    return _with_overlays(files, kafka, tuple((str(file), *_stamp(file)) for file in laid))
+
+
+def _several(paths: Paths) -> list[str | os.PathLike[str]]:
+    return [paths] if isinstance(paths, str | os.PathLike) else [*paths]
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -210,7 +241,22 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def _with_added(files: tuple[tuple[str, int, int], ...], kafka: str | None) -> Catalog:
+def _with_overlays(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+    from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
+    from kwire_cli.spec.overlay import EVERY  # noqa: PLC0415 - as above
+    from kwire_cli.spec.overlay_files import load_overlay  # noqa: PLC0415 - as above
+
+    overlays = [load_overlay(file) for file, _, _ in laid]
+    names = [entry.name for entry in (_with_added(files, kafka) if files else _bundled(kafka))]
+    for overlay in overlays:
+        for name in overlay.messages:
+            if name not in names and name != EVERY:
+                raise overlay.fail(_unknown("message", name, names).reason, ("messages", name))
+    return _make(kafka, load_paths([file for file, _, _ in files]), overlays)
+
+
+@lru_cache(maxsize=16)
+def _with_added(files: tuple[Stamped, ...], kafka: str | None) -> Catalog:
     from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
 
     return _make(kafka, load_paths([file for file, _, _ in files]))
@@ -221,7 +267,7 @@ def _bundled(kafka: str | None) -> Catalog:
     return _make(kafka, ())
 
 
-def _make(kafka: str | None, added: Sequence[Loaded]) -> Catalog:
+def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay] = ()) -> Catalog:
     index = read_bundled("index.json")
     memo: dict[str, Versions] = {}
     entries = [_entry(row, memo) for row in index["messages"]]
@@ -233,7 +279,8 @@ def _make(kafka: str | None, added: Sequence[Loaded]) -> Catalog:
             raise InputError(f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}")
         changed = {}
         entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
-    return Catalog(entries, added, {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}, specs_folder())
+    changed = {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}
+    return Catalog(entries, added, changed, specs_folder(), overlays)
 
 
 def _of_release(entry: Entry, release: str, changed: dict[str, str]) -> Entry:

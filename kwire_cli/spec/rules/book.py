@@ -37,7 +37,12 @@ def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None,
         report.findings.append(Finding("DUPLICATE_KEY", "error", f"the key {keys[-1]!a} occurs twice", file, *place))
     if parsed.trailing:
         report.findings.append(Finding("TRAILING_TOKENS", "error", "nothing may follow the definition", file, *parsed.trailing))
-    definition = read_definition(parsed.value, report)
+    return examine_value(parsed.value, report, rules)
+
+
+def examine_value(value: object, report: Report, rules: str) -> tuple[Definition | None, list[Finding]]:
+    """As `examine`, from the parsed JSON; `report` holds what was found before and knows where things stand."""
+    definition = read_definition(value, report)
     if definition:
         _refused_keys(definition, REFUSED_KEYS[rules])
         for rule in (message_rules, field_rules, tag_rules, struct_rules, encoding_rules):

@@ -1,0 +1,166 @@
+"""Overlays: encodings, tags and types laid over definitions by a JSON file, so that a proposed format can be made, read and priced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.changing import changed
+from kwire_cli.spec.encodings import ENCODABLE_TYPES
+from kwire_cli.spec.findings import Report
+from kwire_cli.spec.jsontext import JsonText
+from kwire_cli.spec.rules.book import examine_value
+from kwire_cli.spec.rules.table import DEFAULT_BOOK
+from kwire_cli.spec.writer import definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kwire_cli.spec.jsontext import Keys, Place
+    from kwire_cli.spec.model import MessageSpec
+
+EVERY = "*"
+"""As a message: every one. At the end of a path: every integer field, and every array of integers, there and below."""
+ENCODINGS = {"encoding": False, "elementEncoding": True}
+"""The keys that name encodings, with whether they are for arrays."""
+OWN_WIDTH = ("fixed", "packed", "upacked")
+"""Names of encodings without a width take that of the field's type."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """A checked overlay file: what it lays over which messages, and where each part of that stands in its text."""
+
+    file: str
+    text: JsonText
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The names of the messages that it speaks of, EVERY among them where it has something to say about all."""
+        return tuple(self.text.value["messages"])
+
+    def fail(self, message: str, keys: Keys, path: str | None = None) -> SpecError:
+        """An error at the place of these keys."""
+        place = self.text.nearest(keys)
+        return SpecError(message, file=self.file, line=place.line, column=place.column, path=path)
+
+    def laid(self, spec: MessageSpec) -> MessageSpec:
+        """The definition with this laid over it; the same object where there is nothing to lay.
+
+        SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's generator or KAFKA-9927 would
+        not take of the definition that comes out (and took before).
+        """
+        names = [name for name in (EVERY, spec.name) if name in self.messages]
+        if not names:
+            return spec
+        plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
+        usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), DEFAULT_BOOK)[1]}
+        laying = _Laying(self, spec, plain)
+        for name in names:
+            laying.lay(name)
+        if not laying.places:
+            return spec
+        report = Report(self.file, JsonText(plain, key_places=laying.places, duplicates=laying.duplicates()))
+        definition, findings = examine_value(plain, report, DEFAULT_BOOK)
+        wrong = [finding for finding in findings if finding.severity == "error" and (finding.rule, finding.path) not in usual]
+        if wrong:
+            met = [(finding.rule, finding.path) for finding in report.findings]  # what was met later may follow from what was met before
+            first = min(wrong, key=lambda finding: met.index((finding.rule, finding.path)))
+            path = f"{spec.name}.{first.path}" if first.path else spec.name
+            raise SpecError(f"{first.message} ({first.rule})", file=self.file, line=first.line, column=first.column, path=path)
+        assert definition  # noqa: S101 - what definition_of gives is one
+        return replace(definition.spec, file=spec.file)
+
+
+class _Laying:
+    """One definition, in Kafka's grammar, while layers are put on it. `places` says for each changed key where in the overlay that stands."""
+
+    def __init__(self, overlay: Overlay, spec: MessageSpec, plain: dict[str, Any]) -> None:
+        self.overlay, self.spec, self.plain = overlay, spec, plain
+        self.places: dict[Keys, Place] = {}
+        self.origins: dict[Keys, Keys] = {}
+        self.fields = {path: (field, keys) for path, field, keys in _walk(plain, (), "")}
+
+    def lay(self, name: str) -> None:
+        """Put on what the overlay says about this message; what is said about one field counts more than what is said about all of a struct."""
+        at: Keys = ("messages", name)
+        layer = self.overlay.text.value["messages"][name]
+        for key, value in layer.items():
+            if key not in {"fields", "about"}:
+                self._set(self.plain, (), key, value, (*at, key))
+        patterns = layer.get("fields", {})
+        for pattern in sorted(patterns, key=lambda text: (not _is_wildcard(text), len(text))):
+            where = (*at, "fields", pattern)
+            if _is_wildcard(pattern):
+                self._lay_all(name, pattern, patterns[pattern], where)
+            elif pattern in self.fields:
+                self._lay_one(pattern, patterns[pattern], where)
+            else:
+                raise self.overlay.fail(f"no field is called {pattern!a}{self._hint(pattern)}", where, self.spec.name)
+
+    def _lay_all(self, name: str, pattern: str, values: Mapping[str, Any], where: Keys) -> None:
+        above = pattern.removesuffix(EVERY)
+        found = False
+        for path, (field, _) in self.fields.items():
+            fitting = {key: value for key, value in values.items() if key in ENCODINGS and _encodable(field, array=ENCODINGS[key])}
+            if path.startswith(above) and fitting:
+                self._lay_one(path, fitting, where)
+                found = True
+        if not found and name != EVERY:
+            raise self.overlay.fail(f"{pattern} is no integer field{self._hint(above)}", where, self.spec.name)
+
+    def _lay_one(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
+        field, keys = self.fields[path]
+        kind = values.get("type", field["type"])
+        self.places[keys] = self.overlay.text.nearest(where)
+        for key, value in values.items():
+            if key != "about":
+                self._set(field, keys, key, _with_width(value, kind) if key in ENCODINGS else value, (*where, key))
+
+    def _set(self, owner: dict[str, Any], keys: Keys, key: str, value: Any, where: Keys) -> None:
+        if value is None:
+            owner.pop(key, None)
+        else:
+            owner[key] = value
+        self.places[*keys, key] = self.overlay.text.nearest(where)
+        self.origins[where] = (*keys, key)
+        for inner in value if isinstance(value, dict) else ():
+            self.places[*keys, key, inner] = self.overlay.text.nearest((*where, inner))
+
+    def duplicates(self) -> list[tuple[Keys, Place]]:
+        """Keys that the overlay's text has twice, as they would stand in the definition's."""
+        found = self.overlay.text.duplicates
+        return [((*self.origins[keys[:-1]], keys[-1]), place) for keys, place in found if keys[:-1] in self.origins]
+
+    def _hint(self, path: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
+
+        close = get_close_matches(path, self.fields, n=3, cutoff=0.5)
+        close = [known for known in self.fields if known.endswith(f".{path}")] or close
+        return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _walk(owner: Mapping[str, Any], keys: Keys, above: str) -> Iterator[tuple[str, dict[str, Any], Keys]]:
+    """The fields of a definition in Kafka's grammar: path in JSON names as in `spec.changing`, JSON object, and the keys that lead to it."""
+    for number, field in enumerate(owner.get("fields", ())):
+        name = field["name"]
+        path, at = above + name[:1].lower() + name[1:], (*keys, "fields", number)
+        yield path, field, at
+        yield from _walk(field, at, f"{path}[]." if field["type"].startswith("[]") else f"{path}.")
+
+
+def _is_wildcard(pattern: str) -> bool:
+    return pattern == EVERY or pattern.endswith(f".{EVERY}")
+
+
+def _encodable(field: Mapping[str, Any], *, array: bool) -> bool:
+    return field["type"] in ({f"[]{kind}" for kind in ENCODABLE_TYPES} if array else ENCODABLE_TYPES)
+
+
+def _with_width(value: Any, kind: str) -> Any:
+    """An encoding, or an object of version ranges with them, in full: packed is packed16 on an int16."""
+    if isinstance(value, dict):
+        return {span: _with_width(name, kind) for span, name in value.items()}
+    element = kind.removeprefix("[]")
+    return f"{value}{element[3:] if element in ENCODABLE_TYPES else 32}" if value in OWN_WIDTH else value

@@ -1,0 +1,221 @@
+"""Overlays: what they change, and what is wrong with them where."""
+
+import json
+from itertools import product
+
+import pytest
+from golden_rows import sample
+
+import kwire_cli as kwire
+from kwire_cli.errors import EncodeError, InputError, SpecError
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.message.encode import build
+from kwire_cli.spec.changing import fields_by_path
+from kwire_cli.spec.overlay_files import bundled_overlays, load_overlay, read_overlay
+
+METADATA = kwire.catalog().message("MetadataResponse")
+LEADER = "topics[].partitions[].leaderId"
+
+
+def overlay(fields, message="MetadataResponse", **keys):
+    return read_overlay(json.dumps({"messages": {message: {**keys, "fields": fields}}}, indent=1), "mine.json")
+
+
+def field(spec, path):
+    return dict(fields_by_path(spec))[path]
+
+
+def metadata(partitions, replicas, **changes):
+    nodes = list(range(1, replicas + 1))
+    partition = {"errorCode": 0, "leaderId": 1, "leaderEpoch": 3, "replicaNodes": nodes, "isrNodes": nodes, "offlineReplicas": []} | changes
+    topic = {"errorCode": 0, "name": "t", "isInternal": False, "topicAuthorizedOperations": -(1 << 31)}
+    topic["partitions"] = [{"partitionIndex": n} | partition for n in range(partitions)]
+    ends = {"throttleTimeMs": 0, "brokers": [], "clusterId": None, "controllerId": 1, "clusterAuthorizedOperations": -(1 << 31)}
+    return ends | {"topics": [topic]}
+
+
+def test_a_definition_of_which_nothing_is_said_is_the_same_object():
+    request = kwire.catalog().message("MetadataRequest")
+    assert overlay({LEADER: {"encoding": "packed32"}}).laid(request) is request
+
+
+def test_only_what_is_named_changes():
+    laid = overlay({LEADER: {"encoding": {"0-9": "fixed32", "10+": "upacked32"}}}).laid(METADATA)
+    assert [row.name for row in field(laid, LEADER).encoding] == ["fixed32", "upacked32"]
+    others = [(path, found) for path, found in fields_by_path(laid) if not LEADER.startswith(path)]
+    shipped = dict(fields_by_path(METADATA))
+    assert all(found == shipped[path] for path, found in others)
+    assert laid.file == METADATA.file
+
+
+def test_an_encoding_without_a_width_has_that_of_the_field():
+    laid = overlay({"topics[].partitions[].*": {"encoding": "packed", "elementEncoding": "upacked"}}).laid(METADATA)
+    assert field(laid, "topics[].partitions[].errorCode").encoding[0].name == "packed16"
+    assert field(laid, "topics[].partitions[].isrNodes").element_encoding[0].name == "upacked32"
+    assert field(laid, "topics[].errorCode").encoding == ()
+
+
+def test_what_is_said_of_a_field_counts_more_than_what_is_said_of_all():
+    laid = overlay({LEADER: {"encoding": "fixed"}, "*": {"encoding": "upacked"}, "topics[].*": {"encoding": "packed"}}).laid(METADATA)
+    names = [field(laid, path).encoding[0].name for path in ("controllerId", "topics[].errorCode", LEADER)]
+    assert names == ["upacked32", "packed16", "fixed32"]
+
+
+def test_a_later_overlay_counts_more_than_one_before():
+    first, second = overlay({"*": {"encoding": "upacked"}}), overlay({LEADER: {"encoding": None}})
+    assert field(second.laid(first.laid(METADATA)), LEADER).encoding == ()
+
+
+@pytest.mark.parametrize("name", [*bundled_overlays()])
+def test_each_bundled_overlay_lies_over_all_that_it_names(name):
+    catalog = kwire.catalog(overlays=name)
+    for message in load_overlay(name).messages:
+        if message != "*":
+            assert catalog.message(message) != kwire.catalog().message(message)
+
+
+@pytest.mark.parametrize("entry", kwire.catalog().entries, ids=lambda entry: entry.name)
+def test_every_integer_of_every_message_can_be_encoded(entry):
+    encodable = {"int16", "int32", "int64"}
+    fields = [found for _, found in fields_by_path(load_overlay("all-packed").laid(kwire.catalog().message(entry.name)))]
+    assert all(bool(found.encoding) == (found.type in encodable) for found in fields)
+    assert all(bool(found.element_encoding) == (found.is_array and found.element_type in encodable) for found in fields)
+
+
+@pytest.mark.parametrize(("partitions", "replicas"), [*product((1, 100), (0, 1, 3))])
+def test_the_formulas_of_kafka9927_from_encoded_bytes(partitions, replicas):
+    """17 + 4 (R + I + O) bytes a partition as shipped and 7 + R + I + O unsigned; the document forgets the byte of the tag section."""
+    elements = 2 * replicas
+    for name, size in ((None, 17 + 4 * elements), ("metadata-upacked", 7 + elements), ("metadata-upacked-fields", 7 + 4 * elements)):
+        more, fewer = (len(kwire.encode(metadata(n, replicas), message="MetadataResponse", version=9, overlays=name)) for n in (partitions + 1, 1))
+        assert more - fewer == partitions * (size + 1)
+
+
+def test_a_new_version_is_one_that_the_catalogue_knows():
+    catalog = kwire.catalog(overlays=["metadata-v14"])
+    value = metadata(2, 2) | {"errorCode": 0}
+    del value["clusterAuthorizedOperations"]
+    value["topics"][0]["topicId"] = "AAAAAAAAAAAAAAAAAAAAAA"
+    sizes = [len(kwire.encode(value, message="MetadataResponse", version=version, overlays="metadata-v14")) for version in (13, 14)]
+    assert sizes[1] < sizes[0]
+    assert catalog.response_header_version(3, 14) == 1
+    assert str(catalog.entry("MetadataRequest").valid_versions) == "0-14"
+    with pytest.raises(InputError, match="versions 0-13"):
+        kwire.encode(value, message="MetadataResponse", version=14)
+
+
+def test_a_tagged_field_at_its_default_costs_nothing():
+    shipped, tagged = (kwire.encode(metadata(10, 3), message="MetadataResponse", version=9, overlays=name) for name in (None, "metadata-tagged"))
+    # throttleTimeMs, isInternal and topicAuthorizedOperations once, ten times the count of no offline replicas
+    assert len(shipped) - len(tagged) == 4 + 1 + 4 + 10
+
+
+def test_widening_reads_what_was_written_narrow_and_refuses_what_does_not_fit():
+    spec = load_overlay("kafka9927-too-small").laid(METADATA)
+    value = decode_spec(METADATA, kwire.encode({"brokers": [], "controllerId": 1, "topics": []}, message="MetadataResponse", version=1), 1).value
+    value["topics"] = [{"errorCode": 0, "name": "t", "isInternal": False, "partitions": []}]
+    partition = {"errorCode": 0, "partitionIndex": 5, "leaderId": 1, "replicaNodes": [], "isrNodes": []}
+    value["topics"][0]["partitions"] = [partition]
+    assert build(spec, value, 1) == build(METADATA, value, 1)
+    partition["partitionIndex"] = 1 << 31
+    with pytest.raises(EncodeError, match="int64 written as int32") as error:
+        build(spec, value, 1)
+    assert error.value.path == "topics[0].partitions[0].partitionIndex"
+
+
+@pytest.mark.parametrize("name", ["all-packed", "all-upacked"])
+@pytest.mark.parametrize("row", sample(), ids=str)
+def test_every_message_is_written_and_read_with_every_integer_encoded(row, name):
+    laid = load_overlay(name).laid(row.catalog.message(row.message))
+    value = decode_spec(row.catalog.message(row.message), row.body, row.version).value
+    assert decode_spec(laid, build(laid, value, row.version), row.version).value == value
+
+
+BAD = {
+    "unknown field": ({"topics[].leaderId": {"encoding": "packed32"}}, 5, "did you mean topics"),
+    "close field": ({"topics[].partitions[].leaderid": {"encoding": "packed32"}}, 5, f"did you mean {LEADER.replace('[', '.').split('.')[0]}"),
+    "unknown name": ({LEADER: {"encoding": "unsigned32"}}, 6, "ENCODING_NAME"),
+    "wrong type": ({"topics[].name": {"encoding": "packed32"}}, 6, "ENCODING_TYPE"),
+    "encoding of an array": ({"topics[].partitions[].isrNodes": {"encoding": "packed"}}, 6, "ENCODING_TYPE"),
+    "elements of a number": ({LEADER: {"elementEncoding": "packed"}}, 6, "ENCODING_TYPE"),
+    "versions left out": ({LEADER: {"encoding": {"10+": "upacked32"}}}, 6, "ENCODING_RANGES"),
+    "versions twice": ({LEADER: {"encoding": {"0-10": "fixed32", "10+": "upacked32"}}}, 6, "ENCODING_OVERLAP"),
+    "no range": ({LEADER: {"encoding": {"ten": "upacked32"}}}, 7, "VERSIONS_SYNTAX"),
+    "an encoding of 5": ({LEADER: {"encoding": 5}}, 6, "KEY_TYPE"),
+    "a tag twice": ({"clusterId": {"tag": 0, "taggedVersions": "9+"}, "controllerId": {"tag": 0, "taggedVersions": "9+"}}, 10, "TAG_DUPLICATE"),
+    "a tag in an inflexible version": ({"clusterId": {"tag": 0, "taggedVersions": "2+"}}, 7, "TAGGED_NOT_FLEXIBLE"),
+    "a tag with a gap": ({"clusterId": {"tag": 3, "taggedVersions": "9+"}}, 6, "TAG_NOT_CONTIGUOUS"),
+    "a tagged key": ({"brokers[].nodeId": {"tag": 0, "taggedVersions": "9+"}}, 5, "TAG_MAP_KEY"),
+    "a default that does not fit": ({"controllerId": {"default": "many"}}, 6, "DEFAULT_INVALID"),
+    "an unknown type": ({"controllerId": {"type": "int128"}}, 6, "FIELD_TYPE_UNKNOWN"),
+    "a null number": ({"controllerId": {"nullableVersions": "0+"}}, 6, "NULLABLE_TYPE"),
+    "no integers there": ({"brokers[].port.*": {"encoding": "packed"}}, 5, "no integer field"),
+    "an unknown key": ({LEADER: {"coding": "packed32"}}, 6, "no key here"),
+    "a tag for all": ({"*": {"tag": 0}}, 6, "no key here"),
+    "no object": ({LEADER: "packed32"}, 5, "takes an object"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_said_with_its_place(name):
+    fields, line, message = BAD[name]
+    with pytest.raises(SpecError) as error:
+        overlay(fields).laid(METADATA)
+    assert message in str(error.value)
+    assert (error.value.file, error.value.line) == ("mine.json", line)
+    assert error.value.column
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("[]", "1:1", "an overlay is an object"),
+        ("{", "1:2", "expected a key"),
+        ("{}", "1:1", "'messages' takes an object"),
+        ('{"message": {}}', "1:2", "no key here"),
+        ('{"messages": {"MetadataResponse": 3}}', "1:15", "takes an object"),
+        ('{"messages": {"*": {"validVersions": "0-9"}}}', "1:21", "no key here"),
+        ('{"messages": {"*": {"fields": {"topics": {}}}}}', "1:32", "only * can be meant"),
+        ('{"messages": {"A": {}, "A": {}}}', "1:24", "occurs twice"),
+        ('{"messages": {}} more', "1:18", "expected the end"),
+    ],
+)
+def test_a_text_that_is_no_overlay(text, place, message):
+    with pytest.raises(SpecError, match=message.replace("*", r"\*")) as error:
+        read_overlay(text, "bad.json")
+    assert str(error.value).startswith(f"bad.json:{place}: ")
+
+
+def test_the_same_versions_twice_overlap():
+    text = '{"messages": {"MetadataResponse": {"fields": {"controllerId": {"encoding": {"1+": "packed32", "1+": "fixed32"}}}}}}'
+    with pytest.raises(SpecError, match="ENCODING_OVERLAP"):
+        read_overlay(text).laid(METADATA)
+
+
+def test_an_unknown_message_is_said_with_its_place(tmp_path):
+    file = tmp_path / "mine.json"
+    file.write_text('{"messages": {\n"MetadataRespons": {}}}')
+    with pytest.raises(SpecError, match=r"mine\.json:2:1: .*did you mean MetadataResponse"):
+        kwire.catalog(overlays=file)
+
+
+def test_a_file_that_changes_is_read_again(tmp_path):
+    file = tmp_path / "mine.json"
+    sizes = []
+    for name in ("fixed32", "upacked32"):
+        file.write_text(json.dumps({"messages": {"MetadataResponse": {"fields": {LEADER: {"encoding": name}}}}}))
+        sizes.append(len(kwire.encode(metadata(1, 1), message="MetadataResponse", version=9, overlays=file)))
+    assert sizes[1] == sizes[0] - 3
+
+
+def test_there_is_no_such_overlay():
+    with pytest.raises(InputError, match=r"metadata-packed: no overlay.*metadata-upacked"):
+        kwire.catalog(overlays="metadata-packed")
+
+
+def test_each_use_of_a_common_struct_can_be_changed():
+    spec = kwire.catalog().message("ConsumerGroupDescribeResponse")
+    path = "groups[].members[].assignment.topicPartitions[].partitions"
+    laid = overlay({path: {"elementEncoding": "upacked"}}, "ConsumerGroupDescribeResponse").laid(spec)
+    assert field(laid, path).element_encoding
+    assert not field(laid, path.replace("assignment", "targetAssignment")).element_encoding
