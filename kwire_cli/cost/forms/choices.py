@@ -1,0 +1,121 @@
+"""Which forms there are of a message: its other versions, inflexible and flexible, all fields tagged, other encodings of its integers, overlays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from kwire_cli.cost.forms.cases import BEST, WORST
+from kwire_cli.cost.forms.model import Form
+from kwire_cli.errors import InputError
+from kwire_cli.spec.changing import changed, fields_by_path
+from kwire_cli.spec.encodings import ENCODABLE_TYPES
+from kwire_cli.spec.model import Encoding
+from kwire_cli.spec.versions import MAX, Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.overlay import Overlay
+
+OWN_WIDTH = ("fixed", "packed", "upacked")
+"""Encodings of each integer at its own width."""
+GIVEN, INFLEXIBLE, FLEXIBLE, TAGGED = "as given", "inflexible", "flexible", "all fields tagged"
+LOWEST, HIGHEST = "lowest version", "highest version"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The forms that are asked for. `versions` are numbers, or `ends` stands for the lowest and the highest one of each message.
+
+    `fields` are paths, or their last parts, of the fields that get the encodings; none stands for every integer. `cases` adds best and worst.
+    """
+
+    versions: tuple[int, ...] = ()
+    ends: bool = False
+    both_ways: bool = False
+    tagged: bool = False
+    encodings: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    cases: bool = False
+    overlays: tuple[tuple[str, Overlay], ...] = ()
+
+
+def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
+    """The forms of a message that is given at a version; a version or field that the message does not have gives none."""
+    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
+    if choice.ends:
+        forms += [Form(LOWEST, spec, spec.valid_versions.low), Form(HIGHEST, spec, highest(spec))]
+    if choice.both_ways:
+        forms += [Form(INFLEXIBLE, spec, version, flexible=False), Form(FLEXIBLE, spec, version, flexible=True)]
+    if choice.tagged:
+        forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
+    for name in choice.encodings:
+        new = encoded(spec, name, choice.fields)
+        if new is spec:
+            continue
+        forms.append(Form(name, new, version))
+        if choice.cases and not name.startswith("fixed"):
+            forms += [Form(f"{name}, {case} case", new, version, case=case) for case in (BEST, WORST)]
+    return forms + [Form(f"overlay {name}", overlay.laid(spec), version) for name, overlay in choice.overlays if concerns(overlay, spec)]
+
+
+def highest(spec: MessageSpec) -> int:
+    """The highest version that is not still being changed."""
+    return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
+
+
+def all_tagged(spec: MessageSpec) -> MessageSpec:
+    """The definition with every field tagged in all its versions: its number is its place in its struct (an alternative that KIP-482 rejects)."""
+
+    def numbered(fields: Sequence[FieldSpec]) -> tuple[FieldSpec, ...]:
+        return tuple(
+            replace(field, tag=number, tagged_versions=Versions(0, MAX), fields=numbered(field.fields)) for number, field in enumerate(fields)
+        )
+
+    plain = changed(spec, lambda _, field: field)  # common structs written out
+    return replace(plain, fields=numbered(plain.fields))
+
+
+def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = (), *, elements: bool = True) -> MessageSpec:
+    """The definition with integers, and unless `elements` is false those in arrays, under an encoding: packed32, or packed at each one's own width.
+
+    `paths` are those of the fields, or their last parts; none stands for all of them. Where none is a field of the message, it is the same object.
+    """
+    chosen = {path for path, field in integers(spec) if not paths or any(_meant(path, name) for name in paths)}
+
+    def change(path: str, field: FieldSpec) -> FieldSpec:
+        if path not in chosen or (field.is_array and not elements):
+            return field
+        name = encoding + field.element_type.removeprefix("int") if encoding in OWN_WIDTH else encoding
+        rows = (Encoding(field.versions, name),)
+        return replace(field, element_encoding=rows) if field.is_array else replace(field, encoding=rows)
+
+    return changed(spec, change) if chosen else spec
+
+
+def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
+    """The fields that can have an encoding, and the arrays whose elements can, with their paths."""
+    return ((path, field) for path, field in fields_by_path(spec) if field.element_type in ENCODABLE_TYPES)
+
+
+def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
+    """InputError for a path that is no integer field of any of the messages."""
+    known = [path for spec in specs for path, _ in integers(spec)]
+    for name in paths:
+        if not any(_meant(path, name) for path in known):
+            close = get_close_matches(name, known, n=3, cutoff=0.4)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise InputError(f"{name!a} is no integer field of {' or '.join(spec.name for spec in specs[:3])}{hint}")
+
+
+def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
+    """Whether an overlay says anything about a message."""
+    return spec.name in overlay.messages or "*" in overlay.messages
+
+
+def _meant(path: str, name: str) -> bool:
+    name = name.removesuffix("[]")
+    return path == name or path.endswith((f".{name}", f"[].{name}"))
