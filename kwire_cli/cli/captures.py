@@ -62,7 +62,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
     anomalies = False
     show = _shower(environment, catalog, fmt, options)
-    for line in until_last(_chosen(lines, catalog, options), options["limit"], _frame_range(options["frames"])[1]):
+    for line in until_last(chosen(lines, catalog, options), options["limit"], _frame_range(options["frames"])[1]):
         decodable = True
         anomalies = anomalies or (strict and bool(line.anomalies))
         show(line)
@@ -74,7 +74,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     return Outcome(decodable, anomalies)
 
 
-def _chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:
+def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:
     """The lines that --frames, --stream, --filter and --limit leave."""
     first, last = _frame_range(options["frames"])
     streams, left = frozenset(options["stream"]), options["limit"]
