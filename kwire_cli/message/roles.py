@@ -27,13 +27,15 @@ NO_UUID, NO_ERROR = bytes(16), bytes(2)
 class Roles:
     """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
 
-    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
+    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called. `encoded` are the error codes
+    that an overlay gives another form, by node.
     """
 
     entry: Entry
     by_node: dict[int, str]
     top: dict[str, int]
     naming: tuple[tuple[int, int], ...]
+    encoded: dict[int, Any]
 
 
 _ROLES: dict[int, Roles] = {}
@@ -45,9 +47,10 @@ def roles(spec: MessageSpec, entry: Entry) -> Roles:
     if known is None:
         by_node = dict(_find(spec, entry))
         top = {field.name: field.id for field in entry.root.fields if isinstance(field, Leaf)}
-        known = _ROLES[id(entry)] = Roles(
-            entry, by_node, top, tuple(_naming(entry.root, by_node))
-        )  # it keeps the entry, so that its id stays its own
+        codes = {leaf.id: leaf.decl for leaf in entry.program.leaves if by_node.get(leaf.id) == ERROR}
+        encoded = {node: decl for node, decl in codes.items() if not isinstance(decl, FixedInt) or decl.wire != decl.kind}
+        naming = tuple(_naming(entry.root, by_node))
+        known = _ROLES[id(entry)] = Roles(entry, by_node, top, naming, encoded)  # it keeps the entry, so that its id stays its own
     return known
 
 
@@ -91,7 +94,15 @@ def marked_values(found: Roles, marked: list[tuple[int, int, int]], data: Any) -
             out[role].append(bytes(data[value:end]))
         else:
             out[role] = [bytes(data[value:end])]
+    if found.encoded and ERROR in out:
+        errors = [(node, data[value:end]) for node, value, end in marked if by_node[node] == ERROR]
+        out[ERROR] = [_as_shipped(found.encoded[node].read(raw)) if node in found.encoded else bytes(raw) for node, raw in errors]
     return out
+
+
+def _as_shipped(code: int) -> bytes:
+    """An error code as it is written without an overlay; in more bytes where it does not fit."""
+    return code.to_bytes(2 if -0x8000 <= code < 0x8000 else 8, "big", signed=True)
 
 
 def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:

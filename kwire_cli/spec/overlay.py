@@ -51,8 +51,10 @@ class Overlay:
         SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's generator or KAFKA-9927 would
         not take of the definition that comes out (and took before).
         """
+        if spec.type == "header" and spec.name in self.messages:
+            raise self.fail("headers can't be laid over: they are read before anything is known of a message", ("messages", spec.name))
         names = [name for name in (EVERY, spec.name) if name in self.messages]
-        if not names:
+        if not names or spec.type == "header":
             return spec
         plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
         usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), DEFAULT_BOOK)[1]}
