@@ -38,7 +38,7 @@ _LENGTHS = {v0.MESSAGE: 2, v1.MESSAGE: 2, kip82.MESSAGE: 2}
 """Lengths of key and value that stand in a message whatever it holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the smallest size that it can say.
 

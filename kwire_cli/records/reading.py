@@ -17,7 +17,7 @@ from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.model import CORRUPT, PADDING, TRUNCATED, Gap, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.records.layouts import Layout
 
@@ -42,6 +42,25 @@ def read_items(source: Source, start: int = 0, stop: int | None = None) -> Itera
     return Reader(source, start, stop).items()
 
 
+@cache
+def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[Any, ...]] | None]:
+    """What finds a batch of one format with the right checksum at an offset in bytes: its end, and the numbers of its header."""
+    unpack, checksum, crc_from, least, own_magic = layout.head.unpack, layout.checksum, layout.crc_from, layout.least, layout.magic
+    size, magic, crc = (layout.head.names.index(name) for name in ("batchLength", "magic", "crc"))
+
+    def sound(data: Any, at: int, stop: int) -> tuple[int, tuple[Any, ...]] | None:
+        try:
+            numbers = unpack(data, at)
+        except struct.error:
+            return None
+        end = at + OVERHEAD + numbers[size]
+        if numbers[size] < least or numbers[magic] != own_magic or end > stop or checksum(data[at + crc_from : end]) != numbers[crc]:
+            return None
+        return end, numbers
+
+    return sound
+
+
 class Reader:
     """Reads the batches in [start, stop) of a source once, `plain` as far as that goes and then `items`."""
 
@@ -60,19 +79,14 @@ class Reader:
         """
         if self.layouts.get(layout.magic) is not layout:
             return
-        view, stop, at = self.view, self.stop, self.at
-        unpack, checksum, crc_from, least = layout.head.unpack, layout.checksum, layout.crc_from, layout.least
-        size, magic, crc = (layout.head.names.index(name) for name in ("batchLength", "magic", "crc"))
+        view, stop, at, sound = self.view, self.stop, self.at, sound_batch(layout)
         while at < stop:
             if at - self.kept >= _WINDOW:
                 self.let_go(at)
-            try:
-                numbers = unpack(view, at)
-            except struct.error:
+            found = sound(view, at, stop)
+            if found is None:
                 return
-            end = at + OVERHEAD + numbers[size]
-            if numbers[size] < least or numbers[magic] != layout.magic or end > stop or checksum(view[at + crc_from : end]) != numbers[crc]:
-                return
+            end, numbers = found
             self.hashed += end - at
             self.at = end
             yield at, end, numbers

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
-_NEWLINE = b"\n"
-
 
 def line_pieces(
     item: Batch | Gap,
@@ -52,20 +50,18 @@ def line_pieces(
 def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
     """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
     from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
-    from kwire_cli.records.reading import Reader  # noqa: PLC0415 - as above
-    from kwire_cli.view.quick_lines import Lines, quick_lines  # noqa: PLC0415 - as above
+    from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
+    from kwire_cli.view.quick_lines import quick_field  # noqa: PLC0415 - as above
 
-    opened = source_of(b"", catalog=reading.catalog, limits=reading.limits)
-    layouts, limits, lines = opened.layouts, opened.limits, Lines({}, reading.hide, deep=True)
+    limits = source_of(b"", limits=reading.limits).limits
 
     def text(data: bytes) -> str:
-        source = type(opened)(memoryview(data), layouts, reading.catalog, None, limits)
-        reader = Reader(source, 0, len(data))
-        found = [*quick_lines(source, reader, lines)]
-        if reader.at < len(data):
-            found += [piece for item in reader.items() for piece in line_pieces(item, label={}, deep=True, hide=reading.hide)]
-        # In JSON there is no end of a line but those of the lines.
-        return f"[{b''.join(found)[:-1].replace(_NEWLINE, b',').decode()}]"
+        found = quick_field(data, limits)
+        if found is None:
+            source = source_of(data, catalog=reading.catalog, limits=limits)
+            lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)]
+            found = b"[%b]" % b",".join(lines)
+        return found.decode()
 
     return text
 

@@ -10,23 +10,29 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.records.reading import sound_batch
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.codec.model import Limits
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.model import Hide, Source
     from kwire_cli.records.reading import Reader
 
 _LAYOUT = LAYOUTS["v2"]
+_ATTRIBUTES = _LAYOUT.head.names.index("attributes")
+_sound = sound_batch(_LAYOUT)
+_CODEC, _APPEND_TIME = COMPRESSION.mask, TIMESTAMP_TYPE.mask
 _HEAD = (
     '{"position":%%d,"size":%%d,"baseOffset":%%d,"lastOffset":%%d,"magic":2,"crc":%%d,"crcValid":true,"compression":"%s","timestampType":"%s",'
     '"maxTimestamp":%%d,"producerId":%%d,"producerEpoch":%%d,"baseSequence":%%d,"partitionLeaderEpoch":%%d,"isTransactional":%s,"isControl":%s,'
     '"deleteHorizonMs":null,"count":%%d'
 )
-_RECORDS, _END = b',"records":[', b'],"anomalies":[]}\n'
+_RECORDS, _NO_ANOMALIES = b',"records":[', b'],"anomalies":[]}'
+_END = _NO_ANOMALIES + b"\n"
 _AT_ONCE = 64
 """Batches in one piece of text."""
 _FEW = 512
@@ -55,22 +61,20 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
     end_of_line = b"" if deep else b',"anomalies":[]}\n'
     plain_topic = not deep or _is_plain(source)
     for at, end, numbers in reader.plain(_LAYOUT):
-        base, _, epoch, _, crc, attributes, delta, base_time, latest, producer, producer_epoch, sequence, count = numbers
+        base, _, epoch, _, crc, attributes, delta, _, latest, producer, producer_epoch, sequence, count = numbers
         lines.batches += 1
         if attributes in forms:
             form = forms[attributes]
         else:
             form = forms[attributes] = _form(attributes, before, end_of_line, deep=deep)
         if form and delta >= 0 and base < _HIGHEST and plain_topic:
-            head = form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
             if not deep:
-                ready.append(head)
+                ready.append(form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count))
                 if len(ready) == _AT_ONCE:
                     yield b"".join(ready)
                     ready.clear()
                 continue
-            if rows := _rows(source, at, end, attributes, base, delta, base_time, latest, sequence, count):
-                rows[0] = head + _RECORDS + rows[0][1:]
+            if rows := _rows(source.data, at, end, numbers, source.limits, form):
                 rows.append(_END)
                 yield b"".join(rows)
                 continue
@@ -105,23 +109,47 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
     return b"{" + before + text[1:].encode() + after
 
 
-def _rows(
-    source: Source, at: int, end: int, attributes: int, base: int, delta: int, base_time: int, latest: int, sequence: int, count: int
-) -> list[bytes]:
-    """The records of a batch as text; none where there are many or anything is odd."""
-    if not 0 < count <= _FEW:
+def quick_field(data: bytes, limits: Limits) -> bytes | None:
+    """The batches in a records field and their records, as a JSON array; None where anything is odd."""
+    pieces = [b"["]
+    at, stop = 0, len(data)
+    while at < stop:
+        if (found := _sound(data, at, stop)) is None:
+            return None
+        end, numbers = found
+        form = _form(numbers[_ATTRIBUTES], b"", b"", deep=True)
+        rows = _rows(data, at, end, numbers, limits, form) if form else None
+        if not rows:
+            return None
+        if at:
+            pieces.append(b",")
+        pieces += rows
+        pieces.append(_NO_ANOMALIES)
+        at = end
+    pieces.append(b"]")
+    return b"".join(pieces)
+
+
+def _rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limits: Limits, form: bytes) -> list[bytes]:
+    """The batch in [at, end) with its records as pieces of text, up to the end of the last one; none where there are many or anything is odd."""
+    base, _, epoch, _, crc, attributes, delta, base_time, latest, producer, producer_epoch, sequence, count = numbers
+    if not 0 < count <= _FEW or delta < 0 or base >= _HIGHEST:
         return []
-    data: Any = source.data[at + _LAYOUT.head.size : end]
-    if codec := attributes & COMPRESSION.mask:
-        data, code, _, _ = _decompress()(codec, data, source.limits)
+    data: Any = source[at + _LAYOUT.head.size : end]
+    if codec := attributes & _CODEC:
+        data, code, _, _ = _decompress()(codec, data, limits)
         if code:
             return []
     else:
         data = bytes(data)
-    appended = latest if attributes & TIMESTAMP_TYPE.mask else None
+    appended = latest if attributes & _APPEND_TIME else None
     rows: list[bytes]
     rows, upto, right, taken, last = _read()(data, 0, len(data), _FEW, base, base_time, sequence, appended)
-    return rows if right and upto == len(data) and taken == count and last - base <= delta else []
+    if not right or upto != len(data) or taken != count or last - base > delta:
+        return []
+    head = form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
+    rows[0] = head + _RECORDS + rows[0][1:]
+    return rows
 
 
 @cache

@@ -1,11 +1,14 @@
 """Lines of whole logs made in one go, held against those made batch by batch."""
 
+import json
+
 from hypothesis import given, strategies as st
 from record_sets import batch, record, segments
 
+from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader, read_items
-from kwire_cli.view.batch_json import line_pieces
+from kwire_cli.view.batch_json import field_text, line_pieces
 from kwire_cli.view.quick_lines import Lines, quick_lines
 
 LABELS = ({}, {"file": "100%d/ü.log"})
@@ -66,6 +69,14 @@ def test_damage_is_shown_as_batch_by_batch(batches, deep, data):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     quick, slow = both(bytes(damaged[: data.draw(st.integers(0, len(damaged)))]), {}, deep=deep)
     assert quick == slow
+
+
+@given(st.lists(BATCHES, max_size=3), st.none() | st.integers(0, 1 << 16))
+def test_a_field_holds_its_batches_one_by_one(batches, damage):
+    data = bytearray(b"".join(batches))
+    if damage is not None and data:
+        data[damage % len(data)] ^= 0x41
+    assert json.loads(field_text(RecordsAs())(bytes(data))) == [item.to_json(deep=True) for item in read_items(source_of(bytes(data)))]
 
 
 def test_samples_are_shown_as_batch_by_batch():

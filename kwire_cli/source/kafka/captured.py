@@ -37,7 +37,10 @@ class Captured:
     def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names) -> None:
         self.seen, self.stream, self.src, self.dst, self.connection, self.names = seen, stream, src, dst, connection, names
         self.number = 0
-        self.request: Captured | None = seen.request.line if seen.request else None
+        self.request: Captured | None = None
+        if seen.request:
+            # Without the way back nothing goes in circles, and what was shown is gone at once.
+            self.request, seen.request.line = seen.request.line, None
         self._frame: Frame | None = None
         self._calm = False
         self._values: dict[str, list[bytes]] | None = None
