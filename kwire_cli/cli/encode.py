@@ -50,7 +50,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         if options["records"]:
             done += _record_set(environment, catalog, data, name, fmt, options)
             continue
-        for number, value in enumerate(_documents(data, name), 1):
+        for number, value in enumerate(documents(data, name), 1):
             document = _document(value, options)
             if prefixed is not None and "message" not in document:
                 document = document | {"prefixed": prefixed}
@@ -79,7 +79,7 @@ def _record_set(environment: Environment, catalog: Catalog, data: bytes, name: s
     from kwire_cli.records.writing import write
 
     items: list[Any] = []
-    for value in _documents(data, name):
+    for value in documents(data, name):
         items += value if isinstance(value, list) else [value]
     if not items:
         return 0
@@ -90,7 +90,7 @@ def _record_set(environment: Environment, catalog: Catalog, data: bytes, name: s
     return 1
 
 
-def _documents(data: bytes, name: str | None) -> Iterator[Any]:
+def documents(data: bytes, name: str | None) -> Iterator[Any]:
     """The JSON values of a text, one after the other."""
     try:
         text = data.decode("utf-8-sig")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Build = Callable[[Record, Record, Headers, Register, Counter[str]], bytes]
 
+BATCH_HEADER = v2.HEADER.sizeof()
+"""Bytes of the header of a batch, which no record is charged for here."""
 NO_TEXT = "headers whose values are no UTF-8 text, as base64 text"
 NO_TOMBSTONE = "records with a null value, which compaction no longer sees"
 LONG_NAMES = "headers left out: their names are longer than 32767 bytes"

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 from kwire_cli.view.table import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
 
     Cell = int | float | str | None
 
 BAR = 24
+DIGITS = 3
 _PARTS = " ▏▎▍▌▋▊▉█"
 
 
-def grid_lines(heading: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[Line]:
-    """The heading, then a line a row. A column is one of numbers if it holds any."""
+def grid_lines(heading: Sequence[str], rows: Sequence[Sequence[Cell]], digits: Mapping[str, int] | None = None) -> Iterator[Line]:
+    """The heading, then a line a row. A column is one of numbers if it holds any; `digits` says how many of a float in it stand behind the point."""
+    places = [(digits or {}).get(name, DIGITS) for name in heading]
     numeric = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(heading))]
-    texts = [[cell_text(cell) for cell in row] for row in rows]
+    texts = [[cell_text(cell, place) for cell, place in zip(row, places, strict=True)] for row in rows]
     widths = [max(len(name), *(len(row[i]) for row in texts), 0) for i, name in enumerate(heading)]
 
     def fitted(cells: Sequence[str]) -> list[str]:
@@ -34,9 +36,9 @@ def grid_lines(heading: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterat
         yield line[:-1]
 
 
-def cell_text(cell: Cell) -> str:
-    """A cell; of a float three digits behind the point."""
-    return f"{cell:.3f}" if isinstance(cell, float) else text_of(cell)
+def cell_text(cell: Cell, digits: int = DIGITS) -> str:
+    """A cell; of a float so many digits behind the point."""
+    return f"{cell:.{digits}f}" if isinstance(cell, float) else text_of(cell)
 
 
 def bar(value: float, most: float) -> str:

@@ -1,0 +1,217 @@
+"""`kwire compare` of records: the same ones in other formats, batches and codecs, and their headers in other forms."""
+
+from __future__ import annotations
+
+import json
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Exit
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.record_inputs import Found
+    from kwire_cli.cost.generated_records import Wanted
+    from kwire_cli.cost.header_keys import Register
+    from kwire_cli.cost.record_forms import Codec, Plan
+    from kwire_cli.spec.catalog import Catalog
+
+BATCHES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
+NONE, EVERY = "none", "all"
+_OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register", "limit")
+_GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
+
+
+def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of records; the command gets them among its own, for `show_records`."""
+    for option in reversed(
+        (
+            click.option("--as-records", is_flag=True, help="The input is records: batches, messages with records in them, or batches as JSON."),
+            click.option("--records", type=click.IntRange(1, 10_000_000), metavar="N", help="Make up so many records instead of reading any."),
+            click.option("--key-size", type=click.IntRange(-1), metavar="BYTES", help="With --records: that of keys; -1 for null.  [default: 16]"),
+            click.option("--value-size", type=click.IntRange(-1), metavar="BYTES", help="That of values; -1 for null.  [default: 100]"),
+            click.option("--headers", type=click.IntRange(0, 10_000), metavar="N", help="Headers of each record.  [default: 0]"),
+            click.option("--header-name", multiple=True, metavar="NAME", help="The name of a header; repeatable.  [default: header-1 and so on]"),
+            click.option("--header-size", type=click.IntRange(0), metavar="BYTES", help="That of headers' values.  [default: 16]"),
+            click.option("--record-format", metavar="NAME", help="The format of the records that are read: auto, v0, v1, v2 or a draft."),
+            click.option("--record-forms", metavar="A,B", help="The formats to write: v0, v1, v2, kip98-draft, kip82-draft.  [default: all]"),
+            click.option("--batch", metavar="N,N", help=f"Records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
+            click.option("--codec", metavar="A,B", help="none, gzip, snappy, lz4, zstd, with a level as in zstd:19, or as-is.  [default: as-is]"),
+            click.option("--headers-as", metavar="A,B", help="The forms of headers to write, none or all.  [default: all, where there are headers]"),
+            click.option("--register", metavar="FILE", help="Numbers of header names, as JSON, for the KIP-82 draft."),
+            click.option("--limit", type=click.IntRange(1), metavar="N", help="No more than so many batches of the input."),
+        )
+    ):
+        command = option(command)
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return command(*args, **kwargs)
+
+    return wrapped
+
+
+def wants_records(sources: tuple[str, ...], options: dict[str, Any]) -> bool:
+    """Whether these arguments and options are about records: some option says so, or all the inputs are segments or folders of them."""
+    from kwire_cli.cli.record_inputs import holds_batches
+
+    said = options["as_records"] or options["records"] is not None or any(options[name] for name in (*_OPTIONS, *_GENERATED) if name != "limit")
+    return bool(said) or (bool(sources) and all(holds_batches(source) for source in sources))
+
+
+def show_records(environment: Environment, catalog: Catalog, sources: tuple[str, ...], options: dict[str, Any], fmt: str) -> Exit:
+    """Print what the records of these inputs, or the generated ones, cost in each form.
+
+    `fmt` is table, json, jsonl, or csv: the prices of records, or with --headers-as those of headers.
+    """
+    from kwire_cli.cost.header_forms import HEADER_FORMS, HeaderForms
+    from kwire_cli.cost.record_forms import RecordForms
+    from kwire_cli.view import record_forms as view
+
+    wanted = _wanted(options)
+    if wanted and sources:
+        raise click.UsageError("--records makes records up: leave the input away, or --records")
+    plan = _plan(options, wanted)
+    forms = RecordForms(plan, generated=wanted is not None)
+    asked = _names("--headers-as", options["headers_as"] or EVERY, (*HEADER_FORMS,))
+    headers = HeaderForms(asked, plan.register)
+    for partition, batch in _found(environment, catalog, sources, options, wanted):
+        records = forms.add(partition, batch)
+        if records is not None and asked:
+            headers.add(records)
+    forms.end()
+    if not forms.written.batches:
+        raise InputError("no batch of this could be read whole; kwire dump --verify says what is wrong")
+    if forms.written.skipped:
+        environment.note(f"kwire: {forms.written.skipped} batches of {forms.written.skipped_bytes} bytes are left out: they can't be read whole")
+    shown = headers if asked and (options["headers_as"] or forms.written.headers) else None
+    if fmt == "table":
+        environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))
+    elif fmt == "csv":
+        for row in view.header_csv_rows(headers) if options["headers_as"] else view.csv_rows(forms):
+            environment.write(row)
+    else:
+        from kwire_cli.view.json import dumps
+
+        found = view.document(forms, shown, wanted.says if wanted else None)
+        for document in (found,) if fmt == "json" else view.flat(found):
+            environment.write(dumps(document, indent=fmt == "json"))
+    return Exit.DONE
+
+
+def _found(
+    environment: Environment, catalog: Catalog, sources: tuple[str, ...], options: dict[str, Any], wanted: Wanted | None
+) -> Iterator[tuple[str, Any]]:
+    from itertools import islice
+
+    from kwire_cli.cli.record_inputs import batches_in
+    from kwire_cli.cost.generated_records import generated
+    from kwire_cli.records.layouts import FORMATS
+
+    if wanted:
+        yield from (("", batch) for batch in generated(wanted))
+        return
+    [form] = _names("--record-format", options["record_format"] or FORMATS[0], FORMATS) or ("",)
+    found: Iterator[Found] = batches_in(environment, catalog, sources, form)
+    yield from islice(found, options["limit"])
+
+
+def _wanted(options: dict[str, Any]) -> Wanted | None:
+    """The records to make up; None where records are read."""
+    from kwire_cli.cost.generated_records import Wanted
+
+    if options["records"] is None:
+        for name in _GENERATED:
+            if options[name] not in {None, ()}:
+                raise click.UsageError(f"--{name.replace('_', '-')} is of records that are made up: it needs --records")
+        return None
+    for name in ("record_format", "limit"):
+        if options[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is of records that are read, and --records makes them up")
+    sizes = [default if options[name] is None else options[name] for name, default in (("key_size", 16), ("value_size", 100), ("header_size", 16))]
+    given = options["header_name"]
+    count = len(given) if options["headers"] is None else options["headers"]
+    if len(given) > count:
+        raise click.UsageError(f"{len(given)} times --header-name, and --headers {count}")
+    names = (*given, *(f"header-{number}" for number in range(len(given) + 1, count + 1)))
+    key, value = (None if size < 0 else size for size in sizes[:2])
+    return Wanted(options["records"], key, value, names, sizes[2])
+
+
+def _plan(options: dict[str, Any], wanted: Wanted | None) -> Plan:
+    from kwire_cli.cost.record_forms import FORMS, Plan
+
+    forms = _names("--record-forms", options["record_forms"] or EVERY, FORMS)
+    if not forms:
+        raise click.UsageError(f"--record-forms takes {', '.join(FORMS)}")
+    codecs = tuple(map(_codec, (options["codec"] or ("none" if wanted else "as-is")).split(",")))
+    batches = tuple(dict.fromkeys(_batch(text, wanted) for text in (options["batch"] or (GENERATED_BATCHES if wanted else BATCHES)).split(",")))
+    if wanted and not options["batch"]:
+        batches = tuple(batch for batch in batches if isinstance(batch, str) or batch < wanted.records)
+    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), _register(options["register"]))
+
+
+def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the known names that a list names; `all` is all of them, `none` none."""
+    if text == EVERY:
+        return known
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text != NONE else ()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"{option} takes {', '.join(known)}, not {name!r}")
+    return names
+
+
+def _batch(text: str, wanted: Wanted | None) -> int | str:
+    from kwire_cli.cost.record_forms import ALL, AS_IS
+
+    text = text.strip()
+    if text == ALL or (text == AS_IS and not wanted):
+        return text
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not int(text):
+        raise click.UsageError(f"--batch takes numbers of records from 1 up, {'' if wanted else 'as-is, '}all, not {text!r}")
+    return int(text)
+
+
+def _codec(text: str) -> Codec:
+    from kwire_cli.codec.compression import CODECS, compress
+    from kwire_cli.cost.record_forms import AS_IS, Codec
+    from kwire_cli.errors import EncodeError
+
+    name, colon, level = text.strip().partition(":")
+    number = next((number for number, known in CODECS.items() if known == name), None)
+    if number is None and name != AS_IS:
+        raise click.UsageError(f"--codec takes {', '.join(CODECS.values())} and {AS_IS}, not {text!r}")
+    if not colon:
+        return Codec(name)
+    if not number:
+        raise click.UsageError(f"--codec {text}: {name} has no levels")
+    try:
+        compress(number, b"", level=int(level))
+    except ValueError:
+        raise click.UsageError(f"--codec {text}: a level is a number") from None
+    except EncodeError as error:
+        raise click.UsageError(f"--codec {text}: {error.reason}") from None
+    return Codec(name, int(level))
+
+
+def _register(file: str | None) -> Register:
+    from kwire_cli.cost.header_keys import Register, register_of
+
+    if not file:
+        return Register()
+    try:
+        document = json.loads(Path(file).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file) from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
+    except RecursionError:
+        raise InputError("the JSON nests too deeply", file=file) from None
+    return register_of(document, file)
