@@ -1,0 +1,255 @@
+"""What `kwire diff` does with two encoded messages: where they come from, and what is shown of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.options import complete_api, complete_message, complete_version
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.comparison.differences import Comparison
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.record_fields import RecordsAs
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+
+
+def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which two messages to compare, and what of them."""
+    from kwire_cli.source.text import FORMS
+
+    options = (
+        click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The two are bodies alone, of this message."),
+        click.option(
+            "--version",
+            "-n",
+            type=click.IntRange(0, 32767),
+            metavar="N",
+            multiple=True,
+            shell_complete=complete_version,
+            help="The version of the message or api; given twice, those of A and of B.",
+        ),
+        click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of two responses, such as Metadata or 3."),
+        click.option("--request", "kind", flag_value="request", help="The frames are requests."),
+        click.option("--response", "kind", flag_value="response", help="The frames are responses."),
+        click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of messages."),
+        click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before frames; otherwise the bytes tell."),
+        click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
+        click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
+        click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
+        click.option("--values-only", is_flag=True, help="Leave out bytes that differ where the values are the same."),
+        click.option("--full", is_flag=True, help="Show all differences of two messages, and long values whole."),
+        click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A message: what to call it, itself, the request that it answers, whether there is no doubt about what it is, and the names of topics by id."""
+
+    name: str
+    message: Decoded | Frame
+    asked: Frame | None = None
+    known: bool = False
+    names: Callable[[str], str] | None = None
+
+
+def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | None, options: dict[str, Any]) -> bool:
+    """Print what differs between two messages; whether anything does.
+
+    Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames names two frames of `a`.
+    `options` are those of `with_message_options`, and `fmt`. InputError where there is no such message, or where the two are of different kinds.
+    """
+    places = _places(a, b, options["frames"])
+    versions = _versions(options)
+    found = [_find(environment, catalog, place, version, options) for place, version in zip(places, versions, strict=True)]
+    comparison = _compared(catalog, found[0], found[1], options)
+    _leave_out(comparison, options)
+    if options["fmt"] == "json":
+        from kwire_cli.view.json import dumps
+
+        sides = {name: _document(each) for name, each in zip("ab", found, strict=True)}
+        environment.write(dumps(sides | comparison.to_json(), indent=True))
+    else:
+        from kwire_cli.view.message_diff import comparison_lines
+
+        environment.write_lines(
+            [(f"{name}: ", "name"), (each.name, ""), (f"  {_title(each)}", "dim")] for name, each in zip("ab", found, strict=True)
+        )
+        environment.write_lines(comparison_lines(catalog, comparison, full=options["full"]))
+    return comparison.other_bytes
+
+
+def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | None]]:
+    if frames is None:
+        if b is None:
+            raise click.UsageError("give two messages, or one capture with --frames A,B")
+        return [_place(a), _place(b)]
+    numbers = frames.split(",")
+    if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
+        raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
+    return [(a, int(number)) for number in numbers]
+
+
+def _place(text: str) -> tuple[str, int | None]:
+    """A file with the number of a frame, where it has one: FILE@N."""
+    name, at, number = text.rpartition("@")
+    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not _exists(text):
+        return name, int(number)
+    return text, None
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
+    given = options["version"]
+    if len(given) > 2:
+        raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
+    if options["message"] and not given:
+        raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
+    if options["message"] and (options["api"] or options["kind"] or options["framed"] is not None):
+        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message says that these are bodies alone")
+    return (given[0], given[-1]) if given else (None, None)
+
+
+def _find(environment: Environment, catalog: Catalog, place: tuple[str, int | None], version: int | None, options: dict[str, Any]) -> _Found:
+    from kwire_cli.cli.inputs import CaptureFile, inputs
+
+    text, number = place
+    [(name, found)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bool(options["message"]), follow=False)
+    shown = (name or "argument") + (f"@{number}" if number is not None else "")
+    if isinstance(found, CaptureFile):
+        if options["message"]:
+            raise click.UsageError("--message is for bodies alone, and this is a packet capture")
+        return _of_capture(catalog, found.source, number, shown, options["port"])
+    if options["message"]:
+        from kwire_cli.message.decoded import checked, decode
+
+        bodies = [decode(catalog, chunk.data, options["message"], version or 0) for chunk in found.chunks]
+        return _Found(shown, checked(_numbered(bodies, number, shown, "body", "bodies")), known=True)
+    from kwire_cli.message.frames import Hints
+    from kwire_cli.source.frames import frames_in
+
+    api = catalog.api(options["api"]) if options["api"] else None
+    frames = list(frames_in(catalog, found, Hints(api, version, options["kind"]), framed=options["framed"]))
+    frame = _numbered(frames, number, shown, "frame", "frames")
+    if frame.guess:
+        environment.note(f"kwire: {shown}: {frame.candidates[0]} is a guess; --api and --version say what it is")
+    return _Found(shown, frame)
+
+
+def _numbered(found: list[Any], number: int | None, name: str, one: str, many: str) -> Any:
+    if not found:
+        raise InputError(f"there is no {one} in it", file=name)
+    if number is None and len(found) > 1:
+        raise InputError(f"there are {len(found)} {many} in it: say which one as {name}@N, or two of them with --frames A,B", file=name)
+    if number is not None and not 1 <= number <= len(found):
+        raise InputError(f"there is no {one} {number}: it has {len(found)}", file=name)
+    return found[(number or 1) - 1]
+
+
+def _of_capture(catalog: Catalog, source: Any, number: int | None, name: str, port: int | None) -> _Found:
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    capture = Capture(source)
+    again = partial(Capture, capture.name) if capture.name and Path(capture.name).is_file() else None
+    line = _line(traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again), number, name)
+    if not line.frame:
+        raise InputError(f"frame {line.number} is no request or response, but {line.kind}", file=name)
+    return _Found(name, line.frame, line.asked, known=line.kind == "request" or line.request is not None, names=line.names.topic)
+
+
+def _line(lines: Iterator[Captured], number: int | None, name: str) -> Captured:
+    if number is not None:
+        last = 0
+        for line in lines:
+            last = line.number
+            if last == number:
+                return line
+        raise InputError(f"there is no frame {number}: it has {last}", file=name)
+    first, second = next(lines, None), next(lines, None)
+    if first is None:
+        raise InputError("there is no frame in it", file=name)
+    if second is not None:
+        raise InputError(f"this is a capture of several frames: say which one as {name}@N, or two of them with --frames A,B", file=name)
+    return first
+
+
+def _compared(catalog: Catalog, a: _Found, b: _Found, options: dict[str, Any]) -> Comparison:
+    from kwire_cli.message.comparison.frames import compare_frames
+    from kwire_cli.message.comparison.operands import Operand
+    from kwire_cli.message.comparison.walk import compare
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.redact.secrets import hidden_in_frame, hidden_spans
+
+    shown = options["show_secrets"]
+    reading = (_reading(catalog, a, shown=shown), _reading(catalog, b, shown=shown))
+    if isinstance(a.message, Frame) and isinstance(b.message, Frame):
+        secrets = [
+            {} if shown or not isinstance(each.message, Frame)
+            # records that are whole elements of an array show as bytes
+            else hidden_in_frame(catalog, each.message, known=each.known, asked=each.asked, raw_records=True)
+            for each in (a, b)
+        ]  # fmt: skip
+        return compare_frames(a.message, b.message, (secrets[0], secrets[1]), reading)
+    assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
+    assert not isinstance(b.message, Frame)  # noqa: S101 - as above
+    hidden = [frozenset[int]() if shown else hidden_spans(catalog, each, raw_records=True) for each in (a.message, b.message)]
+    return compare(Operand(a.message, hidden[0], reading[0]), Operand(b.message, hidden[1], reading[1]))
+
+
+def _reading(catalog: Catalog, found: _Found, *, shown: bool) -> RecordsAs:
+    from kwire_cli.message.record_fields import RecordsAs
+    from kwire_cli.redact.secrets import hidden_in_record
+
+    return RecordsAs(catalog, names=found.names, hide=None if shown else partial(hidden_in_record, catalog))
+
+
+def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
+    """Keep what --ignore and --values-only leave."""
+    fields = [field.replace("[]", "") for field in options["ignore"]]
+
+    def ignored(path: str) -> bool:
+        plain = path.replace("[]", "")
+        return any(plain == field or plain.startswith((f"{field}.", f"{field}[")) for field in fields)
+
+    only = options["values_only"]
+    comparison.differences = [each for each in comparison.differences if not ignored(each.at.field) and not (only and each.kind == "bytes")]
+    comparison.rewritten = {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
+
+
+def _document(found: _Found) -> dict[str, Any]:
+    from kwire_cli.message.frames import Frame
+
+    message = found.message
+    if isinstance(message, Frame):
+        return {"input": found.name, "kind": message.kind, "api": message.api, "apiVersion": message.api_version, "size": message.size}
+    return {"input": found.name, "message": message.message, "version": message.version, "size": message.stop - message.start}
+
+
+def _title(found: _Found) -> str:
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.view.lines import plain
+    from kwire_cli.view.tree import frame_title, message_title
+
+    message = found.message
+    return plain(frame_title(message)).partition(": ")[2] if isinstance(message, Frame) else plain(message_title(message))

@@ -1,0 +1,63 @@
+"""Two requests, or two responses, of one api: size prefix, header and body compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.comparison.differences import At, Comparison, Difference, Side
+from kwire_cli.message.comparison.operands import Operand
+from kwire_cli.message.comparison.walk import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.record_fields import RecordsAs
+
+    Hidden = Mapping[str, frozenset[int]]
+
+
+def compare_frames(a: Frame, b: Frame, hidden: tuple[Hidden, Hidden], reading: tuple[RecordsAs, RecordsAs]) -> Comparison:
+    """What differs between two frames; paths in their headers begin with `header`. `hidden` are the spans to redact by part.
+
+    InputError where they are not both requests, or both responses, of one api, or where a body could not be read. A size prefix follows from what it
+    counts: it is compared only where it lies.
+    """
+    for name, frame in (("a", a), ("b", b)):
+        if not frame.body:
+            raise InputError(f"{name} has no body that can be compared: {_what(frame)}; --api and --version say what it is")
+    if (a.kind, a.api) != (b.kind, b.api):
+        raise InputError(f"a is {_what(a)} and b {_what(b)}: only two of one kind can be compared field by field")
+
+    def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
+        return (
+            Operand(mine, hidden[0].get(part, frozenset()), reading[0]),
+            Operand(other, hidden[1].get(part, frozenset()), reading[1]),
+        )
+
+    out = Comparison()
+    if a.prefix and b.prefix and any(note.code == "FRAME_SIZE_MISMATCH" for note in (*a.notes, *b.notes)):
+        compare(*operands(a.prefix, b.prefix, "size"), out)
+    if a.header and b.header and a.header.message == b.header.message:
+        compare(*operands(a.header, b.header, "header"), out, "header")
+    _between(a, b, out)
+    if a.body and b.body:
+        compare(*operands(a.body, b.body, "body"), out)
+    return out
+
+
+def _what(frame: Frame) -> str:
+    name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
+    return f"a {name} {frame.kind}".replace("  ", " ")
+
+
+def _between(a: Frame, b: Frame, out: Comparison) -> None:
+    """Bytes after the header that are no body's: some clients write a few."""
+    spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
+    extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]
+    if len(extra) == 2 and extra[0] != extra[1]:
+        place = At("header", "header", "header", "header")
+        mine, other = (Side("header", None, start, len(data), raw=data) for (start, _), data in zip(spots, extra, strict=True))
+        out.differences.append(Difference("bytes", place, mine, other, "bytes between header and body"))

@@ -1,0 +1,93 @@
+"""Two record sets in a field, compared by batch and record as `kwire decode` shows them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.comparison.alignment import by_key
+from kwire_cli.message.comparison.differences import Difference, Side
+from kwire_cli.message.comparison.identity import IDENTIFYING, key_names, key_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.message.comparison.alignment import InOrder
+    from kwire_cli.message.comparison.differences import At
+
+DERIVED = frozenset({"position", "size", "keySize", "valueSize", "crc", "anomalies"})
+"""What follows from the rest: it is not told once more."""
+BYTES = ("records[].key", "records[].value", "headers[].value")
+"""Where in a batch base64 text stands for bytes."""
+
+
+def record_differences(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
+    """What differs between the items of two record sets in JSON form; `shown` are the same with secrets redacted."""
+    yield from _lists(a, b, shown, at, order)
+
+
+def _values(a: Any, b: Any, shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        yield from _objects(a, b, shown, at, order)
+    elif isinstance(a, list) and isinstance(b, list):
+        yield from _lists(a, b, shown, at, order)
+    elif a != b or type(a) is not type(b):
+        yield Difference("changed", at, _side(at.a, shown[0], at), _side(at.b, shown[1], at))
+
+
+def _objects(a: dict[str, Any], b: dict[str, Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
+    told = _meant(a, b)
+    for name in [*a, *(name for name in b if name not in a)]:
+        if name in DERIVED or name in told:
+            continue
+        place, parts = at.below(name), (_part(shown[0], name), _part(shown[1], name))
+        if name not in b:
+            yield Difference("removed", place, _side(place.a, parts[0], place), None)
+        elif name not in a:
+            yield Difference("added", place, None, _side(place.b, parts[1], place))
+        else:
+            yield from _values(a[name], b[name], parts, place, order)
+
+
+def _meant(a: dict[str, Any], b: dict[str, Any]) -> set[str]:
+    """The bytes of a record whose difference its decoded key or value tells."""
+    mine, other = a.get("decoded"), b.get("decoded")
+    if not isinstance(mine, dict) or not isinstance(other, dict):
+        return set()
+    return {name for name in ("key", "value") if mine.get(name) != other.get(name)}
+
+
+def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
+    names = key_names(a, b, iter(IDENTIFYING)) if all(isinstance(each, dict) for each in (*a, *b)) else ()
+    if names:
+        pairs = by_key(*([tuple(row[name] for name in names) for row in rows] for rows in (a, b)))
+    else:
+        pairs = order.pairs(*([json.dumps(_without_derived(each)) for each in rows] for rows in (a, b)))
+    for pair in pairs:
+        i, j = pair.a, pair.b
+        key = key_text(names, a[i] if i is not None else b[j or 0]) if names else None
+        place = at.element(i, j, key)
+        parts = _part(shown[0], i), _part(shown[1], j)
+        mine = None if i is None else _side(place.a, parts[0], place)
+        other = None if j is None else _side(place.b, parts[1], place)
+        if i is None or j is None:
+            yield Difference("added" if i is None else "removed", place, mine, other)
+            continue
+        if pair.moved:
+            yield Difference("moved", place, mine, other)
+        yield from _values(a[i], b[j], parts, place, order)
+
+
+def _without_derived(value: Any) -> Any:
+    return {name: part for name, part in value.items() if name not in DERIVED} if isinstance(value, dict) else value
+
+
+def _part(shown: Any, key: Any) -> Any:
+    """A part of what is shown; what is redacted as a whole is so in all its parts."""
+    if isinstance(shown, list):
+        return None if key is None else shown[key]
+    return shown[key] if isinstance(shown, dict) and key in shown else shown
+
+
+def _side(path: str, value: Any, at: At) -> Side:
+    return Side(path, value, is_bytes=isinstance(value, str) and not value.startswith("<") and at.field.endswith(BYTES))

@@ -1,0 +1,296 @@
+"""Two messages compared by field, in one walk over both trees: elements of arrays belong together by their keys, wherever their bytes stand.
+
+What differs is a value, or bytes where the values are the same. Where the layouts of two versions write the same value in two forms (a compact
+length, a tag), that is counted by field and not told one by one.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.tree import is_null, read_count
+from kwire_cli.engine.values import leaf_value
+from kwire_cli.errors import InputError
+from kwire_cli.message.comparison.alignment import InOrder, by_key
+from kwire_cli.message.comparison.differences import At, Comparison, Difference, Side
+from kwire_cli.message.comparison.forms import form_name
+from kwire_cli.message.comparison.identity import candidates, key_names, key_text
+from kwire_cli.message.comparison.operands import Look, Operand
+from kwire_cli.message.comparison.struct_parts import Parts, parts_of, reached
+from kwire_cli.spec.values import field_at
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from kwire_cli.engine.tree import Item
+    from kwire_cli.spec.model import FieldSpec
+
+
+def compare(a: Operand, b: Operand, out: Comparison | None = None, path: str = "") -> Comparison:
+    """What differs between two messages of the same name, each at its own version; added to `out`, with `path` before all paths.
+
+    InputError for messages of different names. Nothing else is raised, whatever their bytes.
+    """
+    if a.body.message != b.body.message:
+        raise InputError(f"a is a {a.body.message} and b a {b.body.message}: only two of one kind can be compared field by field")
+    out = Comparison() if out is None else out
+    before = len(out.differences), len(out.rewritten)
+    walk = _Walk(Look(a), Look(b), out)
+    at = At(path, path, path, path)
+    walk.structs(a.body.tree.root, b.body.tree.root, at)
+    walk.gaps(at)
+    if walk.same_layout and before == (len(out.differences), len(out.rewritten)) and walk.raw_differs(a.body.tree.root, b.body.tree.root):
+        walk.tell("bytes", at, a.body.tree.root, b.body.tree.root, "bytes that are no field's own")
+    return out
+
+
+class _Walk:
+    """Both trees, side by side; what differs goes to `out`."""
+
+    def __init__(self, a: Look, b: Look, out: Comparison) -> None:
+        self.a, self.b, self.out = a, b, out
+        self.same_layout = a.body.entry is b.body.entry
+        self.order = InOrder()
+
+    def raw_differs(self, p: Item, q: Item) -> bool:
+        return p.end - p.start != q.end - q.start or self.a.raw(p) != self.b.raw(q)
+
+    def tell(self, kind: str, at: At, p: Item | None, q: Item | None, detail: str = "", *, layout: bool = False) -> None:
+        raw = kind == "bytes"
+        a, b = (self.a.side(p, at.a, raw=raw) if p else None), (self.b.side(q, at.b, raw=raw) if q else None)
+        self.out.differences.append(Difference(kind, at, a, b, detail, layout))
+
+    def other_bytes(self, p: Item, q: Item, at: At, detail: str = "") -> None:
+        """Say that the bytes of a value differ that is the same, unless they don't: by whatever is odd about them, or by the two forms."""
+        if not self.raw_differs(p, q):
+            return
+        forms = (form_name(p), form_name(q)) if isinstance(p.node, Leaf) and isinstance(q.node, Leaf) else ("", "")
+        if forms[0] != forms[1]:
+            self.out.rewrite(at.field, forms, (p.end - p.start, q.end - q.start))
+            return
+        odd = [f"{', '.join(sorted(codes))} in {name}" for name, codes in (("a", self.a.odd(p)), ("b", self.b.odd(q))) if codes]
+        self.tell("bytes", at, p, q, detail or "; ".join(odd))
+
+    # Structs
+
+    def structs(self, p: Item, q: Item, at: At) -> None:
+        """Two structs, field by field."""
+        if self.same_layout and not self.raw_differs(p, q):
+            return
+        mine, other = parts_of(p), parts_of(q)
+        topics = self.a.topic, self.b.topic
+        self.a.enter(mine)
+        self.b.enter(other)
+        for name in [*mine.names, *(name for name in other.names if name not in mine.names)]:
+            self.field(name, mine, other, at.below(name))
+        self.unknown_tags(mine, other, at.below("_tags"))
+        self.sections(mine, other, at.below("_tags"))
+        self.a.topic, self.b.topic = topics
+
+    def field(self, name: str, mine: Parts, other: Parts, at: At) -> None:
+        """A field that at least one of the layouts has."""
+        p, q = mine.fields.get(name), other.fields.get(name)
+        if p and q:
+            self.values(p, q, at)
+            self.headers(mine.headers.get(name), other.headers.get(name), p, q, at)
+            return
+        present = p or q
+        if not present:
+            return
+        lacks, parts = (self.b, other) if p else (self.a, mine)
+        which = "b" if p else "a"
+        kind = "removed" if p else "added"
+        if name not in parts.names:
+            self.tell(kind, at, p, q, f"version {lacks.body.layout_version} has no such field", layout=True)
+        elif name not in parts.defaults or not parts.all_tags:
+            self.tell(kind, at, p, q, f"the bytes of {which} do not reach it")
+        else:
+            self.left_out(present, parts.defaults[name], at, in_a=bool(p))
+
+    def left_out(self, item: Item, default: Any, at: At, *, in_a: bool) -> None:
+        """A field that one side has, and the other one left out of its tag section: there it has its default."""
+        has, path = (self.a, at.b) if in_a else (self.b, at.a)
+        here, there = has.side(item, at.a if in_a else at.b), Side(path, default)
+        sides = (here, there) if in_a else (there, here)
+        same = has.value(item) == default
+        if same and not self.same_layout:
+            size = item.end - item.start
+            forms, sizes = (("plain", "left out"), (size, 0)) if in_a else (("left out", "plain"), (0, size))
+            self.out.rewrite(at.field, forms, sizes)
+            return
+        detail = f"{'b' if in_a else 'a'} leaves it out: the default"
+        self.out.differences.append(Difference("bytes" if same else "changed", at, *sides, detail))
+
+    def headers(self, p: Item | None, q: Item | None, mine: Item, other: Item, at: At) -> None:
+        """The tag headers before two fields, of which at least one is tagged."""
+        if p and q:
+            sizes = mine.end - mine.start == other.end - other.start
+            if sizes or self.a.odd(p) or self.b.odd(q):
+                self.other_bytes(p, q, at)
+        elif p or q:
+            self.out.rewrite(at.field, ("tag header" if p else "no tag", "tag header" if q else "no tag"), (_size(p), _size(q)))
+
+    def unknown_tags(self, mine: Parts, other: Parts, at: At) -> None:
+        for key in [*mine.unknown, *(key for key in other.unknown if key not in mine.unknown)]:
+            p, q = mine.unknown.get(key), other.unknown.get(key)
+            place = At(*(f"{path}[{key[0]}]" for path in at))
+            if p and q:
+                if self.raw_differs(p[1], q[1]):
+                    self.tell("changed", place, p[1], q[1])
+                self.headers(p[0], q[0], p[1], q[1], place)
+            elif p or q:
+                self.tell("removed" if p else "added", place, p and p[1], q and q[1])
+
+    def sections(self, mine: Parts, other: Parts, at: At) -> None:
+        """The tag counts, the order of the tags, and tags that occur again later."""
+        p, q = mine.section, other.section
+        if not (p and q):
+            if p or q:
+                sizes = (_size(p.parts[0] if p else None), _size(q.parts[0] if q else None))
+                self.out.rewrite(at.field, ("tag section" if p else "none", "tag section" if q else "none"), sizes)
+            return
+        if len(p.parts) == len(q.parts) or self.a.odd(p.parts[0]) or self.b.odd(q.parts[0]):
+            self.other_bytes(p.parts[0], q.parts[0], at)
+        both = {*mine.order} & {*other.order}
+        if [tag for tag in mine.order if tag in both] != [tag for tag in other.order if tag in both]:
+            self.tell("bytes", at, p, q, "the tags stand in another order")
+        if b"".join(map(self.a.raw, mine.repeated)) != b"".join(map(self.b.raw, other.repeated)):
+            self.tell("bytes", at, p, q, "a known tag occurs again later, and the last one counts")
+
+    # Values
+
+    def values(self, p: Item, q: Item, at: At) -> None:
+        """Two values of one field."""
+        if self.same_layout and not self.raw_differs(p, q):
+            return
+        nulls = self.null(p, self.a), self.null(q, self.b)
+        if nulls[0] is not nulls[1]:
+            self.tell("changed", at, p, q)
+        elif nulls[0]:
+            self.other_bytes(_first(p), _first(q), at)
+        else:
+            self.present(p, q, at)
+
+    def present(self, p: Item, q: Item, at: At) -> None:
+        """Two values that are not null."""
+        x, y = (item.parts[1] if isinstance(item.node, Nullable) else item for item in (p, q))
+        if isinstance(x.node, Struct) and isinstance(y.node, Struct):
+            markers = [item.parts[0] if isinstance(item.node, Nullable) else None for item in (p, q)]
+            if markers[0] and markers[1]:
+                self.other_bytes(markers[0], markers[1], at)
+            elif markers[0] or markers[1]:
+                forms = [form_name(marker) if marker else "none" for marker in markers]
+                self.out.rewrite(at.field, (forms[0], forms[1]), (_size(markers[0]), _size(markers[1])))
+            self.structs(x, y, at)
+        elif isinstance(x.node, Array) and isinstance(y.node, Array):
+            self.arrays(x, y, at)
+        elif isinstance(x.node, Leaf) and isinstance(y.node, Leaf):
+            self.leaves(x, y, at)
+        else:
+            self.tell("changed", at, p, q, "another kind of field in each version")
+
+    def null(self, item: Item, look: Look) -> bool:
+        """Whether a field is null."""
+        if isinstance(item.node, Leaf):
+            return leaf_value(item, look.tree) is None
+        if isinstance(item.node, Array):
+            return read_count(item.parts[0], look.data) < 0
+        return isinstance(item.node, Nullable) and is_null(item.parts[0], look.data)
+
+    def leaves(self, p: Item, q: Item, at: At) -> None:
+        if p.leaf.kind == q.leaf.kind == "records":
+            if self.raw_differs(p, q):
+                self.records(p, q, at)
+        elif self.a.value(p) != self.b.value(q):
+            self.tell("changed", at, p, q)
+        else:
+            self.other_bytes(p, q, at)
+
+    def records(self, p: Item, q: Item, at: At) -> None:
+        """Record sets: by batch and record, the bytes only if those are the same."""
+        from kwire_cli.message.comparison.record_sets import record_differences  # noqa: PLC0415 - few messages hold records
+
+        documents = []
+        for look, item in ((self.a, p), (self.b, q)):
+            start = look.tree.spans.value[item.span]
+            reading = look.operand.reading
+            for hide in (None, reading.hide):
+                items = reading.items(look.data[start : item.end], look.topic)
+                documents.append([each.to_json(deep=True, hide=hide) for each in items])
+        mine, mine_shown, other, other_shown = documents
+        found = list(record_differences(mine, other, (mine_shown, other_shown), at, self.order))
+        self.out.differences += found
+        if found:
+            return
+        payloads = {bytes(look.data[look.tree.spans.value[item.span] : item.end]) for look, item in ((self.a, p), (self.b, q))}
+        if len(payloads) == 1:
+            self.other_bytes(p, q, at)
+        else:
+            self.tell("bytes", at, p, q, "the same records, written in another way")
+
+    # Arrays
+
+    def arrays(self, p: Item, q: Item, at: At) -> None:
+        mine, other = ([each for each in item.parts[1:] if reached(each)] for item in (p, q))
+        if len(mine) == len(other) or form_name(p.parts[0]) != form_name(q.parts[0]):
+            self.other_bytes(p.parts[0], q.parts[0], at)
+        rows = [look.key_parts(each) for look, row in ((self.a, mine), (self.b, other)) for each in row]
+        keyed = rows[: len(mine)], rows[len(mine) :]
+        names = key_names(*keyed, candidates(*self._element_fields(p, q))) if all(rows) else ()
+        if names:
+            pairs = by_key(*([tuple(row[name] for name in names) for row in side] for side in keyed))
+        else:
+            pairs = self.order.pairs(self._identities(self.a, mine), self._identities(self.b, other))
+        for i, j, moved in pairs:
+            key = key_text(names, keyed[0][i] if i is not None else keyed[1][j or 0]) if names else None
+            place = at.element(i, j, key)
+            if i is None or j is None:
+                self.tell("added" if i is None else "removed", place, None if i is None else mine[i], None if j is None else other[j])
+                continue
+            if moved:
+                self.tell("moved", place, mine[i], other[j])
+            self.values(mine[i], other[j], place)
+
+    def _element_fields(self, p: Item, q: Item) -> list[Sequence[FieldSpec]]:
+        found: list[Sequence[FieldSpec]] = []
+        for look, item in ((self.a, p), (self.b, q)):
+            spec = look.body.spec
+            known = field_at(spec, item.node.path.replace("[]", ""))
+            found.append(spec.struct_fields(known) if known else ())
+        return found
+
+    def _identities(self, look: Look, row: Sequence[Item]) -> list[Hashable]:
+        """What makes elements equal: values, or the bytes of structs, which in another layout always differ."""
+        return [leaf_value(each, look.tree) if isinstance(each.node, Leaf) else look.raw(each) for each in row]
+
+    # What could not be decoded
+
+    def gaps(self, at: At) -> None:
+        """The bytes behind what could be decoded."""
+        p, q = self.a.tree.gap, self.b.tree.gap
+        if p and q and not self.raw_differs(p, q):
+            return
+        if p or q:
+            place = at.below("gap")
+            sides = [self._gap_side(look, item, place) for look, item in ((self.a, p), (self.b, q))]
+            kind = "changed" if p and q else "removed" if p else "added"
+            self.out.differences.append(Difference(kind, place, sides[0], sides[1], "bytes that could not be decoded"))
+
+    def _gap_side(self, look: Look, item: Item | None, at: At) -> Side | None:
+        if item is None:
+            return None
+        size = _size(item)
+        hidden = item.span in look.operand.hidden
+        text = f"<redacted {size} bytes>" if hidden else base64.b64encode(look.raw(item)).decode("ascii")
+        return Side(at.path, text, item.start, size, is_bytes=not hidden)
+
+
+def _size(item: Item | None) -> int:
+    return item.end - item.start if item else 0
+
+
+def _first(item: Item) -> Item:
+    """A null string itself, or the count of a null array."""
+    return item.parts[0] if item.parts else item
