@@ -67,7 +67,7 @@ def reader_of(
     body += ["if at != size_end:", f"    {_ODD}", *then, "most -= 1"]
     lines += [f"            {line}" for line in body]
     lines += ["    except (OddError, IndexError, UnicodeDecodeError):", f"        {odd}", f"    return out, at, True, room - most, {last}"]
-    space: dict[str, Any] = {"OddError": OddError, "SHORT": _SHORT, "long_int32": _long_int32, "long_int64": _long_int64, **names}
+    space: dict[str, Any] = {"OddError": OddError, **NUMBER_SPACE, **names}
     exec(compile("\n".join(lines).replace(_ODD, odd), f"<reader of {decl!r}>", "exec"), space)  # noqa: S102 - the text is made here, of the names of a declaration
     read: Callable[..., Any] = space["read"]
     return read
@@ -81,7 +81,7 @@ def _field(decl: Any, name: str, forms: Forms) -> Iterator[str]:
     if isinstance(decl, VarintArray):
         yield from _array(decl, name, forms)
     elif isinstance(decl, VarintSized) and decl.prefix.zigzag:
-        yield from _number(decl.prefix, "length")
+        yield from number_lines(decl.prefix, "length")
         yield from ("if length >= 0:", f"    {name}_at = at", "    at += length", f"    {name} = data[{name}_at:at]")
         if decl.kind == "string":
             yield f"    {name} = {forms.string.format(name)}"
@@ -89,15 +89,18 @@ def _field(decl: Any, name: str, forms: Forms) -> Iterator[str]:
             yield from ("elif length == -1:", f"    {name}_at = at", f"    {name} = None")
         yield from ("else:", f"    {_ODD}")
     elif isinstance(decl, Varint) and decl.zigzag:
-        yield from _number(decl, name)
+        yield from number_lines(decl, name)
     elif isinstance(decl, FixedInt):
         yield f"at += {decl.length}"
     else:
         raise TypeError(f"{decl!r} has no quick reader")
 
 
-def _number(decl: Varint, name: str) -> Iterator[str]:
-    """Of one or two bytes in place, as nearly all are; a second byte of 0 would not have been needed."""
+def number_lines(decl: Varint, name: str) -> Iterator[str]:
+    """The statements that read a zig-zag number at `at`; they use the names of NUMBER_SPACE.
+
+    Of one or two bytes in place, as nearly all are; a second byte of 0 would not have been needed.
+    """
     yield from (f"{name} = SHORT[data[at]]", f"if {name} is None:", "    byte = data[at + 1]", "    if 0 < byte < 128:")
     yield from (f"        {name} = data[at] & 127 | byte << 7", f"        {name} = {name} >> 1 ^ -({name} & 1)", "        at += 2")
     yield from ("    else:", f"        {name}, at = long_{decl.kind}(data, at)", "else:", "    at += 1")
@@ -113,7 +116,7 @@ def _array(decl: VarintArray, name: str, forms: Forms) -> Iterator[str]:
     for line in element:
         yield f"    {line}"
     yield from (f"    {name} = {forms.only.format(made)}", "else:")
-    for line in _number(decl.prefix, "count"):
+    for line in number_lines(decl.prefix, "count"):
         yield f"    {line}"
     yield from ("    if count < 0 or count > stop - at:", f"        {_ODD}", "    elements = []", "    for _ in range(count):")
     for line in element:
@@ -141,3 +144,7 @@ def _long_int32(data: bytes, at: int) -> tuple[int, int]:
 
 def _long_int64(data: bytes, at: int) -> tuple[int, int]:
     return _long(data, at, _WIDTHS["int64"])
+
+
+NUMBER_SPACE: dict[str, Any] = {"SHORT": _SHORT, "long_int32": _long_int32, "long_int64": _long_int64}
+"""What `number_lines` needs."""

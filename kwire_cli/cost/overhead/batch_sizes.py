@@ -1,0 +1,96 @@
+"""Statistics of the batches of an account: how large they are, what a record costs in them, what compression does, what keys and headers take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Batches:
+    """Batches of one size or codec. `overhead` is all but keys, values and headers of records, with compressed ones counted as they decompress.
+
+    `packed` and `unpacked` are the bytes of records as they are on the wire and decompressed, of those that could be read.
+    """
+
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+    overhead: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+    def add(self, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
+        """Count one batch."""
+        self.batches += 1
+        self.records += records
+        self.bytes += size
+        self.overhead += overhead
+        self.packed += packed
+        self.unpacked += unpacked
+
+    def merge(self, other: Batches) -> None:
+        """Count those that were counted elsewhere too."""
+        self.batches += other.batches
+        self.records += other.records
+        self.bytes += other.bytes
+        self.overhead += other.overhead
+        self.packed += other.packed
+        self.unpacked += other.unpacked
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers, with what a record costs."""
+        out: dict[str, Any] = {"batches": self.batches, "records": self.records, "bytes": self.bytes, "overheadBytes": self.overhead}
+        out["overheadPerRecord"] = round(self.overhead / self.records, 3) if self.records else None
+        return out | {"packedBytes": self.packed, "unpackedBytes": self.unpacked}
+
+
+@dataclass(slots=True)
+class BatchSizes:
+    """Batches by how many records they have (buckets of powers of two), and by codec; `unread` could not be decompressed, `gaps` are no batches.
+
+    `largest` are the largest key and value, and the most bytes that the headers of one record take, their lengths and count included.
+    """
+
+    by_records: dict[int, Batches] = field(default_factory=dict)
+    by_codec: dict[str, Batches] = field(default_factory=dict)
+    largest: tuple[int, int, int] = (0, 0, 0)
+    unread: int = 0
+    gaps: int = 0
+
+    def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
+        """Count one batch; sizes in bytes."""
+        bucket, named = records.bit_length(), self.by_codec.get(codec)
+        sized = self.by_records.get(bucket)
+        if sized is None:
+            sized = self.by_records[bucket] = Batches()
+        if named is None:
+            named = self.by_codec[codec] = Batches()
+        sized.add(records, size, overhead, packed, unpacked)
+        named.add(records, size, overhead, packed, unpacked)
+
+    @property
+    def total(self) -> Batches:
+        """All batches."""
+        out = Batches()
+        for each in self.by_records.values():
+            out.merge(each)
+        return out
+
+    def merge(self, other: BatchSizes) -> None:
+        """Count what was counted elsewhere too."""
+        for bucket, found in other.by_records.items():
+            self.by_records.setdefault(bucket, Batches()).merge(found)
+        for codec, found in other.by_codec.items():
+            self.by_codec.setdefault(codec, Batches()).merge(found)
+        (a, b, c), (x, y, z) = self.largest, other.largest
+        self.largest = max(a, x), max(b, y), max(c, z)
+        self.unread += other.unread
+        self.gaps += other.gaps
+
+
+def bucket_text(bucket: int) -> str:
+    """The numbers of records in a bucket: 0, 1, 2-3, 4-7, ..."""
+    if bucket <= 1:
+        return str(bucket)
+    return f"{1 << (bucket - 1)}-{(1 << bucket) - 1}"

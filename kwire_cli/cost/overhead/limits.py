@@ -1,0 +1,150 @@
+"""The limits of brokers, producers and consumers: what each of them really counts, its default, and the largest thing of that kind that was seen.
+
+Sources: org.apache.kafka.storage.internals.log.UnifiedLog (message.max.bytes, segment.bytes), org.apache.kafka.clients.producer.KafkaProducer and
+internals.RecordAccumulator (max.request.size), org.apache.kafka.common.network.NetworkReceive (socket.request.max.bytes), kafka.server.ReplicaManager
+and org.apache.kafka.clients.consumer.ConsumerConfig (fetch limits). Defaults are those of Kafka 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit. `hard` says that what is over it is refused; a soft one lets the first batch through whatever its size.
+
+    `names` are its configurations: the broker's, the topic's, the client's.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    default: int
+    counts: str
+    hard: bool = True
+
+
+LIMITS = (
+    Limit(
+        "batch",
+        ("message.max.bytes", "max.message.bytes"),
+        1048588,
+        "a record batch as it is stored: after compression, with its header of 61 bytes; of formats v0 and v1 a message or wrapper message",
+    ),
+    Limit(
+        "record",
+        ("max.request.size",),
+        1048576,
+        "a record before compression, as the producer takes it: its key, value and headers with their lengths, 21 bytes for the rest, "
+        "and 61 of a batch's header",
+    ),
+    Limit(
+        "request-batches",
+        ("max.request.size",),
+        1048576,
+        "all batches of one Produce request as they are sent; one batch alone may be larger",
+        hard=False,
+    ),
+    Limit(
+        "append", ("log.segment.bytes", "segment.bytes"), 1073741824, "what one Produce request appends to one partition, and the size of a segment"
+    ),
+    Limit("request", ("socket.request.max.bytes",), 104857600, "a request, without its size prefix"),
+    Limit(
+        "fetched-partition",
+        ("max.partition.fetch.bytes",),
+        1048576,
+        "the records of one partition in a Fetch response to a consumer; the first batch of a response may be larger",
+        hard=False,
+    ),
+    Limit(
+        "fetched",
+        ("fetch.max.bytes",),
+        52428800,
+        "the records of all partitions in a Fetch response to a consumer (a broker's own fetch.max.bytes is 57671680); the first batch may be larger",
+        hard=False,
+    ),
+    Limit(
+        "replicated-partition",
+        ("replica.fetch.max.bytes",),
+        1048576,
+        "the records of one partition in a Fetch response to a follower; the first batch may be larger",
+        hard=False,
+    ),
+    Limit(
+        "replicated",
+        ("replica.fetch.response.max.bytes",),
+        10485760,
+        "the records of all partitions in a Fetch response to a follower; the first batch may be larger",
+        hard=False,
+    ),
+)
+"""docs/overhead.md is made from this table."""
+BY_KEY = {limit.key: limit for limit in LIMITS}
+NAMES = tuple(dict.fromkeys(name for limit in LIMITS for name in limit.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The largest thing that a limit counts: bytes, where it is, and the limit that its own request asked for, if it did."""
+
+    size: int
+    where: dict[str, Any]
+    asked: int | None = None
+
+
+@dataclass(slots=True)
+class Largest:
+    """The largest thing of each kind so far."""
+
+    sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BY_KEY, 0))
+    seen: dict[str, Seen] = field(default_factory=dict)
+
+    def see(self, key: str, size: int, where: Callable[[], dict[str, Any]], asked: Callable[[], int | None] | None = None) -> None:
+        """Keep this one, if it is larger."""
+        if size > self.sizes[key]:
+            self.sizes[key] = size
+            said = asked() if asked else None
+            self.seen[key] = Seen(size, where(), said if said and said > 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far the largest thing is from its limit. `source` says where that is from: given, asked (by the client), or default."""
+
+    limit: Limit
+    seen: Seen
+    bytes: int
+    source: str
+
+    @property
+    def share(self) -> float:
+        """Of the limit."""
+        return self.seen.size / self.bytes if self.bytes else float("inf")
+
+    @property
+    def over(self) -> bool:
+        """Whether it is larger than the limit allows."""
+        return self.seen.size > self.bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything."""
+        out: dict[str, Any] = {"limit": list(self.limit.names), "bytes": self.bytes, "source": self.source, "counts": self.limit.counts}
+        out |= {"largest": self.seen.size, "share": round(self.share, 6) if self.bytes else None, "over": self.over}
+        return out | {"hard": self.limit.hard, "where": self.seen.where}
+
+
+def distances(largest: Largest, given: Mapping[str, int]) -> list[Distance]:
+    """How far everything that was seen is from its limit; `given` are limits by the names of their configurations."""
+    out = []
+    for limit in LIMITS:
+        seen = largest.seen.get(limit.key)
+        if seen is None:
+            continue
+        said = next((given[name] for name in limit.names if name in given), None)
+        size, source = (said, "given") if said is not None else (seen.asked, "asked") if seen.asked is not None else (limit.default, "default")
+        out.append(Distance(limit, seen, size, source))
+    return out

@@ -1,0 +1,129 @@
+"""Records in the fields of messages, opened: their bytes in place of the field's value, and how near they come to limits."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.overhead.places import PARTITION, RECORDS, number_at, topic_at
+from kwire_cli.cost.overhead.record_sets import RecordSets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.cost.overhead.account import Account
+    from kwire_cli.cost.overhead.limits import Largest
+    from kwire_cli.cost.overhead.places import Places
+    from kwire_cli.cost.overhead.record_sets import Rows
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.records.batch import Batch
+
+    Row = tuple[int, int, int, int]
+    """The number of a span, its node, and where its value begins and ends."""
+    OnRecords = Callable[[Any, str | None, int | None, Batch, float, Rows | None], None]
+    """The message, topic and partition of a batch in a Produce request, and what `record_sets.OnBatch` says of it."""
+
+PRODUCE, FETCH = 0, 1
+
+
+def rows_of(spans: Spans, found: Places) -> list[Row]:
+    """The spans that say where records are and whose."""
+    wanted = found.by_node
+    return [(at, node, spans.value[at], spans.end[at]) for at, node in enumerate(spans.node) if node in wanted]
+
+
+class Opened:
+    """Opens records. `largest` gets what limits count, `on_records` is told of every batch that a producer sends."""
+
+    def __init__(self, largest: Largest, limits: Limits | None, on_records: OnRecords | None) -> None:
+        self.largest, self._limits, self._on_records = largest, limits, on_records
+        self._place: tuple[Any, str | None, int | None] = None, None, None
+
+    def add(self, subject: Any, prefix: str, data: Any, rows: list[Row], found: Places, account_of: Callable[[int], tuple[Account, Any]]) -> None:
+        """Count the records of a message. `account_of` gives the account of a span, and the sums that its field was counted in."""
+        topic: tuple[int, int, int] | None = None
+        partition: tuple[int, int] | None = None
+        total = 0
+        produce = subject.kind == "request" and subject.api_key == PRODUCE
+        fetched = _fetched(subject) if subject.kind == "response" and subject.api_key == FETCH else None
+
+        def where() -> dict[str, Any]:
+            return where_of(subject, named(), numbered())
+
+        def named() -> str | None:
+            return topic and topic_at(found, topic[0], data[topic[1] : topic[2]], subject.names.topic)
+
+        def numbered() -> int | None:
+            return partition and number_at(data[partition[0] : partition[1]])
+
+        for at, node, value, end in rows:
+            role = found.by_node[node]
+            if role == PARTITION:
+                partition = value, end
+            elif role != RECORDS:
+                topic = node, value, end
+            elif size := end - value:
+                total += size
+                account, sums = account_of(at)
+                sums.move(node, size)
+                sets = self._sets(account, f"{prefix}{sums.program.leaves[node].path}[].", produce=produce)
+                if produce and self._on_records:
+                    self._place = subject, named(), numbered()
+                sets.add(data, value, end)
+                self._see_batches(sets, where)
+                if produce:
+                    self.largest.see("append", size, where)
+                elif fetched:
+                    self.largest.see(f"{fetched}-partition", size, where, partial(_asked, subject.request, "partitionMaxBytes"))
+        if produce:
+            self.largest.see("request-batches", total, partial(where_of, subject))
+        elif fetched:
+            self.largest.see(fetched, total, partial(where_of, subject), partial(_asked, subject.request, "maxBytes"))
+
+    def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
+        found = account.record_sets.get(prefix)
+        if found is None:
+            told = self._told if produce and self._on_records else None
+            found = account.record_sets[prefix] = RecordSets(account.sizes, limits=self._limits, on_batch=told, produced=produce)
+        return found
+
+    def _told(self, batch: Batch, packing: float, rows: Rows | None) -> None:
+        assert self._on_records  # noqa: S101 - for the type checker
+        self._on_records(*self._place, batch, packing, rows)
+
+    def _see_batches(self, sets: RecordSets, where: Callable[[], dict[str, Any]]) -> None:
+        sizes = self.largest.sizes
+        if sets.largest_batch > sizes["batch"]:
+            self.largest.see("batch", sets.largest_batch, where)
+        if sets.produced and sets.largest_record > sizes["record"]:
+            self.largest.see("record", sets.largest_record, where)
+
+
+def where_of(subject: Any, topic: str | None = None, partition: int | None = None) -> dict[str, Any]:
+    """Where something was seen."""
+    out: dict[str, Any] = {"frame": subject.number}
+    if topic is not None:
+        out["topic"] = topic
+    if partition is not None:
+        out["partition"] = partition
+    return out
+
+
+def _fetched(response: Any) -> str:
+    """Whether the records of a Fetch response are fetched by a consumer or replicated by a follower, which says its node id."""
+    return "replicated" if any(number >= 0 for number in _numbers(response.request, "replicaId")) else "fetched"
+
+
+def _asked(request: Any, name: str) -> int | None:
+    """The largest number in the fields of this name of a request."""
+    return max(_numbers(request, name), default=None)
+
+
+def _numbers(request: Any, name: str) -> list[int]:
+    found = request.read if request else None
+    if not found:
+        return []
+    _, spans = found
+    wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
+    return [number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted]

@@ -1,0 +1,173 @@
+"""Accounts of record sets: the bytes of batches and records by field, on the wire and decompressed, with statistics of the batches.
+
+Batches of format v2 in which nothing is odd are measured without spans (`records.measuring`); all others are `walked`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.codec.compression import decompress
+from kwire_cli.codec.model import Limits
+from kwire_cli.cost.kinds import Kind, in_batch
+from kwire_cli.cost.overhead.walked import Walked
+from kwire_cli.cost.sums import Part
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.layouts import AUTO, LAYOUTS, layouts_of
+from kwire_cli.records.measuring import meter
+from kwire_cli.records.model import PADDING, Gap, Source
+from kwire_cli.records.reading import Reader
+from kwire_cli.structs.records import v2
+from kwire_cli.structs.records.parts import COMPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cost.overhead.batch_sizes import BatchSizes
+    from kwire_cli.engine.program import Leaf
+
+    Rows = list[tuple[int, int]]
+    OnBatch = Callable[[Batch, float, Rows | None], None]
+    """A batch, how many bytes a byte of its records takes on the wire, and its records as `records.measuring.Meter` gives them, None if it can't."""
+
+_V2 = LAYOUTS["v2"]
+_ATTRIBUTES = _V2.head.names.index("attributes")
+MAX_RECORD_OVERHEAD = 21
+"""Bytes that Kafka's producer takes for size, attributes, timestamp and offset of a record, of which it does not know them yet (DefaultRecord)."""
+
+
+class _Leaves(NamedTuple):
+    """The leaves of a batch of format v2: those of its header, compressed records, and those of records in the order of a meter's fields."""
+
+    head: list[Leaf]
+    packed: Leaf
+    fields: list[Leaf]
+
+
+@cache
+def _leaves() -> _Leaves:
+    entry = records_entry(v2.BATCH)
+    first = entry.root.fields[0].id  # type: ignore[union-attr]
+    mine = [leaf for leaf in entry.program.leaves if leaf.id >= first]
+    by_path: dict[str, Leaf] = {}
+    for leaf in mine:
+        by_path.setdefault(leaf.path, leaf)
+    packed = next(leaf for leaf in mine if leaf.kind == "records")
+    return _Leaves([by_path[name] for name in _V2.head.names], packed, [by_path[f"records[].{field.path}"] for field in meter().fields])
+
+
+class RecordSets:
+    """The bytes of record sets. `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest so far.
+
+    The size of a record is what a producer takes for it before it is compressed (AbstractRecords.estimateSizeInBytesUpperBound).
+    """
+
+    def __init__(
+        self, sizes: BatchSizes, *, form: str = AUTO, limits: Limits | None = None, on_batch: OnBatch | None = None, produced: bool = False
+    ) -> None:
+        self.sizes, self.produced = sizes, produced
+        self.largest_batch = self.largest_record = 0
+        self._layouts, self._limits, self._on_batch = layouts_of(form), limits or Limits(), on_batch
+        self._measure, self._largest_at = meter().measure, meter().largest
+        self._sums, self._inside = meter().sums(), meter().sums()
+        self._heads = self._packed = self._packed_bytes = 0
+        self._walked = Walked()
+        self._gaps: dict[Kind, list[int]] = {}
+
+    def add(self, data: Any, start: int, stop: int) -> None:
+        """Count the batches in [start, stop) of the data, and what is between them."""
+        for _ in self.steps(data, start, stop):
+            pass
+
+    def steps(self, data: Any, start: int, stop: int) -> Iterator[int]:
+        """As `add`, for sets that take long: gives where reading stands after each batch."""
+        source = Source(memoryview(data), self._layouts, limits=self._limits)
+        reader = Reader(source, start, stop)
+        for at, end, numbers in reader.plain(_V2):
+            self._measured(source, data, at, end, numbers[_ATTRIBUTES])
+            yield end
+        if reader.at < stop:
+            for item in reader.items():
+                if isinstance(item, Gap):
+                    found = self._gaps.setdefault(Kind.PADDING if item.code == PADDING else Kind.GAP, [0, 0])
+                    found[0] += item.size
+                    found[1] += 1
+                    self.sizes.gaps += item.code != PADDING
+                elif item.layout is _V2:
+                    self._measured(source, data, item.position, item.end, item.layout.numbers(source.data, item.position)["attributes"])
+                else:
+                    self._by_spans(item)
+                yield item.end
+
+    def _measured(self, source: Source, data: Any, at: int, end: int, attributes: int) -> None:
+        """A batch of format v2."""
+        start, size, codec = at + _V2.head.size, end - at, attributes & COMPRESSION.mask
+        rows: Rows | None = [] if self._on_batch else None
+        sums, found, unpacked = self._sums, None, 0
+        if not codec:
+            area, begin, until = (data, start, end) if type(data) is bytes else (bytes(source.data[start:end]), 0, end - start)
+            found = self._measure(area, begin, until, sums, rows)
+        else:
+            area, code, _, _ = decompress(codec, source.data[start:end], self._limits)
+            sums, unpacked = self._inside, len(area)
+            if not code:
+                found = self._measure(area, 0, unpacked, sums, rows)
+        if found is None:
+            self._by_spans(Batch(source, at, size, _V2, crc_valid=True))
+            return
+        records, payload = found
+        packed = end - start if codec else 0
+        self._heads += 1
+        self._packed += codec > 0
+        self._packed_bytes += packed
+        self.sizes.add(COMPRESSION.names[codec], records, size, _V2.head.size + (unpacked if codec else end - start) - payload, packed, unpacked)
+        key, value, headers, content = sums[self._largest_at :]
+        self._seen(size, content, key, value, headers)
+        if self._on_batch:
+            self._on_batch(Batch(source, at, size, _V2, crc_valid=True), packed / unpacked if unpacked else 1.0, rows)
+
+    def _by_spans(self, batch: Batch) -> None:
+        found = self._walked.add(batch)
+        inside = found.unpacked - found.packed if found.packed else 0
+        self.sizes.add(batch.compression, found.records, batch.size, batch.size + inside - found.payload, found.packed, found.unpacked)
+        self.sizes.unread += found.unread
+        self._seen(batch.size, found.content, found.key, found.value, found.headers, framed=batch.layout is _V2)
+        if self._on_batch:
+            self._on_batch(batch, found.packed / found.unpacked if found.unpacked else 1.0, None)
+
+    def _seen(self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True) -> None:
+        """Keep what is largest; `framed` says that the content of a record is without its own overhead."""
+        self.largest_batch = max(self.largest_batch, batch)
+        record = content + _V2.head.size + MAX_RECORD_OVERHEAD if framed and content else content
+        self.largest_record = max(self.largest_record, record)
+        largest = self.sizes.largest
+        if key > largest[0] or value > largest[1] or headers > largest[2]:
+            self.sizes.largest = max(key, largest[0]), max(value, largest[1]), max(headers, largest[2])
+
+    def parts(self, prefix: str = "") -> Iterator[Part]:
+        """What was counted on the wire, with `prefix` before the paths."""
+        if self._heads:
+            for leaf in _leaves().head:
+                size = self._heads * leaf.decl.length
+                before = size if leaf.name == v2.BATCH.size.name else 0  # the size of what follows is a prefix
+                yield Part(prefix + leaf.path, *in_batch(leaf), before, size - before, self._heads)
+        if self._packed:
+            yield Part(prefix + _leaves().packed.path, *in_batch(_leaves().packed), 0, self._packed_bytes, self._packed)
+        yield from _metered(self._sums, prefix)
+        yield from self._walked.parts(prefix)
+        for kind, (size, count) in self._gaps.items():
+            yield Part("gap", kind, kind, 0, size, count)
+
+    def inside(self, prefix: str = "") -> Iterator[Part]:
+        """What was counted of decompressed records; nobody sent these bytes."""
+        yield from _metered(self._inside, prefix)
+        yield from self._walked.inside(prefix)
+
+
+def _metered(sums: list[int], prefix: str) -> Iterator[Part]:
+    for number, leaf in enumerate(_leaves().fields):
+        before, value, count = sums[3 * number : 3 * number + 3]
+        if count:
+            yield Part(prefix + leaf.path, *in_batch(leaf), before, value, count)

@@ -1,0 +1,199 @@
+"""Accounts by whom bytes belong to: messages in, and at the end what each of them cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.kinds import Kind, in_body, in_header, in_size
+from kwire_cli.cost.overhead.account import HEADERS, Account
+from kwire_cli.cost.overhead.dimensions import key_of
+from kwire_cli.cost.overhead.limits import Largest
+from kwire_cli.cost.overhead.opened import Opened, rows_of, where_of
+from kwire_cli.cost.overhead.places import owners, places
+from kwire_cli.engine.shapes import Shape
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.headers import decode_header
+from kwire_cli.message.roles import roles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.cost.overhead.opened import OnRecords, Row
+    from kwire_cli.cost.overhead.places import Owner, Places
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.plain import Plain
+    from kwire_cli.spec.catalog import Catalog
+
+    Rewrite = Callable[[str, int, Spans], Spans]
+    """The spans of a body of this message and version as they would be if it were written otherwise."""
+    Key = tuple[Any, ...]
+
+MOST_SHAPES = 4096
+"""Shapes of which it is kept where their records are."""
+_OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
+
+
+@dataclass
+class Tallies:
+    """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
+
+    `size` adds up the sizes of all that was given, and the parts of the accounts add up to the same; unless `rewrite` has bodies accounted for as
+    they would be if they were written otherwise. `on_records` is told of every batch that a producer sends. `file` is where messages are from.
+    """
+
+    catalog: Catalog
+    dimensions: Sequence[str]
+    limits: Limits | None = None
+    rewrite: Rewrite | None = None
+    on_records: OnRecords | None = None
+    file: str | None = None
+    size: int = 0
+    accounts: dict[Key, Account] = field(default_factory=dict)
+    largest: Largest = field(default_factory=Largest)
+
+    def __post_init__(self) -> None:
+        self._key = key_of(self.dimensions)
+        self._at = {name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions}
+        self._splits = "topic" in self._at or "partition" in self._at
+        self._rows: dict[Shape, list[Row]] = {}
+        self._opened = Opened(self.largest, self.limits, self.on_records)
+
+    def account(self, key: Key) -> Account:
+        """That of these values."""
+        found = self.accounts.get(key)
+        if found is None:
+            found = self.accounts[key] = Account()
+        return found
+
+    def key_of(self, subject: Any) -> Key:
+        """The values of a message."""
+        key = self._key(subject)
+        return self._with(key, file=self.file) if "file" in self._at else key
+
+    def _with(self, key: Key, **values: Any) -> Key:
+        out = [*key]
+        for name, value in values.items():
+            if name in self._at:
+                out[self._at[name]] = value
+        return tuple(out)
+
+    def _owned(self, key: Key, owner: Owner) -> Account:
+        """The account of what belongs to a topic, and maybe one of its partitions."""
+        return self.account(self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key)
+
+    # Messages
+
+    def add(self, line: Any) -> None:
+        """Count a line of a capture, or what has the same properties."""
+        seen = line.seen
+        self.size += seen.size
+        plain = line.plain
+        if plain is None:
+            self._odd(line)
+            return
+        if seen.kind == "request" and seen.size - SIZE_BYTES > self.largest.sizes["request"]:
+            self._see_request(line)
+        key = self.key_of(line)
+        account, layout = self.account(key), plain.layout
+        account.messages += 1
+        account.frame()
+        account.header((layout.kind, layout.header_version, plain.tail.data), partial(_header, self.catalog, plain))
+        found = plain.found()
+        if type(found) is not Shape or self.rewrite or self._is_split(line):
+            self._body(line, key, layout.message, layout.version, plain.spans, places(layout.roles))
+            return
+        account.shape(layout.message, found)
+        if layout.has_records:
+            rows = self._rows.get(found)
+            if rows is None:
+                if len(self._rows) >= MOST_SHAPES:
+                    self._rows.clear()
+                rows = self._rows[found] = rows_of(found.spans, places(layout.roles))
+            prefix = f"{layout.message}."
+            there = account, account.sums(prefix, in_body, found.spans.program)
+            self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
+
+    def _is_split(self, subject: Any) -> bool:
+        """Whether the body's bytes belong to several."""
+        return self._splits and ("partition" in self._at or len(subject.topics) > 1)
+
+    def _see_request(self, line: Any) -> None:
+        self.largest.see("request", line.seen.size - SIZE_BYTES, partial(where_of, line))
+
+    def _odd(self, line: Any) -> None:
+        """A line that has to be decoded in full, or is no frame."""
+        seen, frame, key = line.seen, line.frame, self.key_of(line)
+        if frame is None:
+            path, kind = _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
+            self.account(key).messages += 1
+            self.account(key).other(path, kind, seen.size)
+            return
+        if seen.kind == "request":
+            self._see_request(line)
+        self.frame(line, frame, key, sure=not frame.guess)
+
+    def frame(self, subject: Any, frame: Frame, key: Key, *, sure: bool) -> None:
+        """Count a frame that was decoded in full; where it is not `sure` of which api it is, its body is a guess."""
+        account = self.account(key)
+        account.messages += 1
+        left = frame.size
+        if frame.prefix:
+            account.spans("", in_size, frame.prefix.raw)
+            left -= _size(frame.prefix)
+        if frame.header:
+            account.spans(HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
+            left -= _size(frame.header)
+        if frame.body:
+            left -= _size(frame.body)
+            if sure:
+                self.body(subject, frame.body, key)
+            else:
+                account.other("guess", Kind.GUESS, _size(frame.body))
+        if left:
+            account.other("gap", Kind.GAP, left)
+
+    def body(self, subject: Any, body: Decoded, key: Key) -> None:
+        """Count a body that was decoded in full."""
+        if body.guess:
+            self.account(key).other("guess", Kind.GUESS, _size(body))
+        else:
+            self._body(subject, key, body.message, body.version, body.raw, places(roles(body.spec, body.entry)))
+
+    def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, found: Places) -> None:
+        """Here a body becomes bytes that are accounted for."""
+        if self.rewrite:
+            spans = self.rewrite(message, version, spans)
+        prefix = f"{message}." if subject.is_frame else ""
+        whole = self.account(key)
+        there: list[Account] = []
+        if self._is_split(subject):
+            for first, last, owner in owners(found, spans, subject.names.topic):
+                account = self._owned(key, owner)
+                account.sums(prefix, in_body, spans.program).add(spans, first=first, last=last)
+                there += [account] * (last - first)
+            for account in {*there} - {whole}:
+                account.messages += 1
+        else:
+            whole.spans(prefix, in_body, spans)
+        if rows := rows_of(spans, found):
+
+            def account_of(at: int) -> tuple[Account, Any]:
+                account = there[at] if there else whole
+                return account, account.sums(prefix, in_body, spans.program)
+
+            self._opened.add(subject, prefix, spans.data, rows, found, account_of)
+
+
+def _header(catalog: Catalog, plain: Plain) -> Spans:
+    layout = plain.layout
+    return decode_header(catalog, layout.kind, layout.header_version, plain.data, start=SIZE_BYTES, stop=plain.start).raw
+
+
+def _size(part: Decoded) -> int:
+    """The bytes that its spans cover."""
+    return part.raw.stop - part.raw.start
