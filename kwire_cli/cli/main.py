@@ -14,6 +14,7 @@ from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, Unwrit
 from kwire_cli.errors import KwireError
 
 COMMANDS = {
+    "breaking": "Check whether two releases of definitions understand each other.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show where two copies of a partition first differ.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",

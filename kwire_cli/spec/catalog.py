@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.findings import Finding, Report
+from kwire_cli.spec.header_versions import header_version_of
 from kwire_cli.spec.location import read_bundled, specs_folder
 from kwire_cli.spec.reading import read_definition
 from kwire_cli.spec.values import Enums, field_at
@@ -173,11 +174,7 @@ class Catalog:
         name = api.request if kind == "request" else api.response
         if not name:
             raise InputError(f"no definition of the {kind} of {api.name} (api key {api_key}) is known")
-        entry = self.entry(name)
-        for versions, header in (*entry.header_versions, *_header_exceptions().get((api_key, kind), ())):
-            if version in versions:
-                return header
-        return (version in entry.flexible_versions) + (kind == "request")
+        return header_version_of(self.entry(name), version) or 0
 
     def ambiguous(self, name: str, version: int) -> bool:
         """Whether releases of Kafka write this version of a message differently, and none was chosen."""
@@ -326,12 +323,6 @@ def _read_bundled_definition(folder: str, entry: Entry) -> MessageSpec:
     if not definition or report.findings:
         raise SpecError("a definition of kwire's installation is damaged", file=report.file)
     return definition.spec
-
-
-@cache
-def _header_exceptions() -> dict[tuple[int, str], HeaderVersions]:
-    rows = read_bundled("header-versions.json")["exceptions"]
-    return {(row["apiKey"], row["type"]): ((Versions.parse(row["versions"]), row["headerVersion"]),) for row in rows}
 
 
 def _stem(name: str, of: str | None = None) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.findings import Finding
     from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.reading import Definition
 
 
 class Loaded(NamedTuple):
@@ -29,12 +30,18 @@ def load_text(text: str, file: str | None = None) -> Loaded:
 
     SpecError with file, line, column and path, and nothing else, where the text has no usable meaning.
     """
+    definition, findings = read_text_leniently(text, file)
+    return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
+
+
+def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
+    """As `load_text`, but with where in the text everything is, for those who point at it."""
     definition, findings = examine(text, file, "kafka-4.4")
     fatal = next((finding for finding in findings if finding.rule in FATAL), None)
     if fatal:
         raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)
     assert definition  # noqa: S101 - only a fatal finding leaves none
-    return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
+    return definition, findings
 
 
 def load_file(path: str | os.PathLike[str]) -> Loaded:

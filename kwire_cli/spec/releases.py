@@ -87,12 +87,13 @@ def _texts(sources: Iterable[Path]) -> Iterator[tuple[str, str]]:
             for file in sorted(source.rglob("*.json")):
                 yield str(file), read_text(file)
         elif source.suffix == ".jar":
-            yield from _jar_texts(source)
+            yield from jar_texts(source)
         else:
             yield str(source), read_text(source)
 
 
-def _jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
+def jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
+    """The definitions in a jar of Kafka's, each with where it lies; InputError where it is none that can be read."""
     try:
         with zipfile.ZipFile(jar) as archive:
             for name in sorted(archive.namelist()):

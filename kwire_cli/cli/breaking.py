@@ -1,0 +1,94 @@
+"""`kwire breaking`: whether two releases of definitions understand each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_output
+
+if TYPE_CHECKING:
+    from kwire_cli.spec.evolution.breaking import Break
+
+FORMATS = ("text", "json", "jsonl", "junit", "github")
+LEVELS = ("wire", "tagged", "source", "advice")
+
+
+@click.command(name="breaking")
+@click.argument("paths", nargs=-1, metavar="[OLD] NEW", required=True)
+@click.option("--against", multiple=True, metavar="REV:PATH|PATH", help="The old definitions, such as HEAD~1:specs; then all arguments are new ones.")
+@click.option("--level", type=click.Choice(LEVELS), default="tagged", show_default=True, help="How bad it has to be to be shown, and to exit with 1.")
+@click.option(
+    "--except", "exceptions", multiple=True, metavar="RULE[:PATH]", help="Leave out a rule, everywhere or below Message or Message.path.of[].field."
+)
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="How the result looks.")
+@with_output
+def command(environment: Environment, paths: tuple[str, ...], against: tuple[str, ...], level: str, exceptions: tuple[str, ...], fmt: str) -> int:
+    """Check whether those who use OLD definitions and those who use NEW ones can read each other.
+
+    OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. What counts is the layout of each version
+    that both have, not the text. Exits with 1 if something breaks. Rules: docs/breaking.md.
+    """
+    from kwire_cli.spec.evolution.breaking import breaking
+    from kwire_cli.spec.evolution.sources import is_file, read_definitions
+
+    if not against and len(paths) != 2:
+        raise click.UsageError("give OLD and NEW, or NEW and --against OLD")
+    allowed = [_exception(text) for text in exceptions]
+    before, after = (against, paths) if against else (paths[:1], paths[1:])
+    old, new = read_definitions(before), read_definitions(after)
+    found = [each for each in breaking(old, new, part=all(map(is_file, after))) if not any(_excepted(each, *exception) for exception in allowed)]
+    wanted = LEVELS[: LEVELS.index(level) + 1]
+    shown = [each for each in found if each.severity in wanted]
+    _show(environment, shown, [*old], fmt)
+    environment.note(_summary(found, shown))
+    return Exit.FOUND if shown else Exit.DONE
+
+
+def _exception(text: str) -> tuple[str, str]:
+    from kwire_cli.spec.evolution.rules import RULES
+
+    rule, _, path = text.partition(":")
+    if rule not in RULES:
+        from difflib import get_close_matches
+
+        close = " or ".join(get_close_matches(rule.upper(), RULES, n=3))
+        hint = f"; did you mean {close}?" if close else ""
+        raise click.UsageError(f"--except: there is no rule {rule!r}{hint}")
+    return rule, path
+
+
+def _excepted(each: Break, rule: str, path: str) -> bool:
+    where = f"{each.message}.{each.path}" if each.path else each.message
+    return each.rule == rule and (not path or where == path or where.startswith((f"{path}.", f"{path}[]")))
+
+
+def _show(environment: Environment, shown: list[Break], messages: list[str], fmt: str) -> None:
+    from kwire_cli.view.breaking import break_document, break_lines, github_lines, junit_text
+    from kwire_cli.view.json import dumps
+
+    if fmt == "text":
+        environment.write_lines(break_lines(shown))
+    elif fmt == "json":
+        environment.write(dumps([break_document(each) for each in shown], indent=True))
+    elif fmt == "jsonl":
+        for each in shown:
+            environment.write(dumps(break_document(each), indent=False))
+    elif fmt == "junit":
+        environment.write(junit_text(shown, messages))
+    else:
+        for line in github_lines(shown):
+            environment.write(line)
+
+
+def _summary(found: list[Break], shown: list[Break]) -> str:
+    def counts(some: list[Break]) -> str:
+        by_severity: Counter[str] = Counter(each.severity for each in some)
+        return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
+
+    rest = [each for each in found if each not in shown]
+    hidden = f"; {counts(rest)} not shown: --level {max((each.severity for each in rest), key=LEVELS.index)}" if rest else ""
+    return (f"breaks: {counts(shown)}" if shown else "nothing breaks") + hidden

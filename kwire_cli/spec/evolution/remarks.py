@@ -1,0 +1,77 @@
+"""What breaks no bytes at any one version: names, defaults of mandatory fields, what generated code looks like, and tags given to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.spec.changing import fields_by_path
+from kwire_cli.spec.evolution.changes import changes, definition_part
+from kwire_cli.spec.evolution.compatible import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.evolution.changes import Change
+    from kwire_cli.spec.model import MessageSpec
+
+_BY_KEY = {
+    "ignorable": "IGNORABLE_CHANGED",
+    "entityType": "ENTITY_TYPE_CHANGED",
+    "mapKey": "MAP_KEY_CHANGED",
+    "zeroCopy": "ZERO_COPY_CHANGED",
+}
+
+
+def remarks(old: MessageSpec, new: MessageSpec) -> Iterator[Problem]:
+    """Rules that are about the definitions as they stand, for all versions."""
+    found = changes(definition_part(old), definition_part(new))
+    for change in found:
+        yield from _remark(change)
+    renamed = {change.old: change.new for change in found if change.kind == "renamed" and change.path}
+    yield from _taken_tags(old, new, renamed)
+
+
+def _remark(change: Change) -> Iterator[Problem]:
+    if not change.path:
+        if change.key == "listeners" and (lost := [name for name in change.old if name not in change.new]):
+            yield _quiet("LISTENERS_REMOVED", "", f"{', '.join(lost)} no longer named")
+    elif change.kind == "renamed":
+        yield _quiet("FIELD_RENAMED", change.path, f"{change.old} became {change.new}")
+    elif change.kind == "retyped":
+        names = [part.facts["type"].removeprefix("[]") for part in (change.before, change.after) if part]
+        if all(name[:1].isupper() for name in names) and change.old.startswith("[]") == change.new.startswith("[]"):
+            yield _quiet("STRUCT_RENAMED", change.path, f"{change.old} became {change.new}")
+    elif change.key == "default":
+        # The default of a tagged field is on the wire by being left out, and judged version by version.
+        if change.after and change.after.facts["tag"] is None:
+            yield _quiet("DEFAULT_CHANGED", change.path, f"the default {_shown(change.old)} became {_shown(change.new)}")
+    elif rule := _BY_KEY.get(change.key or ""):
+        yield _quiet(rule, change.path, f"{change.key} was {_shown(change.old)} and is {_shown(change.new)}")
+
+
+def _quiet(rule: str, path: str, what: str) -> Problem:
+    return Problem(rule, path, what, old_fails=False, new_fails=False)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+
+
+def _taken_tags(old: MessageSpec, new: MessageSpec, renamed: dict[str, str]) -> Iterator[Problem]:
+    """Tags that an old field of a struct had, under whatever versions, and another field of it has now."""
+    before: dict[tuple[str, int], set[str]] = {}
+    for path, field in fields_by_path(old):
+        if field.tag is not None:
+            now = renamed.get(path, path)
+            before.setdefault((_struct(now), field.tag), set()).add(now)
+    for path, field in fields_by_path(new):
+        owners = before.get((_struct(path), field.tag)) if field.tag is not None else None
+        if owners and path not in owners:
+            names = " and ".join(sorted(owner.rpartition(".")[2] for owner in owners))
+            yield _quiet("TAG_NUMBER_TAKEN", path, f"tag {field.tag} was that of {names}")
+
+
+def _struct(path: str) -> str:
+    return path.rpartition(".")[0]

@@ -1,0 +1,153 @@
+"""Definitions to compare, from files, folders, jars and git revisions, with where in their text everything stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError, SpecError
+from kwire_cli.spec.evolution.git import revision_files
+from kwire_cli.spec.files import read_text
+from kwire_cli.spec.jsontext import Place
+from kwire_cli.spec.loader import read_text_leniently
+from kwire_cli.spec.releases import jar_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.reading import Definition, Item
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A definition as somebody gave it."""
+
+    definition: Definition
+
+    @property
+    def spec(self) -> MessageSpec:
+        """What it says."""
+        return self.definition.spec
+
+    def place(self, path: str = "", key: str = "") -> Place:
+        """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a path."""
+        keys = _keys(self.definition, path)
+        text = self.definition.report.text
+        return text.nearest((*keys, key) if key else keys) if text else Place(1, 1)
+
+
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2}[:\s]*)+")
+
+Definitions = dict[str, Given]
+"""Definitions by the name of their message."""
+
+
+def read_definitions(sources: Iterable[str]) -> Definitions:
+    """The definitions in files, folders, jars and git revisions (REV:PATH), all of one release.
+
+    Of a folder those in it, or where there are none those at any depth. InputError for what can't be read or holds no definition, and for a
+    message that is defined twice; SpecError for a definition that can't be loaded.
+    """
+    found: Definitions = {}
+    for source in sources:
+        some = False
+        for place, text in _texts(source):
+            given = Given(read_text_leniently(text, place)[0])
+            name = given.spec.name
+            if name in found and found[name].spec.file != place:
+                raise InputError(f"{name} is defined here and in {found[name].spec.file}; of a release there is one", file=place)
+            found[name] = given
+            some = True
+        if not some:
+            raise InputError("there is no message definition here", file=source)
+    return found
+
+
+def is_revision(source: str) -> bool:
+    """Whether this names a git revision, and not a file or bytes in hex."""
+    return ":" in source and not _HEX.fullmatch(source) and not Path(source).exists()
+
+
+def is_file(source: str) -> bool:
+    """Whether this names one definition, and not a folder or jar of them."""
+    return Path(source).suffix == ".json" and not Path(source).is_dir()
+
+
+def holds_definitions(source: str) -> bool:
+    """Whether this is a definition, or a folder, jar or git revision that holds some; what can't be read holds none."""
+    if not is_revision(source) and not Path(source).is_dir() and Path(source).suffix not in {".json", ".jar"}:
+        return False
+    try:
+        return any(_is_definition(text) for _, text in _texts(source))
+    except (InputError, SpecError):
+        return False
+
+
+def _texts(source: str) -> Iterator[tuple[str, str]]:
+    path = Path(source)
+    if is_revision(source):
+        found = dict(revision_files(source, ".json"))
+        if set(found) == {source}:
+            yield source, _decoded(found[source], source)
+        else:
+            cut = len(source) + (not source.endswith((":", "/")))
+            yield from _of_folder({place[cut:]: place for place in found}, lambda place: _decoded(found[place], place))
+    elif path.suffix == ".jar":
+        yield from ((place, text) for place, text in jar_texts(path) if _is_definition(text))
+    elif path.is_dir():
+        files = {file.relative_to(path).as_posix(): str(file) for file in sorted(path.rglob("*.json")) if file.is_file()}
+        yield from _of_folder(files, read_text)
+    elif path.exists():
+        yield source, read_text(path)
+    else:
+        raise InputError("there is no such file, folder or jar, nor is it a REV:PATH of git", file=source)
+
+
+def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """The definitions among files (by their path in the folder) that lie in the folder itself, or where none does those below."""
+    some = False
+    for deep in (False, True):
+        for name, place in files.items():
+            if ("/" in name) == deep and _is_definition(text := read(place)):
+                some = True
+                yield place, text
+        if some:
+            return
+
+
+def _is_definition(text: str) -> bool:
+    """Whether a file among others is meant as a definition. What is broken is, so that loading it says why."""
+    if '"validVersions"' not in text:
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return isinstance(value, dict) and "validVersions" in value
+
+
+def _decoded(data: bytes, place: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError("this is not UTF-8 text", file=place, line=data.count(b"\n", 0, error.start) + 1) from None
+
+
+def _keys(definition: Definition, path: str) -> tuple[str | int, ...]:
+    """What leads to a field through the JSON; to the last part of its path that is there."""
+    items = definition.items
+    keys: tuple[str | int, ...] = ()
+    for name in path.replace("[]", "").split(".") if path else ():
+        item = next((item for item in items if item.spec.json_name == name), None)
+        if not item:
+            break
+        keys, items = item.spot.keys, item.items or _common(definition, item)
+    return keys
+
+
+def _common(definition: Definition, item: Item) -> tuple[Item, ...]:
+    return next((struct.items for struct in definition.structs if struct.spec.name == item.spec.struct_name), ())

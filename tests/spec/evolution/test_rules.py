@@ -1,0 +1,136 @@
+"""Each rule finds the change that it is about, at the versions that it is in, and says which reader fails; compatible changes find nothing."""
+
+import pytest
+from evolution_cases import CASES, COMPATIBLE, A, B, S, found, message, request, tagged
+
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.evolution.breaking import spans
+from kwire_cli.spec.evolution.rules import RULES, SEVERITIES
+
+EVERY = [pytest.param(rule, case, id=f"{rule}-{number}") for rule, cases in CASES.items() for number, case in enumerate(cases)]
+FAILS = {"both": (True, True), "old": (True, False), "new": (False, True), "none": (False, False)}
+
+
+def test_every_rule_has_a_case():
+    assert [*CASES] == [*RULES]
+    assert {rule.severity for rule in RULES.values()} == set(SEVERITIES)
+
+
+@pytest.mark.parametrize(("rule", "case"), EVERY)
+def test_each_rule_finds_its_change(rule, case):
+    each = [each for each in found(case.old, case.new, part=case.part) if each.rule == rule and each.path == case.path]
+    assert len(each) == 1
+    [one] = each
+    assert one.severity == RULES[rule].severity
+    assert one.versions == case.versions
+    assert (one.old_reads_new is not None, one.new_reads_old is not None) == FAILS[case.fails]
+    assert one.file
+    assert one.line
+    assert one.what
+
+
+@pytest.mark.parametrize("case", [case for cases in CASES.values() for case in cases])
+def test_a_change_is_told_once(case):
+    """At most one rule about bytes for each place; what names and remarks say beside it is no break."""
+    bytes_of = [(each.path, version) for each in found(case.old, case.new, part=case.part) if each.severity == "wire" for version in each.versions]
+    assert len(bytes_of) == len(set(bytes_of))
+
+
+@pytest.mark.parametrize("change", COMPATIBLE)
+def test_compatible_changes_break_nothing(change):
+    old, new = COMPATIBLE[change]
+    assert [each for each in found(old, new) if each.severity in {"wire", "tagged"}] == []
+
+
+# What Kafka's own checker (MetadataSchemaCheckerTool) says of these is said in docs/breaking.md; it is right in none of them.
+
+
+def rules(old, new):
+    return {each.rule for each in found(old, new)}
+
+
+def test_kafkas_checker_accepts_a_swap_of_two_tags():
+    assert rules(message(tagged("T", 0), tagged("U", 1)), message(tagged("T", 1), tagged("U", 0))) == {"TAG_REUSED"}
+
+
+def test_kafkas_checker_accepts_mandatory_to_tagged_and_back():
+    now_tagged = B | {"tag": 0, "taggedVersions": "1+"}
+    assert rules(message(A, B), message(A, now_tagged)) == {"MANDATORY_TO_TAGGED"}
+    assert rules(message(A, now_tagged), message(A, B)) == {"TAGGED_TO_MANDATORY"}
+
+
+def test_kafkas_checker_accepts_fields_of_one_type_that_change_places():
+    assert rules(message(A, B), message(B, A)) == {"FIELD_MOVED"}
+
+
+def test_kafkas_checker_accepts_a_new_name_as_this_does():
+    assert rules(message(A), message(B)) == {"FIELD_RENAMED"}
+
+
+def test_kafkas_checker_rejects_a_new_tagged_field():
+    assert rules(message(A), message(A, tagged())) == set()
+
+
+def test_kafkas_checker_rejects_structs_against_themselves():
+    nested = message(A, {"name": "P", "type": "[]Part", "versions": "0+", "fields": [A, S]})
+    assert rules(nested, nested) == set()
+
+
+def test_kafkas_checker_hangs_on_a_removed_field():
+    assert rules(message(A, B), message(A)) == {"FIELD_REMOVED"}
+
+
+def test_what_was_never_released_is_advice():
+    old = request(A, latestVersionUnstable=True)
+    released, unreleased = found(old, request(A | {"type": "int64"}))
+    assert (released.rule, released.severity, released.versions) == ("TYPE_CHANGED", "wire", (0, 1))
+    assert (unreleased.rule, unreleased.severity, unreleased.versions) == ("TYPE_CHANGED", "advice", (2,))
+    assert unreleased.what == f"{released.what} (never released)"
+
+
+def test_a_response_is_as_unreleased_as_its_request():
+    answer = message(A, type="response", name="TestResponse", apiKey=9000)
+    old = [request(latestVersionUnstable=True), answer]
+    new = [request(validVersions="0-1"), answer | {"validVersions": "0-1"}]
+    assert {(each.rule, each.severity) for each in found(old, new)} == {("VERSIONS_REMOVED", "advice")}
+
+
+def test_the_keys_of_coordinators_kept_their_bytes_when_their_versions_became_api_keys():
+    old = message(S, name="OffsetCommitKey", type="data", validVersions="0-1", flexibleVersions="none")
+    new = old | {"type": "coordinator-key", "apiKey": 1, "validVersions": "0"}
+    legacy = new | {"name": "LegacyOffsetCommitKey", "apiKey": 0}
+    assert {each.rule for each in found([old], [new, legacy])} == {"MESSAGE_KIND_CHANGED"}
+    [lost] = [each for each in found([old], [new]) if each.severity == "wire"]
+    assert (lost.rule, lost.versions) == ("VERSIONS_REMOVED", (0,))
+    [changed] = [each for each in found([old], [new, legacy | {"fields": [S, A]}]) if each.severity == "wire"]
+    assert (changed.rule, changed.versions) == ("FIELD_ADDED", (0,))
+
+
+def test_a_message_that_is_new_breaks_nothing():
+    assert found([message(A)], [message(A), message(S, name="Other")], part=False) == []
+
+
+def test_of_some_new_definitions_none_is_missed():
+    assert found([message(A), message(S, name="Other")], [message(A)]) == []
+    assert [each.rule for each in found([message(A), message(S, name="Other")], [message(A)], part=False)] == ["MESSAGE_REMOVED"]
+
+
+def test_places_are_those_of_the_new_text():
+    [each] = found(message(A, S), message(A, S | {"type": "bytes"}))
+    assert each.file == "Test.json"
+    assert (each.line, each.column > 100) == (1, True)
+
+
+def test_structs_that_double_at_every_level_are_refused():
+    def twice(kind):
+        return [{"name": name, "type": kind, "versions": "0+"} for name in "PQ"]
+
+    structs = [{"name": f"S{n}", "versions": "0+", "fields": twice(f"S{n + 1}") if n < 40 else [A]} for n in range(41)]
+    doubling = message(*twice("S0"), commonStructs=structs)
+    with pytest.raises(SpecError, match="more than 100000 fields"):
+        found(doubling, doubling)
+
+
+def test_version_numbers_are_told_as_ranges():
+    assert spans((0, 1, 2, 5)) == "0-2, 5"
+    assert spans(()) == ""
