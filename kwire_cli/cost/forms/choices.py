@@ -44,7 +44,7 @@ class Choice:
 
 
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
-    """The forms of a message that is given at a version; a version or field that the message does not have gives none."""
+    """The forms of a message that is given at a version: none for a version that it does not have; the same where there is nothing to change."""
     forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
     if choice.ends:
         forms += [Form(LOWEST, spec, spec.valid_versions.low), Form(HIGHEST, spec, highest(spec))]
@@ -54,12 +54,10 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
         forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
     for name in choice.encodings:
         new = encoded(spec, name, choice.fields)
-        if new is spec:
-            continue
         forms.append(Form(name, new, version))
         if choice.cases and not name.startswith("fixed"):
             forms += [Form(f"{name}, {case} case", new, version, case=case) for case in (BEST, WORST)]
-    return forms + [Form(f"overlay {name}", overlay.laid(spec), version) for name, overlay in choice.overlays if concerns(overlay, spec)]
+    return forms + [Form(f"overlay {name}", overlay.laid(spec), version) for name, overlay in choice.overlays]
 
 
 def highest(spec: MessageSpec) -> int:

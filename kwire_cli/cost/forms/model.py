@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.cost.sums import Sums
 from kwire_cli.engine.lower import lower
 from kwire_cli.structs.messages import MessageStruct, declare
 
@@ -93,15 +94,8 @@ class Price:
 
 
 def parts_of(spans: Spans) -> tuple[Part, ...]:
-    """The spans of a message by field and kind, in the order of their first bytes; together they are the message."""
-    leaves, sums = spans.program.leaves, dict[int, list[int]]()
-    start = spans.start
-    for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
-        row = sums.get(node)
-        if row is None:
-            row = sums[node] = [0, 0, 0]
-        row[0] += 1
-        row[1] += value - start
-        row[2] += end - value
-        start = end
-    return tuple(Part(leaves[node].path, leaves[node].kind, *row) for node, row in sums.items())
+    """The spans of a message by field and kind, in the order of the layout; together they are the message."""
+    sums = Sums(spans.program)
+    sums.add(spans)
+    rows = zip(spans.program.leaves, sums.count, sums.prefix, sums.value, strict=False)
+    return tuple(Part(leaf.path, leaf.kind, number, prefix, value) for leaf, number, prefix, value in rows if number)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from kwire_cli.cost.forms.choices import GIVEN
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +45,31 @@ class Sum:
     filled: dict[str, Filled] = field(default_factory=dict)
     parts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the fields."""
+        written = {"size": self.size, "overhead": self.overhead, "given": self.given, "difference": self.difference}
+        lost = [
+            {
+                "path": loss.path,
+                "values": loss.number,
+                "first": loss.value,
+                "kafka": "drops" if loss.ignorable else "refuses",
+            }
+            for loss in self.lost.values()
+        ]
+        return {
+            "form": self.name,
+            "version": self.version,
+            "flexible": self.flexible,
+            "messages": self.messages,
+            **(written if self.messages else dict.fromkeys(written)),
+            "cut": self.cut,
+            "lost": lost,
+            "filled": [{"path": fill.path, "fields": fill.number, "default": fill.value} for fill in self.filled.values()],
+            "refused": [{"messages": number, "why": why} for why, number in self.refused.items()],
+            "kinds": {name: {"number": number, "bytes": size} for name, (number, size) in self.by_kind.items()},
+        }
+
     @property
     def difference(self) -> int:
         """Bytes more than as given; negative where it is less."""
@@ -70,8 +93,8 @@ class Sum:
             self._add_part((path, kind), numbers)
         self._add_changes(price.lost, price.filled)
 
-    def merge(self, other: Sum) -> None:
-        """All messages of another sum: of another kind of message, whose paths are not this one's."""
+    def merge(self, other: Sum, message: str) -> None:
+        """All messages of another sum, which are of another kind: paths begin with the message's name, and bytes are kept by kind alone."""
         self.messages += other.messages
         self.size += other.size
         self.given += other.given
@@ -79,6 +102,8 @@ class Sum:
         self.refused += other.refused
         for (_, kind), numbers in other.parts.items():
             self._add_part(("", kind), numbers)
+        lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]
+        self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
 
     def _add_part(self, key: tuple[str, str], numbers: Iterable[int]) -> None:
         known = self.parts.get(key)
@@ -136,7 +161,11 @@ class Comparison:
     @property
     def given(self) -> Sum:
         """The messages as they were given."""
-        return self.sums[GIVEN]
+        return next(iter(self.sums.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The message, and each form."""
+        return {"message": self.message, "version": self.version, "forms": [each.to_json() for each in self.sums.values()]}
 
     @classmethod
     def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
@@ -144,7 +173,7 @@ class Comparison:
         total = cls(None, None)
         for comparison in comparisons:
             for each in comparison.sums.values():
-                total._sum(each.name, None, flexible=None).merge(each)
+                total._sum(each.name, None, flexible=None).merge(each, comparison.message or "")
         return total
 
 

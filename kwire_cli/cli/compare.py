@@ -1,0 +1,116 @@
+"""`kwire compare`: what the same values would cost in other forms. Messages, record sets, and the documents that proposed the forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
+from kwire_cli.cli.counts import counts, numbers
+from kwire_cli.cli.options import complete_api, complete_message, complete_overlay, complete_version, with_catalog, with_output
+from kwire_cli.cost.papers import PAPERS
+from kwire_cli.source.text import FORMS
+from kwire_cli.spec.encodings import ENCODING_NAMES
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment, Exit
+    from kwire_cli.spec.catalog import Catalog
+
+FORMATS = ("table", "json", "jsonl", "csv")
+ENCODINGS = ("fixed", "packed", "upacked", *ENCODING_NAMES)
+ROLES = ("brokers", "topics", "partitions", "replicas")
+
+
+@click.command(name="compare")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "--message", "-m", metavar="NAME", shell_complete=complete_message, help="The message: of --values, of what is generated, or of a body."
+)
+@click.option(
+    "--version",
+    "-n",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=complete_version,
+    help="The version that the others are compared with.  [default: of generated values the highest]",
+)
+@click.option("--values", metavar="FILE|JSON", help="The message's values in JSON form, as decode prints its body; - for standard input.")
+@click.option("--brokers", metavar="N|A..B", callback=numbers, help="Generate values, with so many brokers.")
+@click.option("--topics", metavar="N|A..B", callback=numbers, help="Generate values, with so many topics.")
+@click.option(
+    "--partitions",
+    metavar="N|A..B",
+    callback=numbers,
+    help="Generate values, with so many partitions a topic; a range such as 1..1000 gives a line each.",
+)
+@click.option("--replicas", metavar="N|A..B", callback=numbers, help="Generate values, with so many replicas a partition.")
+@click.option(
+    "--count",
+    "counts",
+    metavar="PATH=N",
+    callback=counts,
+    multiple=True,
+    help="Generate values: elements of any array, or bytes of any text, by its path.",
+)
+@click.option("--versions", metavar="A-B|all", help="Compare with these versions.")
+@click.option("--flexible", is_flag=True, help="Compare the same version inflexible and flexible: what KIP-482 saves and costs.")
+@click.option("--all-tagged", is_flag=True, help="Compare with all fields tagged, which KIP-482 rejects.")
+@click.option(
+    "--encoding",
+    "encodings",
+    multiple=True,
+    type=click.Choice(ENCODINGS),
+    metavar="NAME",
+    help="Compare with integers in this encoding (KAFKA-9927): fixed, packed, upacked, or with a width, as packed32; repeatable.",
+)
+@click.option("--fields", metavar="PATH,PATH", help="With --encoding: these fields alone, by path or its last part.  [default: every integer]")
+@click.option("--cases", is_flag=True, help="With encodings: their best and worst case too.")
+@click.option(
+    "--overlay", "overlays", multiple=True, metavar="NAME|FILE", shell_complete=complete_overlay, help="Compare with this overlay; repeatable."
+)
+@click.option("--by-field", is_flag=True, help="Show the bytes of each field.")
+@click.option("--paper", type=click.Choice([*PAPERS]), help="A source document's own numbers beside what kwire measures.")
+@click.option("--times", is_flag=True, help="With --paper kafka9927: measure encoding and decoding too, which differs between machines.")
+@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
+@click.option("--request", "kind", flag_value="request", help="The frames are requests.")
+@click.option("--response", "kind", flag_value="response", help="The frames are responses.")
+@click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
+@click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
+@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match; see docs/filter.md.")
+@click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
+@click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
+@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option("--show-secrets", is_flag=True, help="Show values that can't be carried even of messages that hold secrets.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
+@with_record_options
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool, **options: Any) -> Exit:
+    """Price the same values in other forms, by really writing them.
+
+    INPUT is bytes as decode takes them: files, - for standard input, or the bytes themselves. Of a capture all messages are added up; two files of
+    one message each stand side by side; segments and record sets are compared record by record. Without input the values are generated, or come from
+    --values. What is compared is the body: with its other versions, inflexible and flexible, with all fields tagged, and with packed integers, or
+    with what was asked for.
+    """
+    if paper:
+        from kwire_cli.cli.papers import show_paper
+
+        _refuse_beside_paper(source, options)
+        return show_paper(environment, catalog, paper, fmt, times=times)
+    if times:
+        raise click.UsageError("--times needs --paper")
+    if not options["message"] and wants_records(source, options):
+        return show_records(environment, catalog, source, options, fmt)
+    from kwire_cli.cli.compare_messages import show_messages
+
+    return show_messages(environment, catalog, source, fmt, options)
+
+
+def _refuse_beside_paper(source: tuple[str, ...], options: dict[str, Any]) -> None:
+    beside = {"message": "message", "values": "values", "counts": "count", "versions": "versions", "as_records": "as-records", "records": "records"}
+    given = ["INPUT"] * bool(source) + [f"--{name}" for option, name in (beside | {role: role for role in ROLES}).items() if options[option]]
+    if given:
+        raise click.UsageError(f"--paper measures the document's own examples: leave {given[0]} away")

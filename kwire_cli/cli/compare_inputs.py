@@ -1,0 +1,105 @@
+"""The messages in the inputs of `kwire compare`: bodies, frames, and those of captures; what can't be priced is counted by its reason."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.source.text import Input
+    from kwire_cli.spec.catalog import Catalog
+
+OF_CAPTURES = ("filter", "frames", "stream", "limit", "port")
+
+
+class Found(NamedTuple):
+    """A message: the number of its input, what to call it, and what it is, decoded whole."""
+
+    source: int
+    label: str
+    decoded: Decoded
+
+
+def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any], skipped: Counter[str]) -> Iterator[Found]:
+    """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
+    bodies = bool(options["message"])
+    for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
+        if isinstance(found, CaptureFile):
+            each = _of_capture(environment, catalog, found, options)
+        else:
+            _refuse_capture_options(options)
+            each = _of_bodies(catalog, found, options) if bodies else _of_frames(catalog, found, options)
+        for decoded in each:
+            if (reason := _unpriced(decoded)) or not decoded:
+                skipped[reason] += 1
+            else:
+                yield Found(number, name or "the argument", decoded)
+
+
+def _unpriced(decoded: Decoded | None) -> str:
+    """Why a message has no price; nothing where it has one."""
+    if not decoded:
+        return "that are no request or response that is known"
+    if not decoded.exact:
+        return "that could not be decoded whole by their own version"
+    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
+    return "that hold text which is no UTF-8, and has no other form" if lossy else ""
+
+
+def _of_bodies(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
+    from kwire_cli.message.decoded import decode
+
+    if options["version"] is None:
+        raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
+    return (decode(catalog, chunk.data, options["message"], options["version"]) for chunk in found.chunks)
+
+
+def _of_frames(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | None]:
+    from kwire_cli.message.frames import Hints
+    from kwire_cli.source.frames import frames_in
+
+    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
+    return (_body(frame) for frame in frames_in(catalog, found, hints, framed=options["framed"]))
+
+
+def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, options: dict[str, Any]) -> Iterator[Decoded | None]:
+    from kwire_cli.cli.captures import chosen
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    progress = Progress(environment)
+    with contextlib.ExitStack() as opened:
+        file: Any = found.source
+        name, size = "standard input", 0
+        if isinstance(file, str):
+            name, size = file, Path(file).stat().st_size
+            file = opened.enter_context(Path(file).open("rb"))
+        capture = Capture(file)
+        for line in chosen(traffic(catalog, capture, port=options["port"], waiting_since=capture.waiting_since), catalog, options):
+            progress.tell(name, file.tell() if size else 0, size)
+            yield _body(line.frame) if line.frame else None
+    progress.done()
+    for notice in capture.notices:
+        environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+
+
+def _body(frame: Frame) -> Decoded | None:
+    return None if frame.guess else frame.body
+
+
+def _refuse_capture_options(options: dict[str, Any]) -> None:
+    given = [name for name in OF_CAPTURES if options[name] not in {None, ()}]
+    if given:
+        raise click.UsageError(f"--{given[0]} is for packet captures, and this input is none")

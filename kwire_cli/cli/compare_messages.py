@@ -1,0 +1,248 @@
+"""What `kwire compare` does with messages: which values there are, in which forms they are priced, and how that is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kwire_cli.cli.compare_forms import CHOOSING, comparing
+from kwire_cli.cli.counts import combinations
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cost.forms.choices import check_fields, highest
+from kwire_cli.cost.forms.comparing import Comparing
+from kwire_cli.cost.forms.sums import Comparison
+from kwire_cli.cost.generated import USUAL, counts_for, generate
+from kwire_cli.errors import EncodeError, InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+class Row(NamedTuple):
+    """A comparison; of generated values with the counts that differ between rows."""
+
+    counts: dict[str, int]
+    comparison: Comparison
+
+
+class Result(NamedTuple):
+    """What was compared, in words for eyes and as JSON; `skipped` are frames by the reason for which they have no price."""
+
+    remark: str
+    about: dict[str, Any]
+    rows: list[Row]
+    skipped: Counter[str]
+
+
+def show_messages(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]) -> Exit:
+    """Price messages in the forms that were asked for, and print that. InputError where there is none to price."""
+    given = _values(environment, catalog, source, options)
+    result = given or _of_inputs(environment, catalog, source, options)
+    for reason, number in result.skipped.items():
+        environment.note(f"kwire: left out: {number} {reason}")
+    _show(environment, result, fmt, options)
+    return Exit.DONE
+
+
+# Values
+
+
+def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result | None:
+    """The comparison of values that were given or are generated; None where the values are in bytes."""
+    ranges = {name: options[name] for name in USUAL if options[name]}
+    paths = options["counts"]
+    generated = bool(ranges or paths)
+    if options["values"] is not None:
+        if source or generated:
+            raise click.UsageError("--values is the input: leave INPUT, --count and the like away")
+        return _of_values(environment, catalog, options)
+    if source and generated:
+        raise click.UsageError("--count, --partitions and the like are for generated values, and there is an INPUT")
+    if source or not (generated or options["message"]):
+        return None
+    if not options["message"]:
+        raise click.UsageError("--message says of which message values are to be generated")
+    return _of_generated(catalog, ranges, paths, options)
+
+
+def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
+    from kwire_cli.cli.encode import documents
+    from kwire_cli.message.batches import with_bytes
+
+    data, name = _text(environment, options["values"])
+    values = [*documents(data, name)]
+    if len(values) != 1:
+        raise InputError(f"one JSON value is the message, and there are {len(values)}", file=name)
+    value, known = _in_document(catalog, values[0])
+    spec, version = _message(catalog, options | {key: known[key] for key in known if options[key] is None})
+    prices = comparing(options, [spec], version, several=False)
+    try:
+        prices.add_values(spec, version, with_bytes(spec, value))
+    except EncodeError as error:
+        raise InputError(f"{spec.name} {version}: {error}", file=name) from None
+    rows = [Row({}, comparison) for comparison in prices.found.values()]
+    return Result(f"values of {name or 'the argument'}", {"values": name or "argument"}, rows, Counter())
+
+
+def _in_document(catalog: Catalog, value: Any) -> tuple[Any, dict[str, Any]]:
+    """The body in what decode prints, and the message and version that it says; a body alone is itself."""
+    if not isinstance(value, dict) or not isinstance(value.get("body"), dict):
+        return value, {}
+    known = {key: value[key] for key, kind in (("message", str), ("version", int)) if isinstance(value.get(key), kind)}
+    if isinstance(value.get("api"), str) and value.get("kind") in {"request", "response"}:
+        api = catalog.api(value["api"])
+        known = {"message": api.request if value["kind"] == "request" else api.response, "version": value.get("apiVersion")}
+    return value["body"], known
+
+
+def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
+    if argument == "-":
+        return environment.stdin.read(), "standard input"
+    if argument.lstrip().startswith("{"):
+        return argument.encode("utf-8", "surrogateescape"), None
+    try:
+        return Path(argument).read_bytes(), argument
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
+
+
+def _of_generated(catalog: Catalog, ranges: dict[str, tuple[int, ...]], paths: dict[str, tuple[int, ...]], options: dict[str, Any]) -> Result:
+    spec, version = _message(catalog, options)
+    choice = comparing(options, [spec], version, several=False).choice
+    rows: list[Row] = []
+    counts: dict[str, int] = {}
+    for chosen in combinations(ranges | paths):
+        counts = counts_for(spec, version, {name: n for name, n in chosen.items() if name in ranges}, {name: chosen[name] for name in paths})
+        prices = Comparing(choice)
+        prices.add_values(spec, version, generate(spec, version, counts))
+        rows += [Row(chosen, comparison) for comparison in prices.found.values()]
+    if len(rows) > 1:
+        several = {name for name, numbers in (ranges | paths).items() if len(numbers) > 1}
+        rows = [Row({name: n for name, n in row.counts.items() if name in several}, row.comparison) for row in rows]
+        fixed = {name: numbers[0] for name, numbers in (ranges | paths).items() if len(numbers) == 1}
+        said = ", ".join(f"{name} {number}" for name, number in fixed.items())
+        return Result(f"generated values{': ' if said else ''}{said}", {"generated": fixed}, rows, Counter())
+    rows = [Row({}, row.comparison) for row in rows]
+    said = ", ".join(f"{path} {number}" for path, number in counts.items())
+    return Result(f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": generate(spec, version, counts)}, rows, Counter())
+
+
+def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, int]:
+    if not options["message"]:
+        raise click.UsageError("--message says of which message the values are")
+    spec = catalog.message(options["message"])
+    if not spec.valid_versions:
+        raise InputError(f"{spec.name} is reserved: no version of it is valid")
+    version = highest(spec) if options["version"] is None else options["version"]
+    if version not in spec.valid_versions:
+        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+    return spec, version
+
+
+# Bytes
+
+
+def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result:
+    from kwire_cli.cli.compare_inputs import messages
+
+    skipped: Counter[str] = Counter()
+    found = messages(environment, catalog, source, options, skipped)
+    ahead = [*islice(found, 3)]
+    if not ahead:
+        raise InputError("there is no message to price; --api and --version, or --message and --version, say what the bytes are")
+    if len(ahead) == 2 and ahead[0].source != ahead[1].source:
+        return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
+    first = ahead[0].decoded
+    prices = comparing(options, [first.spec], first.version, several=len(ahead) > 1)
+    prices.hides = not options["show_secrets"]
+    for each in ahead:
+        prices.add(each.decoded)
+    for each in found:
+        prices.add(each.decoded)
+    if options["fields"]:
+        check_fields([*prices.specs.values()], prices.choice.fields)
+    rows = [Row({}, comparison) for comparison in prices.found.values()]
+    label = ahead[0].label if len(ahead) == 1 else f"{prices.messages} messages of {', '.join(source) or 'the input'}"
+    return Result(label, {"messages": prices.messages, "skipped": dict(skipped)}, rows, skipped)
+
+
+def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, Any], skipped: Counter[str]) -> Result:
+    """Two messages, each as it was given: the second stands as another form of the first."""
+    from kwire_cli.cost.forms.model import Form
+    from kwire_cli.cost.forms.pricing import price_as_given
+
+    if any(options[name] for name in CHOOSING):
+        raise click.UsageError("two messages are compared with each other as they are; options that choose forms are for one message, or for many")
+    names = [f"{decoded.message} {decoded.version}" for decoded in (a, b)]
+    labels = labels if labels[0] != labels[1] else [f"{label} ({number})" for number, label in enumerate(labels, 1)]
+    comparison = Comparison(names[0] if names[0] == names[1] else " and ".join(names), None)
+    first = price_as_given(Form(labels[0], a.spec, a.version), a)
+    comparison.add(first, [price_as_given(Form(labels[1], b.spec, b.version), b)])
+    return Result(f"{labels[0]} against {labels[1]}", {"a": labels[0], "b": labels[1]}, [Row({}, comparison)], skipped)
+
+
+# Output
+
+
+def _show(environment: Environment, result: Result, fmt: str, options: dict[str, Any]) -> None:
+    rows = result.rows
+    if fmt == "json":
+        from kwire_cli.view.json import dumps
+
+        comparisons = [_head(row) | row.comparison.to_json() for row in rows]
+        total = {"total": _total(rows).to_json()} if _is_total(rows) else {}
+        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total, indent=True))
+    elif fmt == "jsonl":
+        from kwire_cli.view.json import dumps
+
+        for row in rows:
+            head = _head(row) | {"message": row.comparison.message, "givenVersion": row.comparison.version}
+            for each in row.comparison.sums.values():
+                environment.write(dumps(head | each.to_json(), indent=False))
+    elif fmt == "csv":
+        from kwire_cli.view.compare import CSV, csv_cells
+        from kwire_cli.view.table import csv_row
+
+        environment.write(csv_row(CSV))
+        for row in rows:
+            for each in row.comparison.sums.values():
+                environment.write(csv_row(csv_cells(row.counts, row.comparison, each)))
+    else:
+        _show_table(environment, result, options)
+
+
+def _show_table(environment: Environment, result: Result, options: dict[str, Any]) -> None:
+    from kwire_cli.view import compare as view
+
+    rows = result.rows
+    if rows[0].counts:
+        environment.write_lines([*view.title_lines(rows[0].comparison, result.remark), *view.range_lines(rows)])
+        return
+    comparison = _total(rows) if _is_total(rows) else rows[0].comparison
+    environment.write_lines([*view.title_lines(comparison, result.remark), *view.form_lines(comparison)])
+    if _is_total(rows):
+        environment.write_lines(view.message_lines([row.comparison for row in rows]))
+    environment.write_lines(view.loss_lines(comparison))
+    environment.write_lines(view.flexible_lines(comparison))
+    if options["by_field"] or "b" in result.about:
+        for row in rows:
+            columns = {name: each for name, each in row.comparison.sums.items() if each.messages}
+            environment.write_lines(view.field_lines(columns))
+
+
+def _head(row: Row) -> dict[str, Any]:
+    return {"counts": row.counts} if row.counts else {}
+
+
+def _is_total(rows: list[Row]) -> bool:
+    return len(rows) > 1 and not rows[0].counts
+
+
+def _total(rows: list[Row]) -> Comparison:
+    return Comparison.of_all(row.comparison for row in rows)

@@ -1,0 +1,71 @@
+"""Messages as they come, each priced in the forms that were chosen; equal ones are priced once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.forms.choices import GIVEN, Choice, forms_of
+from kwire_cli.cost.forms.model import Form, Price
+from kwire_cli.cost.forms.pricing import price, price_as_given
+from kwire_cli.cost.forms.sums import Comparison
+from kwire_cli.errors import EncodeError
+from kwire_cli.redact.secrets import can_hold_secrets
+
+if TYPE_CHECKING:
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.model import MessageSpec
+
+REDACTED = "<redacted>"
+KEPT = 512
+"""Messages whose prices are kept: captures say the same things again and again."""
+
+
+class Comparing:
+    """Comparisons by message and version, in the order of their first messages. `specs` are the definitions that were met.
+
+    With `hides` values that a form can't carry are not told of messages that hold secrets.
+    """
+
+    def __init__(self, choice: Choice, *, hides: bool = False) -> None:
+        self.choice, self.hides = choice, hides
+        self.found: dict[tuple[str, int], Comparison] = {}
+        self.specs: dict[str, MessageSpec] = {}
+        self._forms: dict[tuple[str, int], tuple[Form, list[Form]]] = {}
+        self._priced: dict[tuple[str, int, bytes], tuple[Price, list[Price]]] = {}
+
+    def add(self, decoded: Decoded) -> None:
+        """One more message, whose bytes were decoded whole by the layout of their own version."""
+        key = decoded.message, decoded.version, bytes(decoded.data[decoded.start : decoded.stop])
+        if key not in self._priced:
+            given, forms = self._forms_of(decoded.spec, decoded.version)
+            if len(self._priced) >= KEPT:
+                self._priced.clear()
+            prices = [price(form, decoded.value) for form in forms]
+            if self.hides and can_hold_secrets(decoded.message, raw_records=True):
+                prices = [replace(each, lost=tuple(loss._replace(value=REDACTED) for loss in each.lost)) for each in prices]
+            self._priced[key] = price_as_given(given, decoded), prices
+        self._comparison(decoded.message, decoded.version).add(*self._priced[key])
+
+    def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
+        """One more message, given as values: as given is how they are written at this version. EncodeError where they can't be."""
+        given, forms = self._forms_of(spec, version)
+        as_given = price(given, value)
+        if as_given.refusal:
+            raise EncodeError(as_given.refusal)
+        self._comparison(spec.name, version).add(as_given, [price(form, value) for form in forms])
+
+    @property
+    def messages(self) -> int:
+        """How many there were."""
+        return sum(comparison.given.messages for comparison in self.found.values())
+
+    def _comparison(self, message: str, version: int) -> Comparison:
+        return self.found.setdefault((message, version), Comparison(message, version))
+
+    def _forms_of(self, spec: MessageSpec, version: int) -> tuple[Form, list[Form]]:
+        key = spec.name, version
+        if key not in self._forms:
+            self.specs[spec.name] = spec
+            self._forms[key] = Form(GIVEN, spec, version), forms_of(spec, version, self.choice)
+        return self._forms[key]

@@ -1,0 +1,222 @@
+"""Messages in other forms: a line a form with a bar, what a form can't carry, what flexible versions save, ranges, bytes by field side by side."""
+
+from __future__ import annotations
+
+import json
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.forms.choices import FLEXIBLE, INFLEXIBLE
+from kwire_cli.cost.forms.sums import difference_by_kind
+from kwire_cli.view.grid import bar, grid_lines
+from kwire_cli.view.lines import counted, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.cost.forms.sums import Comparison, Sum
+    from kwire_cli.view.lines import Line
+
+    Cell = int | float | str | None
+
+CSV = (
+    "counts", "message", "version", "form", "formVersion", "flexible", "messages", "size", "overhead", "given", "difference", "cut", "refused",
+)  # fmt: skip
+SHOWN = 48
+"""Characters of a value that is shown as an example."""
+WIDTH = 110
+MOST = 40
+"""Rows of what forms can't carry; json has them all."""
+
+
+def title_lines(comparison: Comparison, remark: str) -> Iterator[Line]:
+    """What is compared, and what is said about it."""
+    version = "" if comparison.version is None else f" {comparison.version}"
+    yield [(f"{comparison.message or 'all messages'}{version}", "title"), ("  bytes of the body", "dim")]
+    yield from ([(line, "dim")] for line in wrap(remark, WIDTH))
+    yield []
+
+
+def form_lines(comparison: Comparison) -> Iterator[Line]:
+    """A line a form: bytes, those that are no value, and how many more or fewer than as given."""
+    sums = [*comparison.sums.values()]
+    several = comparison.given.messages > 1
+    most = max((each.size for each in sums), default=0)
+    heading = ("form", "version", *(("messages",) if several else ()), "bytes", "overhead", "difference", "", "", "")
+    signs = _padded([_signed(each) for each in sums])
+    shares = _padded([_share(each) for each in sums])
+    rows: list[tuple[Cell, ...]] = []
+    for each, sign, share in zip(sums, signs, shares, strict=True):
+        numbers = (each.size, each.overhead) if each.messages else (None, None)
+        many = (each.messages,) if several else ()
+        rows.append((each.name, each.version, *many, *numbers, sign, share, bar(each.size, most), _remark(each, several=several)))
+    yield from grid_lines(heading, rows)
+
+
+def loss_lines(comparison: Comparison) -> Iterator[Line]:
+    """What forms can't carry, and what they need beside the values."""
+    lost: dict[tuple[str, str, str, int], list[str]] = {}
+    filled: dict[tuple[str, str], list[str]] = {}
+    refused: dict[str, list[str]] = {}
+    for each in comparison.sums.values():
+        for loss in each.lost.values():
+            kafka = "dropped" if loss.ignorable else "refused"
+            lost.setdefault((loss.path, example(loss.value), kafka, loss.number), []).append(each.name)
+        for fill in each.filled.values():
+            filled.setdefault((fill.path, example(fill.value)), []).append(each.name)
+        for reason in each.refused:
+            refused.setdefault(reason, []).append(each.name)
+    if lost:
+        yield []
+        rows = [(path, number, value, kafka, names_text(names)) for (path, value, kafka, number), names in lost.items()]
+        yield [("values that a form can't carry", "title"), ("  Kafka's own writers drop or refuse them", "dim")]
+        yield from _cut(("field", "values", "the first", "by Kafka", "forms"), rows)
+    if filled:
+        yield []
+        yield [("fields that the values lack", "title"), ("  written at their defaults", "dim")]
+        yield from _cut(("field", "default", "forms"), [(path, value, names_text(names)) for (path, value), names in filled.items()])
+    if refused:
+        yield []
+        yield [("forms that can't be written", "title")]
+        yield from _cut(("why", "forms"), [(reason[:100], names_text(names)) for reason, names in refused.items()])
+
+
+def flexible_lines(comparison: Comparison) -> Iterator[Line]:
+    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section."""
+    plain, flexible = comparison.sums.get(INFLEXIBLE), comparison.sums.get(FLEXIBLE)
+    if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
+        return
+    rows: list[tuple[Cell, ...]] = [*difference_by_kind(plain, flexible), ("all", None, plain.size, flexible.size)]
+    signs = _padded([_between(row[1:]) for row in rows])
+    yield []
+    yield [("inflexible against flexible", "title"), ("  bytes of prefixes by what carries them", "dim")]
+    yield from grid_lines(("of", "number", INFLEXIBLE, FLEXIBLE, "difference"), [(*row, sign) for row, sign in zip(rows, signs, strict=True)])
+
+
+def field_lines(columns: Mapping[str, Sum]) -> Iterator[Line]:
+    """Bytes by field, a column a form; of two also the difference."""
+    paths = {name: each.by_path for name, each in columns.items()}
+    fields = dict.fromkeys(path for found in paths.values() for path in found)
+    rows: list[list[Cell]] = []
+    for path in fields:
+        sizes = [sum(found[path][1:]) if path in found else None for found in paths.values()]
+        rows.append([path, *sizes])
+    rows.append(["all", *(each.size for each in columns.values())])
+    heading = ["field", *columns]
+    if len(columns) == 2:
+        heading.append("difference")
+        for row, sign in zip(rows, _padded([_between(row) for row in rows]), strict=True):
+            row.append(sign)
+    yield []
+    yield [("bytes by field", "title"), ("  with lengths, counts and tag headers", "dim")]
+    yield from grid_lines(heading, rows)
+
+
+def range_lines(rows: Sequence[tuple[dict[str, int], Comparison]]) -> Iterator[Line]:
+    """A line a combination of counts, a column a form with its bytes."""
+    names = dict.fromkeys(name for _, comparison in rows for name in comparison.sums)
+    heading = (*rows[0][0], *names)
+    cells = [
+        (*counts.values(), *(each.size if (each := comparison.sums.get(name)) and each.messages else "refused" for name in names))
+        for counts, comparison in rows
+    ]
+    yield from grid_lines(heading, cells)
+
+
+def message_lines(comparisons: Sequence[Comparison]) -> Iterator[Line]:
+    """A line a message and version: how many, their bytes as given, and the difference in each form; those with the most bytes first."""
+    ordered = sorted(comparisons, key=lambda each: -each.given.size)
+    names = [name for name in dict.fromkeys(name for each in ordered for name in each.sums) if name != ordered[0].given.name]
+    texts = [[_signed(each.sums[name]) if name in each.sums else "" for each in ordered] for name in names]
+    columns = [_padded(column) for column in texts]
+    yield []
+    yield [("by message", "title"), ("  bytes as given, and how many more or fewer they are in each form", "dim")]
+    rows = [
+        (each.message, each.version, each.given.messages, each.given.size, *(column[at] for column in columns)) for at, each in enumerate(ordered)
+    ]
+    yield from grid_lines(("message", "version", "messages", "as given", *names), rows)
+
+
+def csv_cells(counts: Mapping[str, int], comparison: Comparison, each: Sum) -> list[Any]:
+    """The cells of CSV."""
+    said = ";".join(f"{name}={number}" for name, number in counts.items())
+    numbers = [
+        each.messages,
+        *((each.size, each.overhead) if each.messages else (None, None)),
+        each.given,
+        each.difference if each.messages else None,
+    ]
+    return [
+        said,
+        comparison.message,
+        comparison.version,
+        each.name,
+        each.version,
+        None if each.flexible is None else str(each.flexible).lower(),
+        *numbers,
+        each.cut,
+        each.refused.total(),
+    ]
+
+
+def example(value: Any) -> str:
+    """A value, cut where it is long."""
+    text = quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Names of forms, versions that follow one another as a range: `versions 0-3, 7; packed`."""
+    spans: list[list[int]] = []
+    others = []
+    for name in names:
+        word, _, number = name.partition(" ")
+        if word != "version" or not number.isdigit():
+            others.append(name)
+        elif spans and spans[-1][1] == int(number) - 1:
+            spans[-1][1] = int(number)
+        else:
+            spans.append([int(number)] * 2)
+    texts = [f"{low}-{high}" if low < high else str(low) for low, high in spans]
+    word = "version" if texts == [text for text in texts if text.isdigit()] and len(texts) == 1 else "versions"
+    return "; ".join([f"{word} {', '.join(texts)}"] * bool(texts) + others)
+
+
+def _cut(heading: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Iterator[Line]:
+    yield from grid_lines(heading, rows[:MOST])
+    if len(rows) > MOST:
+        yield [(f"and {len(rows) - MOST} more, which --format json has", "dim")]
+
+
+def _signed(each: Sum) -> str:
+    return _sign(each.difference) if each.messages else ""
+
+
+def _share(each: Sum) -> str:
+    return f"{100 * each.difference / each.given:+.1f} %" if each.messages and each.given and each.difference else ""
+
+
+def _between(row: Sequence[Cell]) -> str:
+    first, second = (int(cell) if isinstance(cell, int) else 0 for cell in row[1:3])
+    return _sign(second - first)
+
+
+def _sign(number: int) -> str:
+    return f"{number:+}" if number else "0"
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    width = max(map(len, texts), default=0)
+    return [f"{text:>{width}}" for text in texts]
+
+
+def _remark(each: Sum, *, several: bool) -> str:
+    said = []
+    if each.refused:
+        said.append(f"{counted(each.refused.total(), 'message')} refused" if several else "can't be written")
+    if each.cut:
+        fields = counted(len(each.lost), "field") if each.lost else "values"
+        said.append(f"{fields} lost" + (f" in {counted(each.cut, 'message')}" if several else ""))
+    if each.filled and each.messages:
+        said.append(f"{counted(len(each.filled), 'field')} at default")
+    return ", ".join(said)
