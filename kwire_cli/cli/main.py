@@ -15,6 +15,7 @@ from kwire_cli.errors import KwireError
 
 COMMANDS = {
     "breaking": "Check whether two releases of definitions understand each other.",
+    "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show where two copies of a partition first differ.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
