@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_cli.cost.papers.model import Cell, Claim, Paper
     from kwire_cli.view.lines import Line
 
-WIDTH = 110
+WIDTH, LABEL = 110, 11
 CSV = ("where", "statement", "says", "measured", "verdict", "why", "repeat")
 _STYLES = {"same": "text", "corrected": "warning", "explained": "bytes"}
 
@@ -24,13 +24,12 @@ def paper_lines(paper: Paper) -> Iterator[Line]:
     """What it proposed and what shipped, claim by claim, then the tables."""
     yield [(paper.title, "title")]
     for name, text in (("proposed", paper.proposed), ("shipped", paper.shipped)):
-        yield from _paragraph(f"{name:<10}", text)
+        yield from _paragraph(f"{name:<{LABEL}}", text)
     counts = Counter(claim.verdict for claim in paper.claims)
     yield []
-    yield [
-        ("claims    ", "dim"),
-        (", ".join(f"{counts[verdict]} {verdict} ({meaning})" for verdict, meaning in VERDICTS.items() if counts[verdict]), ""),
-    ]
+    for verdict, meaning in VERDICTS.items():
+        if counts[verdict]:
+            yield [(f"{verdict:<{LABEL}}", _STYLES[verdict]), (f"{counts[verdict]:>2}", "number"), (f"  {meaning}", "")]
     for claim in paper.claims:
         yield []
         yield from _claim(claim)
@@ -53,14 +52,14 @@ def numbers(cells: Sequence[Cell]) -> str:
 
 
 def _claim(claim: Claim) -> Iterator[Line]:
-    yield [(f"{claim.verdict:<10}", _STYLES[claim.verdict]), (f"{claim.where}: ", "dim"), (claim.statement, "name")]
-    yield from _paragraph("  says    ", numbers(claim.says), "number")
+    yield [(f"{claim.verdict:<{LABEL}}", _STYLES[claim.verdict]), (f"{claim.where}: ", "dim"), (claim.statement, "name")]
+    yield from _paragraph(f"{'  says':<{LABEL}}", numbers(claim.says), "number")
     if claim.verdict != "same":
-        yield from _paragraph("  kwire   ", numbers(claim.measured), "number")
+        yield from _paragraph(f"{'  kwire':<{LABEL}}", numbers(claim.measured), "number")
     if claim.why:
-        yield from _paragraph("  why     ", claim.why)
+        yield from _paragraph(f"{'  why':<{LABEL}}", claim.why)
     if claim.repeat:
-        yield [("  repeat  ", "dim"), (claim.repeat, "dim")]
+        yield [(f"{'  repeat':<{LABEL}}", "dim"), (claim.repeat, "dim")]
 
 
 def _paragraph(label: str, text: str, style: str = "") -> Iterator[Line]:

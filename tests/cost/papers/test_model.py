@@ -33,10 +33,10 @@ def test_in_json_numbers_stay_numbers():
 def test_lines_show_both_numbers_only_where_they_differ():
     lines = [plain(line).rstrip() for line in paper_lines(PAPER)]
     assert lines[0] == "KIP-0"
-    at = lines.index("same      Space: old overhead")
-    assert lines[at + 1 : at + 3] == ["  says    34, 102", "  repeat  kwire compare --records 3"]
-    at = lines.index("corrected Space: bytes per message")
-    assert lines[at + 1 : at + 4] == ["  says    14, 25", "  kwire   15, 28", "  why     the schema gives more"]
+    at = lines.index("same       Space: old overhead")
+    assert lines[at + 1 : at + 3] == ["  says     34, 102", "  repeat   kwire compare --records 3"]
+    at = lines.index("corrected  Space: bytes per message")
+    assert lines[at + 1 : at + 4] == ["  says     14, 25", "  kwire    15, 28", "  why      the schema gives more"]
     assert lines[-3:] == ["form  bytes", "v2        7", "v1"]
 
 
