@@ -6,7 +6,7 @@ numbers, so comparing those bytes with the last message's is most of the reading
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.spans import Spans, walk
 from kwire_cli.engine.texts import Text, text_of
@@ -28,15 +28,17 @@ WORTH_A_TEXT = 4
 class Shape:
     """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that somebody asked for.
 
-    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown: as in `values.Form`, or by a function.
+    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown: as in `values.Form`, or by a function;
+    `readers` are others' for what they want to know of its messages, by name.
     """
 
-    __slots__ = ("entry", "marked", "mask", "spans", "texts", "uses", "wanted")
+    __slots__ = ("entry", "marked", "mask", "readers", "spans", "texts", "uses", "wanted")
 
     def __init__(self, entry: Entry, mask: int, wanted: int, spans: Spans, marked: list[tuple[int, int, int]]) -> None:
         self.entry, self.mask, self.wanted, self.spans, self.marked = entry, mask, wanted, spans, marked
         self.uses = 0
         self.texts: dict[str | Callable[[bytes], str], Text | None] = {}
+        self.readers: dict[str, Callable[[bytes], Any]] = {}
 
     def text(self, records: str | Callable[[bytes], str]) -> Text | None:
         """What makes the JSON of its messages; None where that can't be, or did not pay so far."""

@@ -19,7 +19,7 @@ from kwire_cli.message.headers import decode_header, head_size, header_version
 from kwire_cli.message.inside import holds
 from kwire_cli.message.reading import API_VERSIONS
 from kwire_cli.message.record_fields import RAW, RecordsAs, filled, holds_records
-from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_value
+from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_reader, top_value, topics_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-@dataclass(frozen=True, slots=True)
+_TOPICS = "the topics"
+"""The name of a reader that no field has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What all frames of one kind, api and version have in common."""
+    """What all frames of one kind, api and version have in common; in all of them what follows the correlation id stands at `tail_at`."""
 
     kind: str
     api_key: int
@@ -42,6 +46,7 @@ class Layout:
     roles: Roles
     shapes: Shapes
     has_records: bool
+    tail_at: int
 
 
 class Layouts:
@@ -76,15 +81,19 @@ class Layouts:
         entry = entry_for(spec, version)
         found = roles(spec, entry)
         shapes = Shapes(entry, found.by_node)
-        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, shapes, holds_records(entry))
+        tail_at = SIZE_BYTES + head_size(catalog, kind)
+        return Layout(kind, api_key, api.name, version, header, spec.name, entry, found, shapes, holds_records(entry), tail_at)
 
 
 class Tail(NamedTuple):
-    """What follows the correlation id in a header: the bytes, the fields in them, and these as JSON behind a comma."""
+    """What follows the correlation id in a header: the bytes, and the fields in them.
+
+    `form` is the JSON of a frame with this header from its kind to its header's end: a format for its size and correlation id.
+    """
 
     data: bytes
     rest: dict[str, Any]
-    text: str
+    form: str
 
 
 class Plain:
@@ -120,10 +129,27 @@ class Plain:
             return role_values(self.layout.roles, found)
         return marked_values(self.layout.roles, found.marked, self.data)
 
+    @property
+    def topics(self) -> tuple[list[str], list[str]] | None:
+        """The topic names and the topic ids in a body that has a shape; None for others; OddError as `found`."""
+        found = self.found()
+        if isinstance(found, Spans):
+            return None
+        read = found.readers.get(_TOPICS)
+        if read is None:
+            read = found.readers[_TOPICS] = topics_reader(self.layout.roles, found.marked)
+        topics: tuple[list[str], list[str]] = read(self.data)
+        return topics
+
     def top(self, name: str) -> Any:
         """The value of a field of the message itself; OddError as `found`."""
         found = self.found()
-        return top_value(self.layout.roles, found if isinstance(found, Spans) else found.spans, name, self.data)
+        if isinstance(found, Spans):
+            return top_value(self.layout.roles, found, name)
+        read = found.readers.get(name)
+        if read is None:
+            read = found.readers[name] = top_reader(self.layout.roles, found.spans, name)
+        return read(self.data)
 
     def text(self, records: str | Callable[[bytes], str]) -> str | None:
         """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly.
@@ -156,21 +182,26 @@ class Headers:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._tails: dict[tuple[str, int], Tail] = {}
+        self._tails: dict[Layout, Tail] = {}
 
     def plain(self, layout: Layout, data: bytes, correlation_id: int) -> Plain | None:
         """The frame with this layout; None where its header is not whole, or odd."""
-        key = (layout.kind, layout.header_version)
-        at = SIZE_BYTES + head_size(self._catalog, layout.kind)
-        tail = self._tails.get(key)
+        at = layout.tail_at
+        tail = self._tails.get(layout)
         if tail is None or not data.startswith(tail.data, at):
             header = decode_header(self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data))
             if not header.complete or header.anomalies:
                 return None
             rest = {name: value for name, value in header.value.items() if name not in {"requestApiKey", "requestApiVersion", "correlationId"}}
-            tail = self._tails[key] = Tail(bytes(data[at : header.raw.used]), rest, "".join(f",{_json(name)}:{_json(rest[name])}" for name in rest))
+            tail = self._tails[layout] = Tail(bytes(data[at : header.raw.used]), rest, _form(layout, rest))
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
 
 
+def _form(layout: Layout, rest: dict[str, Any]) -> str:
+    api = f'"apiKey":{layout.api_key},"api":{_json(layout.api)},"apiVersion":{layout.version}'
+    header = f'"headerVersion":{layout.header_version},"correlationId":%d' + "".join(f",{_json(name)}:{_json(rest[name])}" for name in rest)
+    return f'"kind":"{layout.kind}","size":%d,{api},"header":{{{header}}}'
+
+
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("%", "%%")

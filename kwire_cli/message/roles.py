@@ -13,7 +13,7 @@ from kwire_cli.spec.values import field_at
 from kwire_cli.structs.numbers import FixedInt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
@@ -111,6 +111,17 @@ def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
     return names, [uuid_text(topic) for topic in values.get(TOPIC_ID, ()) if topic != NO_UUID]
 
 
+def topics_reader(found: Roles, marked: list[tuple[int, int, int]]) -> Callable[[bytes], tuple[list[str], list[str]]]:
+    """What gives `topics_in` of the bytes of messages in which these spans have a role."""
+    names, ids = ([(value, end) for node, value, end in marked if found.by_node[node] == role] for role in (TOPIC, TOPIC_ID))
+
+    def read(data: bytes) -> tuple[list[str], list[str]]:
+        topics = [data[value:end].decode("utf-8", "replace") for value, end in names if value < end]
+        return topics, [uuid_text(data[value:end]) for value, end in ids if data[value:end] != NO_UUID] if ids else []
+
+    return read
+
+
 def topic_names(found: Roles, raw: Spans) -> Iterator[tuple[str, str]]:
     """The ids and names of the topics that a message says both of."""
     for name_node, id_node in found.naming:
@@ -129,26 +140,23 @@ def error_codes(values: dict[str, list[bytes]]) -> list[int]:
     return [int.from_bytes(code, "big", signed=True) for code in codes if code != NO_ERROR]
 
 
-def top_value(found: Roles, raw: Spans, name: str, data: Any = None) -> Any:
-    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none.
+def top_value(found: Roles, raw: Spans, name: str) -> Any:
+    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none."""
+    return top_reader(found, raw, name)(raw.data)
 
-    `data` are the bytes, where they are not those of the spans.
-    """
+
+def top_reader(found: Roles, raw: Spans, name: str) -> Callable[[Any], Any]:
+    """What gives `top_value` of the bytes of messages that have these spans."""
     wanted = found.top.get(name, -1)
-    if wanted < 0:
-        return None
-    try:
-        at = raw.node.index(wanted)
-    except ValueError:
-        return None
-    leaf = raw.program.leaves[wanted]
+    if wanted not in raw.node:
+        return lambda _: None
+    at, leaf = raw.node.index(wanted), raw.program.leaves[wanted]
     if type(leaf.decl) is FixedInt:
-        return leaf.decl.read((raw.data if data is None else data)[raw.value[at] : raw.end[at]])
-    if data is not None:
-        raw = raw._replace(data=data)
+        read, value, end = leaf.decl.read, raw.value[at], raw.end[at]
+        return lambda data: read(data[value:end])
     item = Item(leaf, raw.end[at - 1] if at else raw.start)
     item.span, item.end, item.whole = at, raw.end[at], True
-    return leaf_value(item, Tree(item, None, raw))
+    return lambda data: leaf_value(item, Tree(item, None, raw._replace(data=data)))
 
 
 def uuid_text(data: Any) -> str:

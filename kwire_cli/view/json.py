@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.plain import Plain
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Hide
     from kwire_cli.source.kafka.captured import Captured
+
+SHORT = 1e-4
+"""Seconds below which Python shows a float with an exponent."""
 
 
 def dumps(document: Any, *, indent: bool) -> str:
@@ -36,28 +39,43 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None, field_tex
 
     `field_text` makes the JSON of a records field whose records are nobody's messages.
     """
-    plain, topics = line.plain, line.topics
-    body = None
-    with contextlib.suppress(OddError):
-        if not plain:
-            pass
-        elif records != "decoded" or not plain.layout.has_records:
-            body = plain.text("base64" if records == "decoded" else records)
-        elif field_text and not any(map(is_internal, topics)):
-            body = plain.text(field_text)
+    plain = line.plain
+    try:
+        body = _body(line, plain, records, hide, field_text) if plain else None
+    except OddError:
+        body = None
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
-    seen, layout, time = line.seen, plain.layout, line.time
-    place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{seen.packet},"kind":"{layout.kind}","size":{seen.size}'
-    api = f'"apiKey":{layout.api_key},"api":"{layout.api}","apiVersion":{layout.version}'
-    header = f'"headerVersion":{layout.header_version},"correlationId":{plain.correlation_id}{plain.tail.text}'
-    answers = f',"requestFrame":{line.request.number}' if line.request else ""
-    if answers and (latency := line.latency) is not None:
-        answers += f',"latency":{latency!r}'
+    seen, request, time, topics = line.seen, line.request, line.time, line.topics
+    after = f',"requestFrame":{request.number}' if request else ""
+    if request and (latency := line.latency) is not None:
+        after += f',"latency":{latency!r}' if latency >= SHORT or latency <= 0 else f',"latency":{latency:.9f}'.rstrip("0")
     if topics:
-        answers += f',"topics":[{",".join(map(encode_basestring, topics))}]'
+        after += f',"topics":[{",".join(map(encode_basestring, topics))}]'
     when = f'"{time}"' if time else "null"
-    return f'{{"frame":{line.number},"time":{when},{place},{api},"header":{{{header}}},"body":{body},"anomalies":[]{answers}}}\n'.encode()
+    place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{seen.packet}'
+    frame = plain.tail.form % (seen.size, plain.correlation_id)
+    return f'{{"frame":{line.number},"time":{when},{place},{frame},"body":{body},"anomalies":[]{after}}}\n'.encode()
+
+
+def _body(line: Captured, plain: Plain, records: str, hide: Hide | None, field_text: Callable[[bytes], str] | None) -> str | None:
+    """The JSON of a body: by a text of its shape, or else a fold."""
+    if records != "decoded" or not plain.layout.has_records:
+        shown = "base64" if records == "decoded" else records
+        return plain.text(shown) or _quick(plain.body(shown))
+    if field_text is None:
+        return None
+    return (None if any(map(is_internal, line.topics)) else plain.text(field_text)) or _with_records(line, plain, hide, field_text)
+
+
+def _with_records(line: Captured, plain: Plain, hide: Hide | None, field_text: Callable[[bytes], str]) -> str:
+    from orjson import Fragment  # noqa: PLC0415 - as above
+
+    return _quick(plain.body("decoded", line.reading(hide, lambda data: Fragment(field_text(data)))))
+
+
+def _quick(document: Any) -> str:
+    return many_dumps(document)[:-1].decode()
 
 
 def message_document(decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int], reading: RecordsAs | None = None) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Plain
@@ -172,12 +174,16 @@ class Captured:
     @property
     def own_topics(self) -> tuple[list[str], list[str]]:
         """The topic names in it, and the topic ids."""
-        return topics_in(self._roles)
+        plain = self.seen.plain
+        if plain is not None and not plain.layout.roles.by_node:
+            return [], []
+        found = plain.topics if (plain := self.plain) else None
+        return topics_in(self._roles) if found is None else found
 
     @property
     def topics(self) -> list[str]:
         """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch session."""
-        names, ids = topics_in(self._roles)
+        names, ids = self.own_topics
         if ids or self.session:
             return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
         if names:
@@ -242,9 +248,9 @@ class Captured:
 
     # Shown
 
-    def reading(self, hide: Hide | None = None) -> RecordsAs:
-        """How its records are read: with the names of the capture."""
-        return RecordsAs(self.connection.catalog, self.names.topic, hide)
+    def reading(self, hide: Hide | None = None, shown: Callable[[bytes], Any] | None = None) -> RecordsAs:
+        """How its records are read: with the names of the capture; `hide` and `shown` as there."""
+        return RecordsAs(self.connection.catalog, self.names.topic, hide, shown=shown)
 
     def to_json(
         self,
