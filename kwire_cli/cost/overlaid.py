@@ -1,0 +1,104 @@
+"""Messages in a format that nobody speaks yet: their values are written again under overlaid definitions, and what is counted are those bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.forms.carrying import carried
+from kwire_cli.cost.forms.model import Form
+from kwire_cli.cost.forms.pricing import written
+from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine.folds import OddError, fold_of
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import Form as Shown, value
+from kwire_cli.errors import EncodeError
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.spec.catalog import Catalog
+
+MOST_KEPT, LARGEST_KEPT = 4096, 1024
+"""Messages, and bytes of one, that are kept with what they are under the overlay: captures say the same things again and again."""
+
+
+def is_regular(entry: Entry, spans: Spans) -> bool:
+    """Whether the values say all that the bytes do: everything was read, and any correct writer would write these very bytes."""
+    try:
+        fold_of(entry, "size")(spans)
+    except OddError:
+        return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
+    return spans.used == spans.stop
+
+
+def values_of(entry: Entry, spans: Spans) -> dict[str, Any]:
+    """The values of a regular message in Kafka's JSON form, records as base64 text."""
+    try:
+        return fold_of(entry)(spans)
+    except OddError:  # unknown tags, which a fold leaves to the general way
+        tree = build(entry, spans)
+        found: dict[str, Any] = value(tree.root, tree, Shown())
+        return found
+
+
+class Overlaid:
+    """Messages of the definitions of `shipped` as those of `laid` have them.
+
+    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay as they are, by the reason.
+    Messages within messages (Envelope, subscriptions, assignments) are bytes here, and stay.
+    """
+
+    def __init__(self, shipped: Catalog, laid: Catalog) -> None:
+        self.rewritten = 0
+        self.as_written: Counter[str] = Counter()
+        self._shipped, self._laid = shipped, laid
+        self._forms: dict[tuple[str, int], Form | None] = {}
+        self._known: dict[tuple[str, int, bytes], Spans] = {}
+
+    def form(self, message: str, version: int) -> Form | None:
+        """How a message is written under the overlay; None where that is as it was."""
+        key = (message, version)
+        if key not in self._forms:
+            spec = self._laid.message(message)
+            self._forms[key] = None if spec == self._shipped.message(message) else Form("overlay", spec, version)
+        return self._forms[key]
+
+    def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
+        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it can't be written again.
+
+        EncodeError with the path of a value that the overlay has no room for.
+        """
+        form = self.form(message, version)
+        if form is None:
+            return spans
+        if guess:
+            self.as_written["of a version that is not known"] += 1
+            return spans
+        data = bytes(spans.data[spans.start : spans.stop])
+        key = (message, version, data)
+        found = self._known.get(key)
+        if found is None:
+            if not is_regular(entry, spans):
+                self.as_written["with anomalies"] += 1
+                return spans
+            found = walk(form.entry, _again(form, values_of(entry, spans)))
+            if len(data) <= LARGEST_KEPT:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = found
+        self.rewritten += 1
+        return found
+
+
+def _again(form: Form, values: dict[str, Any]) -> bytes:
+    fit = carried(form, values)
+    path = f"{form.spec.name} {form.version}"
+    if fit.lost:
+        first = fit.lost[0]
+        raise EncodeError("the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value)
+    try:
+        return written(form, fit.value)
+    except EncodeError as error:
+        raise EncodeError(error.reason, path=f"{path}: {error.path}", value=error.value) from None
