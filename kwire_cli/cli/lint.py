@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from kwire_cli.spec.findings import Finding
@@ -23,11 +25,21 @@ BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
 )
 @click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="The rule book; all are described in docs/rules.md.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="How the result looks.")
+@click.option("--advice", is_flag=True, help="Say too what no rule forbids, but would be better otherwise: names, types, tags that do not pay.")
+@click.option(
+    "--traffic",
+    multiple=True,
+    metavar="CAPTURE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Advice from the values in this capture: defaults that are always written, ints that would shrink; repeatable.",
+)
 @with_output
-def command(environment: Environment, paths: tuple[str, ...], specs: tuple[str, ...], rules: str, fmt: str) -> int:
+def command(
+    environment: Environment, paths: tuple[str, ...], specs: tuple[str, ...], rules: str, fmt: str, *, advice: bool, traffic: tuple[str, ...]
+) -> int:
     """Check message definitions, one by one and against each other.
 
-    All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if one of them is an error.
+    All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if one of them is an error; advice is none.
     """
     from kwire_cli.spec.files import read_text
     from kwire_cli.spec.rules import check, check_folder
@@ -38,6 +50,12 @@ def command(environment: Environment, paths: tuple[str, ...], specs: tuple[str, 
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
     found = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
+    if advice:
+        from kwire_cli.cost.definition_advice import definition_advice
+
+        found += definition_advice(paths)
+    if traffic:
+        found += _of_traffic(paths, traffic)
     if fmt == "text":
         environment.write_lines(_line(finding) for finding in found)
     else:
@@ -45,14 +63,33 @@ def command(environment: Environment, paths: tuple[str, ...], specs: tuple[str, 
 
         for finding in found:
             environment.write(dumps(finding._asdict(), indent=fmt == "json"))
-    errors = sum(finding.severity == "error" for finding in found)
-    environment.note(f"{errors} error{'' if errors == 1 else 's'}, {len(found) - errors} warning{'' if len(found) - errors == 1 else 's'}")
-    return Exit.FOUND if errors else Exit.DONE
+    counts = Counter(finding.severity for finding in found)
+    summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
+    environment.note(f"{summary}, {counts['advice']} advice" if advice or traffic else summary)
+    return Exit.FOUND if counts["error"] else Exit.DONE
+
+
+def _of_traffic(paths: tuple[str, ...], captures: tuple[str, ...]) -> list[Finding]:
+    """What the values in captures say about the definitions, as far as these are among those that were given."""
+    from kwire_cli.cost.advice.findings import traffic_findings
+    from kwire_cli.errors import SpecError
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+    from kwire_cli.spec.catalog import catalog
+    from kwire_cli.spec.files import json_files
+
+    try:
+        known = catalog(paths, None)
+    except SpecError:
+        return []  # the rules say what is wrong with it
+    files = {str(path) for path in json_files(list(paths))}
+    lines = (line for capture in captures for line in traffic(known, Capture(capture)))
+    return [finding for finding in traffic_findings(known, lines) if finding.file in files]
 
 
 def _line(finding: Finding) -> list[tuple[str, str]]:
     place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
-    style = "warning" if finding.severity == "error" else "bytes"
+    style = {"error": "warning", "warning": "bytes"}.get(finding.severity, "meaning")
     return [
         (place, "name"),
         (f": {finding.severity} {finding.rule}", style),

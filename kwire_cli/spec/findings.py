@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from kwire_cli.spec.jsontext import JsonText
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "advice"]
 
 
 class Finding(NamedTuple):
-    """One violation of a rule. `line` and `column` count from 1; `path` names the place in the definition, as in Topics.Name.tag."""
+    """One violation of a rule, or advice. `line` and `column` count from 1; `path` names the place in the definition, as in Topics.Name.tag."""
 
     rule: str
     severity: Severity

@@ -120,3 +120,19 @@ RULES: dict[str, Rule] = {
 }
 
 FATAL = frozenset(name for name, rule in RULES.items() if rule.fatal)
+
+ADVICE: dict[str, str] = {
+    # Names and types
+    "NAME_MESSAGE_SUFFIX": "The name of a metadata message, coordinator-key, coordinator-value or header does not end in Record, Key, Value, Header.",
+    "NAME_LOWER_CASE": "A field's name begins with a small letter.",
+    "NAME_ARRAY_SINGULAR": "The name of an array has no word in the plural.",
+    "NAME_ERROR": "An error is no int16 called ErrorCode, or its text no string called ErrorMessage (or something that ends so).",
+    "NAME_WITHOUT_UNIT": "A number that is a span of time does not say in its name that it is milliseconds (TimeoutMs).",
+    "TYPE_UNUSUAL": "A field of a name that has the same type nearly everywhere, such as PartitionIndex, has another one; a wider one costs bytes.",
+    "ENTITY_TYPE_MISSING": "A broker, topic, group, transaction or producer in a request or response has no entityType.",
+    "THROTTLE_TIME_MISSING": "A response has no ThrottleTimeMs.",
+    # Tags
+    "TAG_CHEAPER_AS_FIELD": "A tagged field whose tag and size are larger than an ordinary field's default: it pays only if it is mostly left out.",
+    "TAGS_OUTWEIGH_FIELDS": "A struct that spends more bytes on its tags than on what its fields hold, where all of them are written.",
+}
+"""What is no rule of any book, but better otherwise. It is asked for (`kwire lint --advice`)."""

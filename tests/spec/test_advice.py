@@ -1,0 +1,141 @@
+"""Conventions: each finds what does not keep it, and Kafka's own definitions keep them as docs/rules.md says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from bad_definitions import field, message, request, response, with_field
+
+from kwire_cli.cost.definition_advice import advise, definition_advice
+from kwire_cli.spec.files import json_files, read_text
+from kwire_cli.spec.location import specs_folder
+from kwire_cli.spec.rules.advice import CONVENTIONS, kept
+from kwire_cli.spec.rules.book import examine
+from kwire_cli.spec.rules.table import ADVICE, RULES
+
+PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+THROTTLED = field(name="ThrottleTimeMs", type="int32")
+
+
+def tag(kind, **keys):
+    return field(name="T", type=kind, tag=0, versions="1+", taggedVersions="1+", **keys)
+
+
+BROKEN = {
+    "NAME_MESSAGE_SUFFIX": message(name="Broker", type="metadata", apiKey=1),
+    "NAME_LOWER_CASE": with_field(name="count"),
+    "NAME_ARRAY_SINGULAR": with_field(name="Broker", type="[]int32"),
+    "NAME_ERROR": with_field(name="ErrorNumber", type="int16"),
+    "NAME_WITHOUT_UNIT": with_field(name="SessionTimeout", type="int32"),
+    "TYPE_UNUSUAL": with_field(name="PartitionIndex", type="int64"),
+    "ENTITY_TYPE_MISSING": request(fields=[field(name="BrokerId", type="int32")]),
+    "THROTTLE_TIME_MISSING": response(),
+    "TAG_CHEAPER_AS_FIELD": message(fields=[tag("bool"), field(name="A"), field(name="B")]),
+    "TAGS_OUTWEIGH_FIELDS": message(fields=[tag("bool")]),
+}
+KEPT = {
+    "NAME_MESSAGE_SUFFIX": message(name="BrokerRecord", type="metadata", apiKey=1),
+    "NAME_LOWER_CASE": with_field(name="Count"),
+    "NAME_ARRAY_SINGULAR": with_field(name="PartitionsPendingRevocation", type="[]int32"),
+    "NAME_ERROR": with_field(name="PartitionErrorCode", type="int16"),
+    "NAME_WITHOUT_UNIT": with_field(name="SessionTimeoutMs", type="int32"),
+    "TYPE_UNUSUAL": with_field(name="PartitionIndex", type="int32"),
+    "ENTITY_TYPE_MISSING": request(fields=[field(name="BrokerId", type="int32", entityType="brokerId")]),
+    "THROTTLE_TIME_MISSING": response(fields=[THROTTLED]),
+    "TAG_CHEAPER_AS_FIELD": message(fields=[tag("int16")]),
+    "TAGS_OUTWEIGH_FIELDS": message(fields=[tag("bool"), field(name="A", type="int64")]),
+}
+
+
+def ids(text):
+    return [finding.rule for finding in advise(text)]
+
+
+@pytest.mark.parametrize("rule", ADVICE)
+def test_each_piece_of_advice_is_given_and_not_given(rule):
+    found = [finding for finding in advise(BROKEN[rule], "bad.json") if finding.rule == rule]
+    assert len(found) == 1
+    assert (found[0].severity, found[0].file) == ("advice", "bad.json")
+    assert found[0].line
+    assert found[0].message
+    assert rule not in ids(KEPT[rule])
+
+
+def test_every_piece_of_advice_has_an_id_of_its_own():
+    assert {*BROKEN} == {*KEPT} == {*ADVICE}
+    assert {*CONVENTIONS} <= {*ADVICE}
+    assert not {*ADVICE} & {*RULES}
+
+
+def test_a_wider_type_says_what_it_costs():
+    (found,) = advise(with_field(name="PartitionIndex", type="int64"))
+    assert found.message == "PartitionIndex is an int32 elsewhere, not an int64: 4 bytes more each time"
+    assert (found.path, found.column) == ("PartitionIndex.type", advise(with_field(name="PartitionIndex", type="int64"))[0].column)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "written", "plain"),
+    [
+        ("bool", {}, 3, 1),
+        ("bool", {"default": "true"}, 3, 1),
+        ("int8", {"default": "1"}, 3, 1),
+        ("string", {}, 4, 2),
+        ("string", {"default": "null", "nullableVersions": "1+"}, 3, 1),
+        ("[]int32", {}, 7, 5),
+        ("bytes", {}, 4, 2),
+    ],
+)
+def test_a_tag_is_priced_by_writing_it(kind, keys, written, plain):
+    (found,) = [each for each in advise(message(fields=[tag(kind, **keys), field(type="int64")])) if each.rule == "TAG_CHEAPER_AS_FIELD"]
+    assert found.message.startswith(f"written it takes {written} bytes, and {plain} as an ordinary field")
+    assert found.path == "T.tag"
+
+
+def test_tags_within_structs_are_priced_too():
+    inner = field(name="Rows", type="[]Row", fields=[field(name="A", type="int8", versions="0+"), tag("bool")])
+    found = advise(message(fields=[inner]))
+    assert [(each.rule, each.path) for each in found] == [("TAGS_OUTWEIGH_FIELDS", "Rows"), ("TAG_CHEAPER_AS_FIELD", "Rows.T.tag")]
+    assert "3 bytes on them, and 2 on" in found[0].message
+
+
+def test_the_latest_version_counts():
+    old = message(fields=[tag("bool") | {"versions": "1-2", "taggedVersions": "1-2"}])
+    assert ids(old) == []
+
+
+@pytest.mark.parametrize("text", ["{", "[]", message(fields=[field(type="int24")]), message(validVersions="none")])
+def test_what_has_no_meaning_gets_no_advice(text):
+    assert advise(text) == []
+
+
+def shipped():
+    return [path for path in json_files([specs_folder()]) if path.parent == Path(specs_folder())]
+
+
+def test_the_documentation_says_how_many_shipped_definitions_follow(updating):
+    total = {rule: [0, 0] for rule in CONVENTIONS}
+    for path in shipped():
+        definition, _ = examine(read_text(path), str(path), "kafka-4.4")
+        for rule, (followed, places) in kept(definition).items():
+            total[rule][0] += followed
+            total[rule][1] += places
+    given = [finding.rule for finding in definition_advice(shipped())]
+    rows = []
+    for rule, summary in ADVICE.items():
+        count = given.count(rule)
+        shares = f"{total[rule][0]:,} of {total[rule][1]:,}" if rule in total else "-"
+        if rule in total:
+            assert total[rule][1] - total[rule][0] == count
+            assert total[rule][0] >= 0.8 * total[rule][1]  # what fewer keep is no convention
+        rows.append(f"| `{rule}` | {shares} | {count} | {summary} |\n")
+    text = PAGE.read_text("utf-8")
+    table = re.search(r"(\| advice \|.*\n\|---.*\n)((?:\| `.*\n)*)", text)
+    if updating:
+        PAGE.write_text(text.replace(table[0], table[1] + "".join(rows)), "utf-8")
+    else:
+        assert table[2] == "".join(rows)
+
+
+def test_advice_is_json_too():
+    assert json.loads(json.dumps(advise(BROKEN["NAME_ERROR"])[0]._asdict()))["severity"] == "advice"
