@@ -52,7 +52,9 @@ def numbers(cells: Sequence[Cell]) -> str:
 
 
 def _claim(claim: Claim) -> Iterator[Line]:
-    yield [(f"{claim.verdict:<{LABEL}}", _STYLES[claim.verdict]), (f"{claim.where}: ", "dim"), (claim.statement, "name")]
+    label = f"{claim.verdict:<{LABEL}}"
+    for number, line in enumerate(_paragraph(label, f"{claim.where}: {claim.statement}", "name")):
+        yield line if number else [(label, _STYLES[claim.verdict]), *line[1:]]
     yield from _paragraph(f"{'  says':<{LABEL}}", numbers(claim.says), "number")
     if claim.verdict != "same":
         yield from _paragraph(f"{'  kwire':<{LABEL}}", numbers(claim.measured), "number")

@@ -132,8 +132,8 @@ def _space() -> tuple[Claim, ...]:
             f"the same where a message set may have {LIMIT} bytes",
             (14, 25),
             (min(totals), largest),
-            f"a key of {TWO_MORE} bytes behind {TWO_MORE} empty messages, in a set of {set_size} bytes, has varints of 3 bytes. For one of 4 it takes "
-            f"a message of {THREE_MORE} bytes, or as many messages; a compressed set may hold such",
+            f"a key of {TWO_MORE} bytes behind {TWO_MORE} empty messages, in a set of {set_size} bytes, has varints of 3 bytes. For one of 4 it "
+            f"takes a message of {THREE_MORE} bytes, or as many messages; a compressed set may hold such",
             "the set is written",
         ),
         Claim(where, f"overhead of batches of {batches}, old format", OLD, measured.overheads("v1"), repeat=_REPEAT),
