@@ -1,0 +1,78 @@
+"""What a definition says of a version is the layout that bytes are read and written by, for every version of every message."""
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.spec.encodings import ENCODABLE_TYPES
+from kwire_cli.spec.evolution.layout import layout_at
+from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.numbers import FixedInt, Varint
+from kwire_cli.structs.sized import ArrayOf, NullableStruct, Prefixed
+
+SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
+
+
+def wire(decl):
+    """The form of a declaration, as `StructAt.wire` tells it of a definition."""
+    if isinstance(decl, MessageStruct):
+        plain = tuple(part for sc in decl.subcons for part in wire(sc.subcon))
+        return (*plain, ("tags", tuple((field.tag, wire(field.subcon)) for field in decl.tags.known))) if decl.tags else plain
+    if isinstance(decl, NullableStruct):
+        return (("presence", decl.tagged, wire(decl.subcon)),)
+    if isinstance(decl, Prefixed):
+        form = ("array", decl.compact, wire(decl.element)) if isinstance(decl, ArrayOf) else (decl.kind.replace("records", "bytes"), decl.compact)
+        return (form, "or null") if decl.nullable else (form,)
+    if isinstance(decl, Varint):
+        return (("integer", "packed" if decl.zigzag else f"upacked{decl.bits}", min(decl.bits, int(decl.kind.removeprefix("int")))),)
+    if isinstance(decl, FixedInt) and decl.kind in ENCODABLE_TYPES:
+        bits = [int(kind.removeprefix("int")) for kind in (decl.kind, decl.wire)]
+        return (("integer", f"fixed{bits[1]}", min(bits)),)
+    return ((decl.kind,),)
+
+
+def structs(decl):
+    """Every struct of a declaration, outermost first, in the order of its fields."""
+    if isinstance(decl, MessageStruct):
+        yield decl
+        for sc in decl.subcons:
+            yield from structs(sc.subcon)
+        for field in decl.tags.known if decl.tags else ():
+            yield from structs(field.subcon)
+    elif isinstance(decl, NullableStruct):
+        yield from structs(decl.subcon)
+    elif isinstance(decl, ArrayOf):
+        yield from structs(decl.element)
+
+
+def structs_at(struct):
+    yield struct
+    for field in (*struct.plain, *struct.tagged):
+        if field.struct:
+            yield from structs_at(field.struct)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_definition_at_a_version_is_its_layout(spec):
+    for version in spec.valid_versions.each():
+        layout, declared = layout_at(spec, version), declare(spec, version)
+        assert layout.wire == wire(declared)
+        for at, decl in zip(structs_at(layout), structs(declared), strict=True):
+            assert at.foreign == (decl.tags.invalid if decl.tags else frozenset())
+            assert [field.spec.json_name for field in at.plain] == [sc.name for sc in decl.subcons]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_defaults_are_equal_where_those_of_the_layout_are(spec):
+    for version in spec.valid_versions.each():
+        tagged = [field for at in structs_at(layout_at(spec, version)) for field in at.tagged]
+        known = [field for decl in structs(declare(spec, version)) for field in (decl.tags.known if decl.tags else ())]
+        for at, field in zip(tagged, known, strict=True):
+            assert at.spec.json_name == field.name
+            assert plain(at.default) == plain(field.default)
+
+
+def plain(default):
+    """A default without the names in it, as it is compared."""
+    if isinstance(default, dict):
+        return tuple(plain(value) for value in default.values())
+    return tuple(default) if isinstance(default, list) else default
