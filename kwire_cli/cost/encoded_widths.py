@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.structs.numbers import encoded_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @cache
 def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
     """The ranges of numbers that are written in the same number of bytes: lowest, highest, bytes; ascending, none across 0. Found by writing."""
     layout = encoded_int(kind, encoding)
-    return (*_ranges(layout, layout.low, -1), *_ranges(layout, max(layout.low, 0), layout.high))
+    return (*steps(layout.low, -1, lambda number: written(layout, number)), *steps(max(layout.low, 0), layout.high, lambda n: written(layout, n)))
 
 
-def _ranges(layout: Any, low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    """Within these numbers, all of one sign, sizes only rise or only fall."""
+def written(layout: Any, number: int) -> int:
+    """The bytes of a number."""
+    return len(layout.build(number))
+
+
+def steps(low: int, high: int, value_of: Callable[[int], int]) -> Iterator[tuple[int, int, int]]:
+    """The ranges from `low` to `high` within which `value_of` is the same, each with that value; it only rises or only falls."""
     while low <= high:
-        size = len(layout.build(low))
+        value = value_of(low)
         first, last = low, high
         while first < last:
             middle = (first + last + 1) // 2
-            first, last = (middle, last) if len(layout.build(middle)) == size else (first, middle - 1)
-        yield low, last, size
+            first, last = (middle, last) if value_of(middle) == value else (first, middle - 1)
+        yield low, last, value
         low = last + 1
