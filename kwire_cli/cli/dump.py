@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_overlaid_catalog, with_output
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
+from kwire_cli.cli.sizes import size_of
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 MANY_BYTES = 1 << 17
 """From here on a faster writer of JSON is worth its loading."""
 PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.5
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
-_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 
 
 @dataclass
@@ -244,12 +242,7 @@ def _trouble(run: Run) -> Any:
 def _limits(text: str | None) -> Any:
     from kwire_cli.codec.model import Limits
 
-    if text is None:
-        return Limits()
-    match = _SIZE.fullmatch(text.strip())
-    if not match:
-        raise click.UsageError(f"--max-decompressed takes bytes, or a size such as 512MiB, not {text!r}")
-    return Limits(output=int(match[1]) << _UNITS[match[2].lower()], ratio=None)
+    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
 def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -> int:

@@ -22,6 +22,7 @@ COMMANDS = {
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",
     "lint": "Check message definitions against a rule book.",
+    "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
     "spec": "Show message definitions: list, show, headers.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""

@@ -29,6 +29,12 @@ class SegmentFile:
     topic: str | None
 
     @property
+    def partition(self) -> int | None:
+        """The number of the partition that its folder says."""
+        folder = None if self.path is None else folder_name(self.path.resolve().parent.name)
+        return folder.partition if folder else None
+
+    @property
     def label(self) -> str:
         """What to call it."""
         return "standard input" if self.path is None else path_text(self.path)

@@ -18,67 +18,79 @@ if TYPE_CHECKING:
 class Limit:
     """A limit. `hard` says that what is over it is refused; a soft one lets the first batch through whatever its size.
 
-    `names` are its configurations: the broker's, the topic's, the client's.
+    `names` are its configurations: the broker's and the topic's, or the client's. `short` is what it counts, in a few words.
     """
 
     key: str
+    short: str
     names: tuple[str, ...]
     default: int
     counts: str
     hard: bool = True
 
 
+_FIRST = "the first batch of a response may be larger"
 LIMITS = (
     Limit(
         "batch",
+        "a batch as stored",
         ("message.max.bytes", "max.message.bytes"),
         1048588,
-        "a record batch as it is stored: after compression, with its header of 61 bytes; of formats v0 and v1 a message or wrapper message",
+        "a record batch as it is stored: after compression, with its header of 61 bytes; of formats v0 and v1 a message, with those that it wraps",
     ),
     Limit(
         "record",
+        "a record, not compressed",
         ("max.request.size",),
         1048576,
-        "a record before compression, as the producer takes it: its key, value and headers with their lengths, 21 bytes for the rest, "
-        "and 61 of a batch's header",
+        "a record before compression, as the producer takes it: key, value, headers and their lengths, 21 bytes for other fields, 61 for a batch",
     ),
     Limit(
         "request-batches",
+        "batches of a Produce request",
         ("max.request.size",),
         1048576,
-        "all batches of one Produce request as they are sent; one batch alone may be larger",
+        "all batches of a Produce request as they are sent; one batch alone may be larger",
         hard=False,
     ),
     Limit(
-        "append", ("log.segment.bytes", "segment.bytes"), 1073741824, "what one Produce request appends to one partition, and the size of a segment"
+        "append",
+        "records of a partition",
+        ("log.segment.bytes", "segment.bytes"),
+        1073741824,
+        "what a Produce request appends to one partition; and a segment",
     ),
-    Limit("request", ("socket.request.max.bytes",), 104857600, "a request, without its size prefix"),
+    Limit("request", "a request", ("socket.request.max.bytes",), 104857600, "a request without its size prefix"),
     Limit(
         "fetched-partition",
+        "fetched of a partition",
         ("max.partition.fetch.bytes",),
         1048576,
-        "the records of one partition in a Fetch response to a consumer; the first batch of a response may be larger",
+        f"the records of one partition in a Fetch response to a consumer; {_FIRST}",
         hard=False,
     ),
     Limit(
         "fetched",
+        "fetched at once",
         ("fetch.max.bytes",),
         52428800,
-        "the records of all partitions in a Fetch response to a consumer (a broker's own fetch.max.bytes is 57671680); the first batch may be larger",
+        f"the records of all partitions in a Fetch response to a consumer (the broker has a fetch.max.bytes too, 57671680); {_FIRST}",
         hard=False,
     ),
     Limit(
         "replicated-partition",
+        "replicated of a partition",
         ("replica.fetch.max.bytes",),
         1048576,
-        "the records of one partition in a Fetch response to a follower; the first batch may be larger",
+        f"the records of one partition in a Fetch response to a follower; {_FIRST}",
         hard=False,
     ),
     Limit(
         "replicated",
+        "replicated at once",
         ("replica.fetch.response.max.bytes",),
         10485760,
-        "the records of all partitions in a Fetch response to a follower; the first batch may be larger",
+        f"the records of all partitions in a Fetch response to a follower; {_FIRST}",
         hard=False,
     ),
 )

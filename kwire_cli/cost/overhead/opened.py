@@ -9,20 +9,19 @@ from kwire_cli.cost.overhead.places import PARTITION, RECORDS, number_at, topic_
 from kwire_cli.cost.overhead.record_sets import RecordSets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.cost.overhead.account import Account
     from kwire_cli.cost.overhead.limits import Largest
     from kwire_cli.cost.overhead.places import Places
-    from kwire_cli.cost.overhead.record_sets import Rows
+    from kwire_cli.cost.overhead.record_sets import Told
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.records.batch import Batch
 
     Row = tuple[int, int, int, int]
     """The number of a span, its node, and where its value begins and ends."""
-    OnRecords = Callable[[Any, str | None, int | None, Batch, float, Rows | None], None]
-    """The message, topic and partition of a batch in a Produce request, and what `record_sets.OnBatch` says of it."""
+    OnRecords = Callable[[Any, str | None, int | None, Told], None]
+    """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
 
 PRODUCE, FETCH = 0, 1
 
@@ -81,6 +80,20 @@ class Opened:
         elif fetched:
             self.largest.see(fetched, total, partial(where_of, subject), partial(_asked, subject.request, "maxBytes"))
 
+    def whole(self, account: Account, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None) -> Iterator[int]:
+        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        sets = account.record_sets.get("")
+        if sets is None:
+            told = self._told if self._on_records else None
+            sets = account.record_sets[""] = RecordSets(account.sizes, form=form, limits=self._limits, on_batch=told, produced=True)
+        self._place = None, topic, partition
+        at = 0
+        for end in sets.steps(data, 0, len(data)):
+            self._see_batches(sets, partial(dict, where, position=at))
+            yield end
+            at = end
+        self.largest.see("append", len(data), lambda: where)
+
     def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
         found = account.record_sets.get(prefix)
         if found is None:
@@ -88,9 +101,9 @@ class Opened:
             found = account.record_sets[prefix] = RecordSets(account.sizes, limits=self._limits, on_batch=told, produced=produce)
         return found
 
-    def _told(self, batch: Batch, packing: float, rows: Rows | None) -> None:
+    def _told(self, told: Told) -> None:
         assert self._on_records  # noqa: S101 - for the type checker
-        self._on_records(*self._place, batch, packing, rows)
+        self._on_records(*self._place, told)
 
     def _see_batches(self, sets: RecordSets, where: Callable[[], dict[str, Any]]) -> None:
         sizes = self.largest.sizes

@@ -29,13 +29,26 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Leaf
 
     Rows = list[tuple[int, int]]
-    OnBatch = Callable[[Batch, float, Rows | None], None]
-    """A batch, how many bytes a byte of its records takes on the wire, and its records as `records.measuring.Meter` gives them, None if it can't."""
+    OnBatch = Callable[["Told"], None]
 
 _V2 = LAYOUTS["v2"]
 _ATTRIBUTES = _V2.head.names.index("attributes")
 MAX_RECORD_OVERHEAD = 21
 """Bytes that Kafka's producer takes for size, attributes, timestamp and offset of a record, of which it does not know them yet (DefaultRecord)."""
+
+
+class Told(NamedTuple):
+    """What is told of a batch.
+
+    `size` is its size as if it were not compressed, `payload` the bytes of keys, values and headers, `packing` how many bytes a byte of its records
+    takes on the wire; `rows` are its records as `records.measuring.Meter` gives them, None where it can't.
+    """
+
+    batch: Batch
+    size: int
+    payload: int
+    packing: float
+    rows: Rows | None
 
 
 class _Leaves(NamedTuple):
@@ -126,16 +139,18 @@ class RecordSets:
         key, value, headers, content = sums[self._largest_at :]
         self._seen(size, content, key, value, headers)
         if self._on_batch:
-            self._on_batch(Batch(source, at, size, _V2, crc_valid=True), packed / unpacked if unpacked else 1.0, rows)
+            batch = Batch(source, at, size, _V2, crc_valid=True)
+            self._on_batch(Told(batch, size - packed + unpacked, payload, packed / unpacked if unpacked else 1.0, rows))
 
     def _by_spans(self, batch: Batch) -> None:
         found = self._walked.add(batch)
-        inside = found.unpacked - found.packed if found.packed else 0
+        inside = found.unpacked - found.packed
         self.sizes.add(batch.compression, found.records, batch.size, batch.size + inside - found.payload, found.packed, found.unpacked)
         self.sizes.unread += found.unread
         self._seen(batch.size, found.content, found.key, found.value, found.headers, framed=batch.layout is _V2)
         if self._on_batch:
-            self._on_batch(batch, found.packed / found.unpacked if found.unpacked else 1.0, None)
+            packing = found.packed / found.unpacked if found.unpacked else 1.0
+            self._on_batch(Told(batch, batch.size - found.packed + found.unpacked, found.payload, packing, None))
 
     def _seen(self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True) -> None:
         """Keep what is largest; `framed` says that the content of a record is without its own overhead."""

@@ -18,19 +18,19 @@ from kwire_cli.message.headers import decode_header
 from kwire_cli.message.roles import roles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.cost.overhead.opened import OnRecords, Row
-    from kwire_cli.cost.overhead.places import Owner, Places
+    from kwire_cli.cost.overhead.places import Owner
+    from kwire_cli.cost.overlaid import Overlaid
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Plain
+    from kwire_cli.message.roles import Roles
     from kwire_cli.spec.catalog import Catalog
 
-    Rewrite = Callable[[str, int, Spans], Spans]
-    """The spans of a body of this message and version as they would be if it were written otherwise."""
     Key = tuple[Any, ...]
 
 MOST_SHAPES = 4096
@@ -42,14 +42,14 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 class Tallies:
     """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
 
-    `size` adds up the sizes of all that was given, and the parts of the accounts add up to the same; unless `rewrite` has bodies accounted for as
-    they would be if they were written otherwise. `on_records` is told of every batch that a producer sends. `file` is where messages are from.
+    `size` adds up the sizes of all that was given, and the parts of the accounts add up to the same; unless with `overlaid` bodies are accounted for
+    as they would be under an overlay. `on_records` is told of every batch that a producer sends. `file` is where messages are from.
     """
 
     catalog: Catalog
     dimensions: Sequence[str]
     limits: Limits | None = None
-    rewrite: Rewrite | None = None
+    overlaid: Overlaid | None = None
     on_records: OnRecords | None = None
     file: str | None = None
     size: int = 0
@@ -104,8 +104,8 @@ class Tallies:
         account.frame()
         account.header((layout.kind, layout.header_version, plain.tail.data), partial(_header, self.catalog, plain))
         found = plain.found()
-        if type(found) is not Shape or self.rewrite or self._is_split(line):
-            self._body(line, key, layout.message, layout.version, plain.spans, places(layout.roles))
+        if type(found) is not Shape or self.overlaid or self._is_split(line):
+            self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
             return
         account.shape(layout.message, found)
         if layout.has_records:
@@ -162,12 +162,15 @@ class Tallies:
         if body.guess:
             self.account(key).other("guess", Kind.GUESS, _size(body))
         else:
-            self._body(subject, key, body.message, body.version, body.raw, places(roles(body.spec, body.entry)))
+            self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
 
-    def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, found: Places) -> None:
+    def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
         """Here a body becomes bytes that are accounted for."""
-        if self.rewrite:
-            spans = self.rewrite(message, version, spans)
+        if self.overlaid:
+            spans = self.overlaid.spans(message, version, known.entry, spans)
+            form = self.overlaid.form(message, version)
+            known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
+        found = places(known)
         prefix = f"{message}." if subject.is_frame else ""
         whole = self.account(key)
         there: list[Account] = []
@@ -187,6 +190,17 @@ class Tallies:
                 return account, account.sums(prefix, in_body, spans.program)
 
             self._opened.add(subject, prefix, spans.data, rows, found, account_of)
+
+    # Record sets
+
+    def records(self, data: Any, topic: str | None, partition: int | None, form: str) -> Iterator[int]:
+        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        self.size += len(data)
+        key = self._with(tuple(None for _ in self.dimensions), topic=topic, partition=partition, file=self.file)
+        account = self.account(key)
+        account.messages += 1
+        where = {"file": self.file} if self.file else {}
+        yield from self._opened.whole(account, data, form, where, topic, partition)
 
 
 def _header(catalog: Catalog, plain: Plain) -> Spans:

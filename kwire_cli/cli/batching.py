@@ -1,0 +1,37 @@
+"""What `kwire overhead --batching` tries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kwire_cli.cli.sizes import size_of
+from kwire_cli.cost.overhead.accumulator import BATCH_SIZES, LINGERS, Accumulators, Setting
+
+MOST_SETTINGS = 200
+LONGEST_LINGER, LARGEST_BATCH = 2147483647, 2147483647
+"""Of Kafka's types for both."""
+
+
+def accumulators_of(options: dict[str, Any]) -> Accumulators:
+    """Those of --linger and --batch-size. UsageError for what is no such number, or far too many of them."""
+    lingers = tuple(_linger(text) for text in options["linger"].split(",")) if options["linger"] else LINGERS
+    sizes = tuple(_batch_size(text) for text in options["batch_sizes"].split(",")) if options["batch_sizes"] else BATCH_SIZES
+    settings = [Setting(linger, size) for linger in sorted({*lingers}) for size in sorted({*sizes})]
+    if len(settings) > MOST_SETTINGS:
+        raise click.UsageError(f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most")
+    return Accumulators(settings)
+
+
+def _linger(text: str) -> int:
+    if not text.strip().isascii() or not text.strip().isdigit() or int(text) > LONGEST_LINGER:
+        raise click.UsageError(f"--linger takes milliseconds, such as 0,5,20, not {text.strip()!r}")
+    return int(text)
+
+
+def _batch_size(text: str) -> int:
+    size = size_of(text, "--batch-size")
+    if size > LARGEST_BATCH:
+        raise click.UsageError(f"--batch-size {text.strip()}: {LARGEST_BATCH} is the most that batch.size can be")
+    return size

@@ -1,0 +1,231 @@
+"""What `kwire overhead` counts: captures, frames, bodies, record sets, segments and log directories, in whatever order they are given."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.progress import Progress
+from kwire_cli.cli.record_inputs import holds_batches
+from kwire_cli.cli.segments import bytes_of, files_of, path_text
+from kwire_cli.cli.sizes import size_of
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cost.overhead.accumulator import Accumulators
+    from kwire_cli.cost.overhead.tallies import Tallies
+    from kwire_cli.source.text import Input
+    from kwire_cli.spec.catalog import Catalog
+
+OF_CAPTURES = ("filter", "frames", "stream", "port")
+_DEFAULTS = {"capture": (("api",), ("kind",)), "frames": (("field",), ("kind",)), "segments": (("topic", "partition"), ("kind",))}
+
+
+@dataclass
+class Asked:
+    """What was asked for."""
+
+    environment: Environment
+    catalog: Catalog
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        from kwire_cli.cost.overhead.dimensions import DIMENSIONS
+
+        self.tables: list[tuple[str, ...]] = []
+        for text in self.options["by"]:
+            names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+            if strange := [name for name in names if name not in DIMENSIONS]:
+                raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
+            self.tables.append(names)
+        self.progress = Progress(self.environment)
+
+
+@dataclass
+class Counted:
+    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone."""
+
+    tables: list[tuple[str, ...]]
+    tallies: Tallies
+    accumulators: Accumulators | None
+    files: int = 0
+    captures: int = 0
+    segments: bool = True
+    decodable: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
+    """Count all inputs. InputError where one can't be read, or nothing is there that can be counted."""
+    counted: Counted | None = None
+    for argument in _groups(asked, arguments):
+        if isinstance(argument, str):
+            counted = _segments(asked, counted, argument)
+            continue
+        options = asked.options
+        for name, found in inputs(
+            asked.environment, argument, options["form"], verbose=options["verbose"], bodies=bool(options["message"]), follow=False
+        ):
+            counted = _input(asked, counted, name, found)
+    asked.progress.done()
+    if counted is None or not counted.decodable:
+        raise InputError(
+            "there is nothing to count in this; --api and --version, or --message and --version, say what it is, --input how it is written"
+        )
+    return counted
+
+
+def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[str, ...]]:
+    """Arguments that hold record batches one by one, all others together: they may be the bytes of one message."""
+    if asked.options["record_format"]:
+        yield from arguments or ("-",)
+        return
+    others: tuple[str, ...] = ()
+    for argument in arguments:
+        if not asked.options["message"] and asked.options["form"] == "auto" and holds_batches(argument):
+            yield argument
+        else:
+            others += (argument,)
+    if others or not arguments:
+        yield others
+
+
+def _begin(asked: Asked, kind: str) -> Counted:
+    """What is counted is known when the first input is: the tables depend on it."""
+    from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
+    from kwire_cli.cost.overhead.tallies import Tallies
+
+    tables = asked.tables or [*_DEFAULTS[kind]]
+    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
+    accumulators = None
+    if asked.options["batching"]:
+        from kwire_cli.cli.batching import accumulators_of
+
+        accumulators = accumulators_of(asked.options)
+    on_records = accumulators.add if accumulators else None
+    return Counted(tables, Tallies(asked.catalog, names, limits=_limits(asked.options), on_records=on_records), accumulators)
+
+
+def _limits(options: dict[str, Any]) -> Any:
+    from kwire_cli.codec.model import Limits
+
+    text = options["max_decompressed"]
+    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
+
+
+def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
+    options = asked.options
+    for file in files_of(asked.environment, (argument,)):
+        if options["topics"] and file.topic not in options["topics"]:
+            continue
+        if counted is None:
+            counted = _begin(asked, "segments")
+        view = bytes_of(asked.environment, file)
+        counted.tallies.file = file.label
+        counted.decodable = True
+        for at in counted.tallies.records(view, file.topic, file.partition, options["record_format"] or "auto"):
+            asked.progress.tell(file.label, at, len(view))
+    if counted is None:
+        raise InputError("there is no partition of this topic", file=argument)
+    return counted
+
+
+def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
+    if isinstance(found, CaptureFile):
+        counted = counted or _begin(asked, "capture")
+        counted.segments = False
+        counted.tallies.file = name and path_text(name)
+        _capture(asked, counted, found)
+        return counted
+    for chunk in () if asked.options["message"] else found.chunks:
+        if not (found.form == "raw" and _begins_with_batch(chunk.data)):
+            break
+        counted = counted or _begin(asked, "segments")
+        counted.tallies.file, counted.decodable = name, True
+        for at in counted.tallies.records(chunk.data, None, None, "auto"):
+            asked.progress.tell(name or "", at, len(chunk.data))
+    else:
+        if not asked.options["message"]:
+            return counted or _begin(asked, "segments")
+    _refuse_capture_options(asked.options)
+    counted = counted or _begin(asked, "frames")
+    counted.segments = False
+    counted.tallies.file = name
+    _frames(asked, counted, found)
+    return counted
+
+
+def _begins_with_batch(data: bytes) -> bool:
+    from kwire_cli.records.opening import source_of
+    from kwire_cli.records.reading import Reader
+
+    return Reader(source_of(data)).right_at(0)
+
+
+def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
+    from kwire_cli.cli.captures import chosen
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    options = asked.options | {"limit": None}
+    with contextlib.ExitStack() as opened:
+        file: Any = found.source
+        name, size, again = "standard input", 0, None
+        if isinstance(file, str):
+            name, again = path_text(file), partial(Capture, file)
+            size = Path(file).stat().st_size
+            file = opened.enter_context(Path(file).open("rb"))
+        capture = Capture(file)
+        add, tell = counted.tallies.add, asked.progress.tell
+        lines = traffic(asked.catalog, capture, port=options["port"], waiting_since=capture.waiting_since, again=again)
+        number = 0
+        for number, line in enumerate(chosen(lines, asked.catalog, options), 1):
+            add(line)
+            if not number & 255:
+                tell(name, file.tell() if size else 0, size)
+        counted.decodable = counted.decodable or number > 0 or any(options[name] for name in OF_CAPTURES)
+    counted.files += size
+    counted.captures += 1
+    for notice in capture.notices:
+        asked.environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+
+
+def _frames(asked: Asked, counted: Counted, found: Input) -> None:
+    from kwire_cli.cost.overhead.loose import Loose
+    from kwire_cli.message.decoded import checked, decode
+    from kwire_cli.message.frames import Hints
+    from kwire_cli.source.frames import frames_in
+
+    options, catalog = asked.options, asked.catalog
+    if options["message"]:
+        if options["version"] is None:
+            raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
+        for number, chunk in enumerate(found.chunks, 1):
+            body = checked(decode(catalog, chunk.data, options["message"], options["version"]))
+            counted.tallies.add(Loose(None, body, number))
+            counted.decodable = True
+        return
+    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
+    for frame in frames_in(catalog, found, hints, framed=options["framed"]):
+        counted.tallies.add(Loose(frame, frame.body, frame.number))
+        counted.decodable = counted.decodable or frame.kind != "unknown"
+        if frame.guess:
+            asked.environment.note(
+                f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its bytes alone; "
+                "--api and --version say what it is"
+            )
+
+
+def _refuse_capture_options(options: dict[str, Any]) -> None:
+    given = [name for name in OF_CAPTURES if options[name] not in {None, ()}]
+    if given:
+        raise click.UsageError(f"--{given[0]} is for packet captures, and this input is none")

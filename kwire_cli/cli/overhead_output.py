@@ -1,0 +1,103 @@
+"""How `kwire overhead` shows what it counted: tables, one JSON document, JSON lines, csv."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.overhead import MOST_ROWS
+from kwire_cli.cli.sizes import size_of
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.overhead_inputs import Asked, Counted
+    from kwire_cli.cost.overhead.limits import Distance
+    from kwire_cli.cost.overhead.report import Report
+
+
+def show(asked: Asked, counted: Counted, fmt: str) -> None:
+    """Print all of it."""
+    from kwire_cli.cost.overhead.report import report
+
+    top = asked.options["top"] or (MOST_ROWS if fmt == "table" else None)
+    made = report(counted.tallies, counted.tables, top)
+    limits = _distances(asked, counted)
+    if fmt == "table":
+        _show_tables(asked, counted, made, limits)
+    elif fmt == "csv":
+        _show_csv(asked, made)
+    else:
+        _show_json(asked, counted, made, limits, fmt)
+
+
+def limits_given(options: dict[str, Any]) -> dict[str, int]:
+    """The limits of --limit by name. UsageError for one that there is not."""
+    from kwire_cli.cost.overhead.limits import NAMES
+
+    out = {}
+    for text in options["given"]:
+        name, mark, size = text.partition("=")
+        if not mark or name.strip() not in NAMES:
+            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+        out[name.strip()] = size_of(size, f"--limit {name.strip()}")
+    return out
+
+
+def _distances(asked: Asked, counted: Counted) -> list[Distance]:
+    from kwire_cli.cost.overhead.limits import distances
+
+    return [] if asked.options["limits"] is False else distances(counted.tallies.largest, limits_given(asked.options))
+
+
+def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:
+    from kwire_cli.view.lines import counted as number_of
+    from kwire_cli.view.overhead import limit_lines, record_lines, report_lines
+
+    environment = asked.environment
+    environment.write_lines(report_lines(made, messages="files" if counted.segments else "messages"))
+    if counted.files:
+        what = "the capture's file" if counted.captures == 1 else f"the files of {number_of(counted.captures, 'capture')}"
+        environment.write_lines([[(f"{what}, packets and all: {number_of(counted.files, 'byte')}", "dim")]])
+    if made.records:
+        environment.write_lines([[], *record_lines(made)])
+    if limits:
+        environment.write_lines([[], [("limits", "title")], *limit_lines(limits)])
+    if counted.accumulators:
+        from kwire_cli.view.batching import batching_lines
+
+        environment.write_lines([[], *batching_lines(counted.accumulators.outcome())])
+
+
+def _show_csv(asked: Asked, made: Report) -> None:
+    from kwire_cli.view.table import csv_row
+
+    names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
+    asked.environment.write(csv_row([*names, "messages", "count", "bytes", "share", "overheadBytes"]))
+    for found in made.tables:
+        for row in found.to_json():
+            asked.environment.write(csv_row([row.get(name) for name in (*names, "messages", "count", "bytes", "share", "overheadBytes")]))
+
+
+def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distance], fmt: str) -> None:
+    from kwire_cli.view.json import dumps
+
+    document = made.to_json()
+    document["limits"] = [each.to_json() for each in limits]
+    if counted.accumulators:
+        document["batching"] = counted.accumulators.outcome().to_json()
+    if counted.captures:
+        document["fileBytes"] = counted.files
+    if fmt == "json":
+        asked.environment.write(dumps(document, indent=True))
+        return
+    for found in document.pop("tables"):
+        for row in found["rows"]:
+            asked.environment.write(dumps({"table": found["by"], **row}, indent=False))
+    for name in ("compressed", "limits"):
+        for row in document.pop(name):
+            asked.environment.write(dumps({"table": name, **row}, indent=False))
+    for name, found in document.items():
+        if isinstance(found, dict):
+            asked.environment.write(dumps({"table": name, **found}, indent=False))
+    total = {name: found for name, found in document.items() if not isinstance(found, dict)}
+    asked.environment.write(dumps({"table": "total", **total}, indent=False))

@@ -1,0 +1,222 @@
+"""The batches that a producer would have made with other values of linger.ms and batch.size, tried on the records that were sent and when each came.
+
+A batch is open until it has waited for linger.ms or the next record does not fit into batch.size, as in Kafka's producer
+(org.apache.kafka.clients.producer.internals.RecordAccumulator, org.apache.kafka.common.record.MemoryRecordsBuilder.hasRoomFor). Sizes are counted: of
+each record what stands from the length of its key on stays as it is, and its size and deltas get the bytes that they need in the new batch. What
+compression would make of larger batches is not known: each record is taken to shrink as those of its own batch did.
+
+Times are milliseconds. Records that came in the same millisecond come together even without lingering, and a broker that is slow to answer, for which
+a producer waits too, is left out: more would be batched than this says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.cost.overhead.record_sets import MAX_RECORD_OVERHEAD
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.structs.numbers import ZIGZAG_LONG
+from kwire_cli.structs.records import v2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.cost.overhead.record_sets import Told
+    from kwire_cli.records.batch import Batch
+
+LINGERS = (0, 5, 10, 20, 50, 100, 500)
+BATCH_SIZES = (16384, 32768, 65536, 131072, 262144, 1048576)
+"""Values to try; Kafka's defaults are 5 ms (0 before 4.0) and 16384 bytes."""
+ESTIMATION_FACTOR = 1.05
+"""What the producer takes compressed records to be larger than its estimate (MemoryRecordsBuilder)."""
+MOST = 0.9
+"""Of the saving that the best pair reaches, what a smaller one has to reach to be the one that would have served."""
+
+_HEAD = LAYOUTS["v2"].head.size
+_WIDTHS = tuple(len(ZIGZAG_LONG.build((1 << bits) - 1)) for bits in range(64))
+"""Bytes of a zig-zag number by the bits of its value."""
+_ATTRIBUTES = v2.RECORD.subcons[1].subcon.length
+
+
+class Setting(NamedTuple):
+    """A pair to try: milliseconds and bytes."""
+
+    linger: int
+    batch_size: int
+
+
+@dataclass(slots=True)
+class Made:
+    """What came of a setting: bytes as if nothing were compressed, and on the wire as they would be; how long records waited in all, milliseconds."""
+
+    batches: int = 0
+    bytes: int = 0
+    wire: float = 0.0
+    waited: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """The batch of a producer that is open under one setting."""
+
+    begun: int
+    count: int
+    size: int
+    packed: float
+    room: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All settings beside what was sent. `payload` are the bytes of keys, values and headers, which are the same in all of them.
+
+    `by_record` counts records with a time of their own; the others have that of their request or batch. `packed` says that some are compressed.
+    `best` is the smallest pair that reaches most of the saving; None where none saves anything.
+    """
+
+    sent: Made
+    made: dict[Setting, Made]
+    records: int
+    producers: int
+    payload: int
+    by_record: int
+    packed: bool
+    best: Setting | None
+
+    def saved(self, made: Made) -> int:
+        """Bytes less than what was sent, without compression."""
+        return self.sent.bytes - made.bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers."""
+        out: dict[str, Any] = {"records": self.records, "producersAndPartitions": self.producers, "recordsWithOwnTime": self.by_record}
+        out["sent"] = self._numbers(self.sent)
+        out["settings"] = [{"linger.ms": each.linger, "batch.size": each.batch_size, **self._numbers(made)} for each, made in self.made.items()]
+        out["wouldHaveServed"] = self.best and {"linger.ms": self.best.linger, "batch.size": self.best.batch_size}
+        return out
+
+    def _numbers(self, made: Made) -> dict[str, Any]:
+        out: dict[str, Any] = {"batches": made.batches, "bytes": made.bytes, "overheadBytes": made.bytes - self.payload}
+        out |= {"wireBytes": round(made.wire), "wireIsEstimated": self.packed and made is not self.sent}
+        if made is not self.sent:
+            out |= {"savedBytes": self.saved(made), "meanWaitMs": round(made.waited / self.records, 3) if self.records else None}
+        return out
+
+
+@dataclass
+class Accumulators:
+    """The producers that were seen, each with a batch for every partition and setting. Memory grows with these, not with the records."""
+
+    settings: Sequence[Setting] = tuple(Setting(linger, size) for linger in LINGERS for size in BATCH_SIZES)
+    made: dict[Setting, Made] = field(init=False)
+    sent: Made = field(default_factory=Made)
+    records: int = 0
+    payload: int = 0
+    by_record: int = 0
+    packed: bool = False
+
+    def __post_init__(self) -> None:
+        self.made = {setting: Made() for setting in self.settings}
+        self._open: dict[tuple[Any, ...], list[_Open | None]] = {}
+        self._latest: dict[tuple[Any, ...], int] = {}
+
+    def add(self, subject: Any, topic: str | None, partition: int | None, told: Told) -> None:
+        """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
+        batch = told.batch
+        head = batch.head
+        if head.control:
+            return
+        key = (subject.client_id if subject else None, topic, partition, head.producer_id)
+        states = self._open.get(key)
+        if states is None:
+            states = self._open[key] = [None] * len(self.made)
+        came = _came(subject, batch)
+        latest = self._latest.get(key)
+        sizes = 0
+        for time, content in _contents(told):
+            own = time >= 0 and not head.timestamp_type
+            self.by_record += own
+            now = time if own else came
+            now = now if latest is None else max(now, latest)
+            latest = now
+            self.records += 1
+            self._append(states, now, content, told.packing)
+            sizes += content
+        if latest is not None:
+            self._latest[key] = latest
+        self.payload += told.payload
+        self.packed = self.packed or bool(head.codec)
+        self.sent.batches += 1
+        self.sent.bytes += told.size
+        self.sent.wire += batch.size
+
+    def _append(self, states: list[_Open | None], now: int, content: int, packing: float) -> None:
+        """One record, under each setting."""
+        widths = _WIDTHS
+        for at, (setting, made) in enumerate(self.made.items()):
+            batch = states[at]
+            if batch is not None:
+                waited = now - batch.begun
+                if waited < setting.linger or not waited:
+                    body = _ATTRIBUTES + widths[waited.bit_length()] + widths[batch.count.bit_length()] + content
+                    size = widths[body.bit_length()] + body
+                    if _HEAD + (batch.packed * ESTIMATION_FACTOR if packing != 1 else batch.packed) + size <= batch.room:
+                        batch.count += 1
+                        batch.size += size
+                        batch.packed += size * packing
+                        batch.times += waited
+                        continue
+                    _close(made, batch, waited)
+                else:
+                    _close(made, batch, setting.linger)
+            body = _ATTRIBUTES + 2 * widths[0] + content
+            size = widths[body.bit_length()] + body
+            states[at] = _Open(now, 1, size, size * packing, max(setting.batch_size, content + _HEAD + MAX_RECORD_OVERHEAD), 0)
+
+    def outcome(self) -> Outcome:
+        """What came of all settings; batches that are open are sent when they have waited."""
+        for states in self._open.values():
+            for at, (setting, made) in enumerate(self.made.items()):
+                batch = states[at]
+                if batch is not None:
+                    _close(made, batch, setting.linger)
+                    states[at] = None
+        return Outcome(self.sent, self.made, self.records, len(self._open), self.payload, self.by_record, self.packed, self._best())
+
+    def _best(self) -> Setting | None:
+        most = max((self.sent.bytes - made.bytes for made in self.made.values()), default=0)
+        if most <= 0:
+            return None
+        return min(setting for setting, made in self.made.items() if self.sent.bytes - made.bytes >= MOST * most)
+
+
+def _close(made: Made, batch: _Open, after: int) -> None:
+    """A batch is sent, so many milliseconds after its first record."""
+    made.batches += 1
+    made.bytes += _HEAD + batch.size
+    made.wire += _HEAD + batch.packed
+    made.waited += after * batch.count - batch.times
+
+
+def _came(subject: Any, batch: Batch) -> int:
+    """When a batch was sent, or appended, as well as it is known."""
+    if subject is not None and getattr(subject.seen, "time", None) is not None:
+        return int(subject.seen.time // 1_000_000)
+    return max(batch.head.max_timestamp, 0)
+
+
+def _contents(told: Told) -> Iterator[tuple[int, int]]:
+    """The time of each record and the bytes from the length of its key to its end, in format v2."""
+    base = told.batch.head.base_timestamp
+    if told.rows is not None:
+        for delta, content in told.rows:
+            yield base + delta, content
+        return
+    for record in told.batch.records():
+        parts = [record.key, record.value]
+        for name, value in record.headers:
+            parts += [str(name).encode(), value]
+        content = sum(_WIDTHS[len(part).bit_length()] + len(part) if part is not None else _WIDTHS[0] for part in parts)
+        yield record.timestamp, content + _WIDTHS[len(record.headers).bit_length()]

@@ -1,0 +1,220 @@
+"""What accounts say: tables of bytes by any dimensions, which add up to all that was counted, and the statistics of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.kinds import OVERHEAD, Kind, class_of
+from kwire_cli.cost.overhead.batch_sizes import BatchSizes, bucket_text
+from kwire_cli.cost.overhead.dimensions import WITHIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.cost.overhead.account import Account
+    from kwire_cli.cost.overhead.tallies import Tallies
+    from kwire_cli.cost.sums import Part
+
+
+@dataclass(slots=True)
+class Row:
+    """Bytes of what has these values of the table's dimensions.
+
+    `count` are messages; in a table of fields or kinds how often these were there. `overhead` and `unread` are the bytes of such kinds.
+    """
+
+    key: tuple[Any, ...]
+    count: int = 0
+    bytes: int = 0
+    overhead: int = 0
+    unread: int = 0
+
+    def add(self, kind: Kind, size: int) -> None:
+        """Count bytes of a kind."""
+        self.bytes += size
+        if kind in OVERHEAD:
+            self.overhead += size
+        elif class_of(kind) == "unread":
+            self.unread += size
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows by `dimensions`, the most bytes first. They add up to `total`; `rest` are those behind the first ones that were asked for."""
+
+    dimensions: tuple[str, ...]
+    rows: list[Row]
+    total: Row
+    rest: Row | None = None
+
+    @property
+    def counts(self) -> str:
+        """What `count` counts."""
+        return "count" if set(self.dimensions) & {*WITHIN} else "messages"
+
+    def to_json(self) -> Iterator[dict[str, Any]]:
+        """A document a row."""
+        for row in self.rows:
+            yield {**dict(zip(self.dimensions, row.key, strict=True)), **self._numbers(row)}
+        if self.rest:
+            yield {**dict.fromkeys(self.dimensions), "rest": self.rest.key[0], **self._numbers(self.rest)}
+
+    def _numbers(self, row: Row) -> dict[str, Any]:
+        share = round(row.bytes / self.total.bytes, 6) if self.total.bytes else 0.0
+        return {self.counts: row.count, "bytes": row.bytes, "share": share, "overheadBytes": row.overhead}
+
+
+@dataclass(slots=True)
+class Content:
+    """What keys, values or headers of records take, compressed ones as they decompress: how many there are, their bytes, and those of their lengths.
+
+    `largest` is the largest one; of headers the most bytes that those of one record take, lengths and count included.
+    """
+
+    name: str
+    count: int = 0
+    bytes: int = 0
+    framing: int = 0
+    largest: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers."""
+        mean = round(self.bytes / self.count, 3) if self.count else None
+        return {"what": self.name, "count": self.count, "bytes": self.bytes, "mean": mean, "framingBytes": self.framing, "largest": self.largest}
+
+
+@dataclass
+class Report:
+    """All that is shown of what was counted.
+
+    `size` are the bytes of the input, `inside` what compressed records consist of; `records` are the statistics of batches by the dimensions of the
+    first table that messages have, `contents` what is in all records.
+    """
+
+    size: int
+    messages: int
+    tables: list[Table]
+    inside: Table | None = None
+    records: list[tuple[tuple[Any, ...], BatchSizes]] = field(default_factory=list)
+    contents: list[Content] = field(default_factory=list)
+
+    @property
+    def total(self) -> Row:
+        """All bytes that were counted."""
+        return self.tables[0].total
+
+    @property
+    def batches(self) -> BatchSizes:
+        """All batches."""
+        out = BatchSizes()
+        for _, sizes in self.records:
+            out.merge(sizes)
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but limits and batching."""
+        total = self.total
+        out: dict[str, Any] = {"inputBytes": self.size, "bytes": total.bytes, "overheadBytes": total.overhead, "unreadBytes": total.unread}
+        out |= {"messages": self.messages, "tables": [{"by": list(found.dimensions), "rows": [*found.to_json()]} for found in self.tables]}
+        out["compressed"] = [*self.inside.to_json()] if self.inside else []
+        if self.records:
+            sizes = self.batches
+            out["records"] = {
+                **sizes.total.to_json(),
+                "by": [{"key": list(key), **each.total.to_json()} for key, each in self.records],
+                "byRecordsInBatch": [{"records": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_records.items())],
+                "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.by_codec.items()],
+                "contents": [each.to_json() for each in self.contents],
+                "notDecompressed": sizes.unread,
+                "gaps": sizes.gaps,
+            }
+        return out
+
+
+def table(accounts: Iterable[tuple[tuple[Any, ...], int, Sequence[Part]]], names: Sequence[str], dimensions: Sequence[str], top: int | None) -> Table:
+    """The table of some dimensions. Accounts are given as their values of the dimensions `names`, how many messages they have, and their parts."""
+    outer = [names.index(name) for name in dimensions if name not in WITHIN]
+    slots = [(name, outer.pop(0) if name not in WITHIN else -1) for name in dimensions]
+    rows: dict[tuple[Any, ...], Row] = {}
+
+    def row_of(key: tuple[Any, ...], part: Part | None, kind: Kind | None) -> Row:
+        values = tuple(part.path if name == "field" and part else kind and str(kind) if name == "kind" else key[at] for name, at in slots)
+        found = rows.get(values)
+        if found is None:
+            found = rows[values] = Row(values)
+        return found
+
+    total = Row(())
+    by_field, by_kind = "field" in dimensions, "kind" in dimensions
+    for key, messages, parts in accounts:
+        total.count += messages
+        if not by_field and not by_kind:
+            row_of(key, None, None).count += messages
+        for part in parts:
+            seen = None
+            for kind, size in ((part.prefix_kind, part.prefix_bytes), (part.value_kind, part.value_bytes)):
+                total.add(kind, size)
+                if size or (by_field and not by_kind and kind is part.value_kind):
+                    row = row_of(key, part, kind)
+                    row.add(kind, size)
+                    if (by_field or by_kind) and row is not seen and not (by_field and kind is Kind.TAG_HEADER):
+                        row.count += part.count
+                    seen = row
+    ordered = sorted(rows.values(), key=lambda row: -row.bytes)
+    shown = ordered if top is None else ordered[:top]
+    rest = None
+    if len(shown) < len(ordered):
+        rest = Row((len(ordered) - len(shown),))
+        for row in ordered[len(shown) :]:
+            rest.count, rest.bytes = rest.count + row.count, rest.bytes + row.bytes
+            rest.overhead, rest.unread = rest.overhead + row.overhead, rest.unread + row.unread
+    return Table(tuple(dimensions), shown, total, rest)
+
+
+def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -> Report:
+    """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
+    accounts = [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
+    inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
+    names = tallies.dimensions
+    found = [table(accounts, names, dimensions, top) for dimensions in tables]
+    unpacked = table(inside, names, ("kind",), None) if any(parts for _, _, parts in inside) else None
+    messages = sum(account.messages for account in tallies.accounts.values())
+    batches = _records(tallies.accounts, names, tables[0])
+    made = Report(tallies.size, messages, found, unpacked, batches)
+    if batches:
+        made.contents = _contents([part for _, _, parts in (*accounts, *inside) for part in parts], made.batches.largest)
+    return made
+
+
+def _records(accounts: dict[tuple[Any, ...], Account], names: Sequence[str], dimensions: Sequence[str]) -> list[tuple[tuple[Any, ...], BatchSizes]]:
+    at = [names.index(name) for name in dimensions if name not in WITHIN]
+    out: dict[tuple[Any, ...], BatchSizes] = {}
+    for key, account in accounts.items():
+        if account.sizes.by_records or account.sizes.gaps:
+            out.setdefault(tuple(key[i] for i in at), BatchSizes()).merge(account.sizes)
+    return sorted(out.items(), key=lambda item: -item[1].total.bytes)
+
+
+_CONTENTS = ("keys", "values", "header keys", "header values", "headers")
+
+
+def _contents(parts: list[Part], largest: tuple[int, int, int]) -> list[Content]:
+    keys, values, header_keys, header_values, headers = out = [Content(name) for name in _CONTENTS]
+    keys.largest, values.largest, headers.largest = largest
+    for part in parts:
+        if part.value_kind is Kind.RECORD_KEY:
+            into = keys
+        elif part.value_kind is Kind.RECORD_VALUE:
+            into = values
+        elif part.value_kind is Kind.RECORD_HEADER:
+            into = header_keys if part.path.endswith(".key") else header_values
+            headers.bytes, headers.framing = headers.bytes + part.value_bytes, headers.framing + part.prefix_bytes
+            headers.count += part.count if into is header_keys else 0
+        elif part.path.rpartition(".")[2] == "headers":
+            headers.framing += part.prefix_bytes
+            continue
+        else:
+            continue
+        into.count, into.bytes, into.framing = into.count + part.count, into.bytes + part.value_bytes, into.framing + part.prefix_bytes
+    return [content for content in out if content.count or content.framing]

@@ -1,0 +1,147 @@
+"""What bytes cost, for eyes: tables with bars and shares, then what is in records, and how far limits are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.overhead.batch_sizes import bucket_text
+from kwire_cli.view.grid import bar, grid_lines
+from kwire_cli.view.lines import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.cost.overhead.batch_sizes import Batches, BatchSizes
+    from kwire_cli.cost.overhead.limits import Distance
+    from kwire_cli.cost.overhead.report import Content, Report, Row, Table
+    from kwire_cli.view.lines import Line
+
+DIGITS = {"share %": 1, "overhead %": 1, "overhead/record": 2, "overhead/batch": 1, "records/batch": 1, "bytes/record": 1, "ratio": 2, "mean": 1}
+NONE = "(none)"
+
+
+def report_lines(report: Report, *, messages: str = "messages") -> Iterator[Line]:
+    """The tables of bytes, what compressed records consist of, and what they add up to. `messages` is what one is called."""
+    for found in report.tables:
+        yield from table_lines(found, messages=messages)
+        yield []
+    if report.inside:
+        yield [("inside compressed records (not in the total)", "title")]
+        yield from table_lines(report.inside, messages=messages)
+        yield []
+    whole, total = counted(report.messages, messages.removesuffix("s")), report.total
+    same = total.bytes == report.size
+    sum_text = "all bytes of the input" if same else f"{report.size} as written"
+    yield [
+        (f"{total.bytes} bytes", "number"),
+        (f" in {whole}: {sum_text}, ", ""),
+        (f"{percent(total.overhead, total.bytes):.1f} %", "number"),
+        (" of them overhead", ""),
+    ]
+
+
+def table_lines(found: Table, *, messages: str) -> Iterator[Line]:
+    """One table with its total."""
+    most = max((row.bytes for row in found.rows), default=0)
+    counts = messages if found.counts == "messages" else "count"
+    heading = (*found.dimensions, counts, "bytes", "share %", "overhead %", "")
+    total = found.total.bytes
+    rows: list[Any] = [_row([NONE if value is None else str(value) for value in row.key], row, total, bar(row.bytes, most)) for row in found.rows]
+    if found.rest:
+        rows.append(_row([f"({found.rest.key[0]} more)", *[""] * (len(found.dimensions) - 1)], found.rest, total, ""))
+    count = found.total.count if found.counts == "messages" else None
+    rows.append(("total", *[""] * (len(found.dimensions) - 1), count, total, 100.0 if total else 0.0, percent(found.total.overhead, total), ""))
+    yield from grid_lines(heading, rows, DIGITS)
+
+
+def _row(key: Sequence[str], row: Row, total: int, drawn: str) -> tuple[Any, ...]:
+    return (*key, row.count, row.bytes, percent(row.bytes, total), percent(row.overhead, row.bytes), drawn)
+
+
+def percent(part: int, whole: int) -> float:
+    """Hundredths of the whole that a part is."""
+    return 100 * part / whole if whole else 0.0
+
+
+def record_lines(report: Report) -> Iterator[Line]:
+    """What records cost: by whom they are of, by how many are in a batch, by codec; then what is in them."""
+    sizes = report.batches
+    dimensions = [name for name in report.tables[0].dimensions if name not in {"field", "kind"}]
+    yield [("records", "title"), (" (compressed ones as they decompress)", "dim")]
+    heading = (*dimensions, "batches", "records", "records/batch", "bytes/record", "overhead/record", "overhead/batch", "overhead %")
+    rows = [(*[NONE if value is None else str(value) for value in key], *_costs(each.total)) for key, each in report.records]
+    yield from grid_lines(heading, rows, DIGITS)
+    yield []
+    yield from _by_size(sizes)
+    yield []
+    yield from _by_codec(sizes)
+    yield []
+    yield from _contents(report.contents, sizes.total)
+    odd = [counted(sizes.unread, "batch", "batches") + " could not be decompressed whole"] if sizes.unread else []
+    odd += [counted(sizes.gaps, "gap") + " between batches"] if sizes.gaps else []
+    if odd:
+        yield [("; ".join(odd), "warning")]
+
+
+def _plain_bytes(found: Batches) -> int:
+    """The bytes of batches as if none of them were compressed."""
+    return found.bytes - found.packed + found.unpacked
+
+
+def _costs(found: Batches) -> tuple[Any, ...]:
+    records, batches = found.records, found.batches
+    whole = _plain_bytes(found)
+    each = (records / batches if batches else None, whole / records if records else None, found.overhead / records if records else None)
+    return batches, records, *each, found.overhead / batches if batches else None, percent(found.overhead, whole)
+
+
+def _by_size(sizes: BatchSizes) -> Iterator[Line]:
+    most = max((found.batches for found in sizes.by_records.values()), default=0)
+    heading = ("records in a batch", "batches", "records", "bytes/record", "overhead/record", "overhead %", "batches of this size")
+    rows = []
+    for bucket, found in sorted(sizes.by_records.items()):
+        batches, records, _, size, overhead, _, share = _costs(found)
+        rows.append((bucket_text(bucket), batches, records, size, overhead, share, bar(found.batches, most)))
+    yield from grid_lines(heading, rows, DIGITS)
+
+
+def _by_codec(sizes: BatchSizes) -> Iterator[Line]:
+    heading = ("codec", "batches", "records", "bytes", "records packed", "unpacked", "ratio")
+    rows = []
+    for codec, found in sorted(sizes.by_codec.items(), key=lambda item: -item[1].bytes):
+        packed = (found.packed, found.unpacked, found.unpacked / found.packed if found.packed else None) if found.packed else (None, None, None)
+        rows.append((codec, found.batches, found.records, found.bytes, *packed))
+    yield from grid_lines(heading, rows, DIGITS)
+
+
+def _contents(contents: list[Content], total: Batches) -> Iterator[Line]:
+    heading = ("in records", "count", "bytes", "mean", "largest", "their lengths", "bytes/record", "share %")
+    rows = []
+    for each in contents:
+        whole = each.bytes + each.framing
+        mean = each.bytes / each.count if each.count else None
+        share = percent(whole, _plain_bytes(total))
+        rows.append(
+            (each.name, each.count, each.bytes, mean, each.largest or None, each.framing, whole / total.records if total.records else None, share)
+        )
+    yield from grid_lines(heading, rows, DIGITS)
+
+
+def limit_lines(found: list[Distance]) -> Iterator[Line]:
+    """How far the largest of each kind is from its limit, and what that limit counts."""
+    heading = ("limit", "counts", "largest", "limit of", "share %", "", "where")
+    rows: list[Any] = []
+    for each in found:
+        source = "" if each.source == "default" else f" ({each.source})"
+        share = 100 * min(each.share, 1e6)
+        note = "OVER" if each.over and each.limit.hard else "beyond" if each.over else bar(min(each.share, 1), 1)
+        rows.append((each.limit.names[0] + source, each.limit.short, each.seen.size, each.bytes, share, note, where_text(each.seen.where)))
+    yield from grid_lines(heading, rows, DIGITS)
+
+
+def where_text(where: dict[str, Any]) -> str:
+    """Where something is, in one cell."""
+    topic = "" if where.get("topic") is None else f" {where['topic']}"
+    partition = "" if where.get("partition") is None else f"-{where['partition']}"
+    place = f"frame {where['frame']}" if "frame" in where else where.get("file", "")
+    return f"{place}{topic}{partition}" + (f" at {where['position']}" if "position" in where else "")
