@@ -41,13 +41,10 @@ IDENTIFYING: tuple[tuple[str, ...], ...] = (
     ("logDir",),
     ("user",),
     ("id",),
-    ("baseOffset",),
-    ("offset",),
     ("firstOffset",),
     ("key",),
 )
-"""Fields in JSON names that say which element of an array one is, in the order in which they are tried where no mapKey does: those of Kafka's
-definitions, and of batches and records."""
+"""Fields in JSON names that say which element of an array one is where no mapKey does, in the order in which they are tried."""
 
 
 def candidates(mine: Sequence[FieldSpec], other: Sequence[FieldSpec]) -> Iterator[tuple[str, ...]]:

@@ -15,30 +15,37 @@ if TYPE_CHECKING:
     from kwire_cli.message.comparison.alignment import InOrder
     from kwire_cli.message.comparison.differences import At
 
-DERIVED = frozenset({"position", "size", "keySize", "valueSize", "crc", "anomalies"})
-"""What follows from the rest: it is not told once more."""
+KEYS = (("baseOffset",), ("offset",), *IDENTIFYING)
+"""What tells batches, records and what is in them apart."""
+
+DERIVED = {"batch": frozenset({"position", "size", "crc", "anomalies"}), "record": frozenset({"keySize", "valueSize", "sequence"})}
+"""What follows from the rest of a batch or record: it is not told once more."""
+
 BYTES = ("records[].key", "records[].value", "headers[].value")
 """Where in a batch base64 text stands for bytes."""
+
+_INSIDE = {"batch": {"records": "record"}}
+"""The lists of which the elements have something that follows from the rest, by the level that they are in."""
 
 
 def record_differences(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
     """What differs between the items of two record sets in JSON form; `shown` are the same with secrets redacted."""
-    yield from _lists(a, b, shown, at, order)
+    yield from _lists(a, b, shown, at, order, "batch")
 
 
-def _values(a: Any, b: Any, shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
+def _values(a: Any, b: Any, shown: tuple[Any, Any], at: At, order: InOrder, level: str) -> Iterator[Difference]:
     if isinstance(a, dict) and isinstance(b, dict):
-        yield from _objects(a, b, shown, at, order)
+        yield from _objects(a, b, shown, at, order, level)
     elif isinstance(a, list) and isinstance(b, list):
-        yield from _lists(a, b, shown, at, order)
+        yield from _lists(a, b, shown, at, order, level)
     elif a != b or type(a) is not type(b):
         yield Difference("changed", at, _side(at.a, shown[0], at), _side(at.b, shown[1], at))
 
 
-def _objects(a: dict[str, Any], b: dict[str, Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
-    told = _meant(a, b)
+def _objects(a: dict[str, Any], b: dict[str, Any], shown: tuple[Any, Any], at: At, order: InOrder, level: str) -> Iterator[Difference]:
+    left_out = DERIVED.get(level, frozenset()) | (_meant(a, b) if level == "record" else frozenset())
     for name in [*a, *(name for name in b if name not in a)]:
-        if name in DERIVED or name in told:
+        if name in left_out:
             continue
         place, parts = at.below(name), (_part(shown[0], name), _part(shown[1], name))
         if name not in b:
@@ -46,23 +53,23 @@ def _objects(a: dict[str, Any], b: dict[str, Any], shown: tuple[Any, Any], at: A
         elif name not in a:
             yield Difference("added", place, None, _side(place.b, parts[1], place))
         else:
-            yield from _values(a[name], b[name], parts, place, order)
+            yield from _values(a[name], b[name], parts, place, order, _INSIDE.get(level, {}).get(name, ""))
 
 
-def _meant(a: dict[str, Any], b: dict[str, Any]) -> set[str]:
+def _meant(a: dict[str, Any], b: dict[str, Any]) -> frozenset[str]:
     """The bytes of a record whose difference its decoded key or value tells."""
     mine, other = a.get("decoded"), b.get("decoded")
     if not isinstance(mine, dict) or not isinstance(other, dict):
-        return set()
-    return {name for name in ("key", "value") if mine.get(name) != other.get(name)}
+        return frozenset()
+    return frozenset(name for name in ("key", "value") if mine.get(name) != other.get(name))
 
 
-def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder) -> Iterator[Difference]:
-    names = key_names(a, b, iter(IDENTIFYING)) if all(isinstance(each, dict) for each in (*a, *b)) else ()
+def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder, level: str) -> Iterator[Difference]:
+    names = key_names(a, b, iter(KEYS)) if all(isinstance(each, dict) for each in (*a, *b)) else ()
     if names:
         pairs = by_key(*([tuple(row[name] for name in names) for row in rows] for rows in (a, b)))
     else:
-        pairs = order.pairs(*([json.dumps(_without_derived(each)) for each in rows] for rows in (a, b)))
+        pairs = order.pairs(*([json.dumps(_without_derived(each, level)) for each in rows] for rows in (a, b)))
     for pair in pairs:
         i, j = pair.a, pair.b
         key = key_text(names, a[i] if i is not None else b[j or 0]) if names else None
@@ -75,11 +82,12 @@ def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: In
             continue
         if pair.moved:
             yield Difference("moved", place, mine, other)
-        yield from _values(a[i], b[j], parts, place, order)
+        yield from _values(a[i], b[j], parts, place, order, level)
 
 
-def _without_derived(value: Any) -> Any:
-    return {name: part for name, part in value.items() if name not in DERIVED} if isinstance(value, dict) else value
+def _without_derived(value: Any, level: str) -> Any:
+    left_out = DERIVED.get(level, frozenset())
+    return {name: part for name, part in value.items() if name not in left_out} if isinstance(value, dict) else value
 
 
 def _part(shown: Any, key: Any) -> Any:
