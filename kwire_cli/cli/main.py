@@ -14,6 +14,7 @@ from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, Unwrit
 from kwire_cli.errors import KwireError
 
 COMMANDS = {
+    "advise": "Find the encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
     "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",

@@ -72,7 +72,7 @@ def test_a_prediction_is_what_writing_comes_to(path):
     saved = predicted(plan, messages)
     assert saved == written(plan, messages)
     assert saved >= sum(choice.tag > 0 if choice.tag else 1 for choice in plan.values()) * 0
-    half = choose(CATALOG, observed.first_half()[1])
+    half = choose(CATALOG, observed.halves().first)
     assert predicted(half, messages) == written(half, messages)
 
 
@@ -142,11 +142,12 @@ def test_the_advice_for_the_first_half_is_drawn_from_the_first_half():
 
     early, late = [heartbeat(1)] * 700, [heartbeat(-2)] * 700
     observed = seen([*early, *late])
-    count, fields = observed.first_half()
+    count, fields, rest = observed.halves()
     assert abs(count - 700) <= 1400 / BLOCKS
     cells = fields["HeartbeatRequest", "generationId"].cells
     assert sum(times for cell, times in cells.items() if not cell.negative) == min(count, 700)
     assert observed.fields()["HeartbeatRequest", "generationId"].count == 1400
+    assert rest["HeartbeatRequest", "generationId"].count == 1400 - count
     assert predicted(choose(CATALOG, fields), late) == written(choose(CATALOG, fields), late)
 
 

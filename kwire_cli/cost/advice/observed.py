@@ -206,17 +206,24 @@ class Observed:
         self._close()
         return together([fields for _, fields in self._blocks])
 
-    def first_half(self) -> tuple[int, Fields]:
-        """About the first half of the messages: how many these are, and what was seen in them."""
+    def halves(self) -> Halves:
+        """About the first half of the messages, and the rest."""
         self._close()
-        taken = 0
-        chosen: list[Fields] = []
-        for count, fields in self._blocks:
-            if chosen and abs(2 * (taken + count) - self.messages) > abs(2 * taken - self.messages):
+        taken = parts = 0
+        for count, _ in self._blocks:
+            if parts and abs(2 * (taken + count) - self.messages) > abs(2 * taken - self.messages):
                 break
             taken += count
-            chosen.append(fields)
-        return taken, together(chosen)
+            parts += 1
+        return Halves(taken, together([fields for _, fields in self._blocks[:parts]]), together([fields for _, fields in self._blocks[parts:]]))
+
+
+class Halves(NamedTuple):
+    """How many messages the first half has, and what was seen in it and in the rest."""
+
+    messages: int
+    first: Fields
+    second: Fields
 
 
 def together(parts: Sequence[Fields]) -> Fields:

@@ -1,0 +1,126 @@
+"""`kwire advise`: which encodings and tags would have paid, from the values in captures and logs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import complete_api, complete_message, with_catalog, with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.advise_inputs import Messages
+    from kwire_cli.cost.advice.report import Advice
+    from kwire_cli.spec.catalog import Catalog
+
+FORMATS = ("table", "json", "jsonl", "csv")
+TOP = 10
+"""Rows of each table for eyes, unless --top says otherwise."""
+
+
+@click.command(name="advise")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option("--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="These messages alone; repeatable.")
+@click.option(
+    "--api", "apis", multiple=True, metavar="NAME|KEY", shell_complete=complete_api, help="Requests and responses of these apis alone; repeatable."
+)
+@click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", help="Of a response outside a capture, its version; with --api.")
+@click.option("--request", "kind", flag_value="request", help="Frames outside a capture are requests.")
+@click.option("--response", "kind", flag_value="response", help="Frames outside a capture are responses.")
+@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'client ~ \"app-.*\"'; see docs/filter.md.")
+@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option("--as-topic", metavar="NAME", help="The topic of segments whose folder's name does not say it.")
+@click.option(
+    "--min-saving", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES", help="Leave out of the overlay what saves less."
+)
+@click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows of each table.  [default: {TOP}; in json all]")
+@click.option(
+    "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw the values of so many integer fields."
+)
+@click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write what pays as an overlay for --overlay.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
+    """Advise on encodings and tags, from the values in captures and logs.
+
+    INPUT is captures, frames in any form, segments and folders of a log directory (there, records of Kafka's own topics), or - for standard input.
+    Each integer field is priced under each encoding of KAFKA-9927, each field as a tagged one (KIP-482); what pays becomes an overlay, whose saving
+    `kwire overhead --overlay` confirms.
+    """
+    from kwire_cli.cli.advise_inputs import Messages
+
+    if not source and environment.stdin.isatty():
+        raise InputError("no input: give captures, frames, segments, folders of a log directory, or - for standard input")
+    with closing(Messages(environment, catalog, source, options)) as messages:
+        advice = _advice(catalog, messages, options)
+    if not advice.observed.messages:
+        raise InputError("there is no message in this; --message, --api and --filter choose among those that there are")
+    if options["write_overlay"]:
+        _write(environment, Path(options["write_overlay"]), advice)
+    _show(environment, advice, fmt, options)
+    return Exit.DONE
+
+
+def _advice(catalog: Catalog, messages: Messages, options: dict[str, Any]) -> Advice:
+    """Look at every message, then price what was chosen on every message."""
+    from kwire_cli.cost.advice.observed import Observed
+    from kwire_cli.cost.advice.plan import choose, overlay_document
+    from kwire_cli.cost.advice.predicted import Predicted
+    from kwire_cli.cost.advice.report import Advice, Split, negative_share
+
+    observed = Observed(catalog)
+    for message in messages.each():
+        observed.add(message)
+    fields, halves = observed.fields(), observed.halves()
+    least = options["min_saving"]
+    plan, earlier = choose(catalog, fields, least=least), choose(catalog, halves.first, least=max(least // 2, 1))
+    whole, later = Predicted(catalog, plan), Predicted(catalog, earlier)
+    size = 0
+    for number, message in enumerate(messages.each()):
+        whole.add(message)
+        if number >= halves.messages:
+            later.add(message)
+            size += message.size
+    split = None
+    if observed.messages > halves.messages:
+        encoded = [key for key, choice in earlier.items() if choice.encoding]
+        negative = [negative_share([half[key] for key in encoded if key in half]) for half in (halves.first, halves.second)]
+        split = Split(halves.messages, observed.messages - halves.messages, size, later.saved, *negative)
+    about = f"Drawn by kwire advise from {observed.messages} messages of {observed.size} bytes, of which it saves {whole.saved}."
+    return Advice(observed, fields, plan, overlay_document(catalog, plan, about), whole.saved, split)
+
+
+def _write(environment: Environment, file: Path, advice: Advice) -> None:
+    from kwire_cli.cost.advice.plan import overlay_text
+
+    try:
+        file.write_text(overlay_text(advice.overlay), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror}", file=str(file)) from None
+    environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.observed.size} bytes")
+
+
+def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str, Any]) -> None:
+    if fmt == "table":
+        from kwire_cli.view.advice import advice_lines
+
+        top = TOP if options["top"] is None else options["top"]
+        environment.write_lines(advice_lines(advice, top=top, histograms=options["histograms"]))
+        return
+    from kwire_cli.view.advice import csv_rows, json_rows
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.table import csv_row
+
+    if fmt == "json":
+        environment.write(dumps(advice.to_json(options["top"]), indent=True))
+    elif fmt == "jsonl":
+        for row in json_rows(advice.to_json(options["top"])):
+            environment.write(dumps(row, indent=False))
+    else:
+        for cells in csv_rows(advice, options["top"]):
+            environment.write(csv_row(cells))
