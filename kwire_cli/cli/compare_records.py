@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BATCHES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
 NONE, EVERY = "none", "all"
-_OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register", "limit")
+_OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register")
 _GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
 
 
@@ -61,7 +61,7 @@ def wants_records(sources: tuple[str, ...], options: dict[str, Any]) -> bool:
     """Whether these arguments and options are about records: some option says so, or all the inputs are segments or folders of them."""
     from kwire_cli.cli.record_inputs import holds_batches
 
-    said = options["as_records"] or options["records"] is not None or any(options[name] for name in (*_OPTIONS, *_GENERATED) if name != "limit")
+    said = options["as_records"] or options["records"] is not None or any(options[name] not in {None, ()} for name in (*_OPTIONS, *_GENERATED))
     return bool(said) or (bool(sources) and all(holds_batches(source) for source in sources))
 
 
@@ -80,7 +80,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     plan = _plan(options, wanted)
     forms = RecordForms(plan, generated=wanted is not None)
     asked = _names("--headers-as", options["headers_as"] or EVERY, (*HEADER_FORMS,))
-    headers = HeaderForms(asked, plan.register)
+    headers = HeaderForms(asked, plan.register, every=bool(options["headers_as"]))
     for partition, batch in _found(environment, catalog, sources, options, wanted):
         records = forms.add(partition, batch)
         if records is not None and asked:
@@ -169,7 +169,7 @@ def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _batch(text: str, wanted: Wanted | None) -> int | str:
-    from kwire_cli.cost.record_forms import ALL, AS_IS
+    from kwire_cli.cost.gathering import ALL, AS_IS
 
     text = text.strip()
     if text == ALL or (text == AS_IS and not wanted):
@@ -181,7 +181,8 @@ def _batch(text: str, wanted: Wanted | None) -> int | str:
 
 def _codec(text: str) -> Codec:
     from kwire_cli.codec.compression import CODECS, compress
-    from kwire_cli.cost.record_forms import AS_IS, Codec
+    from kwire_cli.cost.gathering import AS_IS
+    from kwire_cli.cost.record_forms import Codec
     from kwire_cli.errors import EncodeError
 
     name, colon, level = text.strip().partition(":")

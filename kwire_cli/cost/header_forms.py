@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_from_bytes
 
-from kwire_cli.codec.checksums import crc32
 from kwire_cli.cost.header_keys import mapped, named, numbered
 from kwire_cli.records.batch import int64
+from kwire_cli.records.building import sealed
 from kwire_cli.records.jsonform import base64_text
+from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import kip82, v1, v2
 from kwire_cli.structs.records.kip82_alternatives import AVRO_MAP, MAP_MESSAGE, NULL_KEY, REDUCED, WITHOUT_KEY, WRAPPER
-from kwire_cli.structs.records.parts import offset_of
 from kwire_cli.structs.sized import MAX_STRING
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 BATCH_HEADER = v2.HEADER.sizeof()
 """Bytes of the header of a batch, which no record is charged for here."""
+_LAYOUT = LAYOUTS["kip82-draft"]
+"""Where the checksum of a message stands, and what it covers: the same in all forms of it."""
 NO_TEXT = "headers whose values are no UTF-8 text, as base64 text"
 NO_TOMBSTONE = "records with a null value, which compaction no longer sees"
 LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
@@ -74,23 +76,26 @@ class HeaderPrice:
 
 
 class HeaderForms:
-    """The prices of headers in these forms; the records of each batch are added as they are read."""
+    """The prices of headers in these forms; the records of each batch are added as they are read, those without headers only if `every` is."""
 
-    def __init__(self, forms: Sequence[str], register: Register) -> None:
-        self.register = register
+    def __init__(self, forms: Sequence[str], register: Register, *, every: bool = True) -> None:
+        self.register, self.every = register, every
         self.prices = [HeaderPrice(form) for form in forms]
 
     def add(self, records: Sequence[Record]) -> None:
         """Price the records of one batch."""
+        wanted = records if self.every else [record for record in records if record.headers]
         for price in self.prices:
             build = HEADER_FORMS[price.form].build
-            for record in records:
+            for record in wanted:
                 price.records += 1
                 price.headers += len(record.headers)
                 whole = len(build(records[0], record, record.headers, self.register, price.lost))
                 price.size += whole
-                # a value is wrapped, if at all, with headers or without
-                price.bare += len(build(records[0], record, (), self.register, Counter())) if price.form != _WRAPPED else len(_plain(record))
+                if price.form == _WRAPPED:  # a value is wrapped, if at all, with headers or without
+                    price.bare += len(_plain(record))
+                else:
+                    price.bare += len(build(records[0], record, (), self.register, Counter())) if record.headers else whole
 
 
 def _shipped(first: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:  # noqa: ARG001 - the same for all forms
@@ -155,9 +160,7 @@ def _message(decl: Any, record: Record, headers: Any, attributes: int, *, magic:
     }
     if headers is not None:
         value |= {"headers": headers, "attributes": attributes | kip82.HAS_HEADERS.mask}
-    data = bytes(decl.build(value))
-    at = offset_of(decl, kip82.CRC_FROM)
-    return bytes(decl.build(value | {"crc": crc32(data[at:])}))
+    return sealed(bytes(decl.build(value)), _LAYOUT, None)
 
 
 def _pairs(found: Mapping[str, str]) -> bytes:

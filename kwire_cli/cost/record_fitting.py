@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cost.header_keys import named, numbered
@@ -12,6 +13,7 @@ from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Mapping
 
     from kwire_cli.cost.header_keys import Headers, Register
     from kwire_cli.records.batch import Batch
@@ -75,32 +77,41 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
         lost[TIMESTAMPS] += sum(record.timestamp >= 0 for record in records)
     rows, data = [], 0
     for record in records:
-        headers = _headers(form, record.headers, register, lost)
-        row: dict[str, Any] = {"sequence": record.sequence, "key": base64_text(record.key), "value": base64_text(record.value), "headers": headers[0]}
+        row: dict[str, Any] = {
+            "sequence": record.sequence,
+            "key": base64_text(record.key),
+            "value": base64_text(record.value),
+            "headers": _headers(form, record.headers, register, lost),
+        }
         if form != "v0":
             row["timestamp"] = record.timestamp
         if control and form in WITH_BATCHES:
             row |= _control(form, record, lost)
         rows.append(row)
-        data += len(record.key or b"") + len(record.value or b"") + headers[1]
+        data += data_of(row)
     group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type, batch.compression)
     return Fitted(group, said | {"compression": batch.compression}, place, rows, [record.offset for record in records], control, data)
 
 
-def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> tuple[list[dict[str, Any]], int]:
-    """The headers that the form can carry, and the bytes of their values."""
+def data_of(row: Mapping[str, Any]) -> int:
+    """The bytes of key, value and headers' values of a record for a writer."""
+    return sum(len(base64.b64decode(part or "")) for part in (row["key"], row["value"], *(header["value"] for header in row["headers"])))
+
+
+def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
+    """The headers that the form can carry."""
     if not headers:
-        return [], 0
+        return []
     if form not in _WITH_HEADERS:
         lost[HEADERS] += len(headers)
-        return [], 0
+        return []
     pairs: list[tuple[Any, bytes | None]]
     if form == "v2":
         pairs = [*named(headers, register)]
     else:
         lost[NAMES] += sum(isinstance(key, str) for key, _ in headers)
         pairs = [*numbered(headers, register, lost).items()]
-    return [{"key": key, "value": base64_text(value)} for key, value in pairs], sum(len(value or b"") for _, value in pairs)
+    return [{"key": key, "value": base64_text(value)} for key, value in pairs]
 
 
 def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.codec.libraries import library
-from kwire_cli.cost.record_fitting import WITH_BATCHES, fitted
-from kwire_cli.engine.codes import COMPRESSION as COMPRESSION_FAULTS
+from kwire_cli.cost.gathering import AS_IS, Gathering
+from kwire_cli.cost.record_fitting import WITH_BATCHES, data_of, fitted
+from kwire_cli.errors import EncodeError
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.writing import write
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.cost.header_keys import Register
     from kwire_cli.cost.record_fitting import Fitted
     from kwire_cli.engine.codes import Anomaly
@@ -23,8 +22,20 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Record
 
 FORMS = tuple(LAYOUTS)
-AS_IS, ALL = "as-is", "all"
-_UNREADABLE = frozenset({*COMPRESSION_FAULTS, "COUNT_MISMATCH", "CRC_MISMATCH", "CORRUPT", "TRUNCATED", "RECORD_SIZE_MISMATCH", "VARINT_TOO_LONG"})
+_UNREADABLE = frozenset(
+    {
+        "COUNT_MISMATCH",
+        "CORRUPT",
+        "CRC_MISMATCH",
+        "DECOMPRESSION_FAILED",
+        "DECOMPRESSION_LIMIT",
+        "INVALID_LENGTH",
+        "RECORD_SIZE_MISMATCH",
+        "TRUNCATED",
+        "UNKNOWN_COMPRESSION",
+        "VARINT_TOO_LONG",
+    }
+)
 """What leaves doubt whether all records of a batch are there."""
 _CODECS = {name: number for number, name in COMPRESSION.names.items()}
 
@@ -99,7 +110,8 @@ class Price:
     """All records in one form: their bytes, and in how many batches. `data` are those of keys, values and headers' values that the form carries.
 
     In v0, v1 and the KIP-82 draft a batch that is not compressed is as many messages as it has records. `refused` are batches compressed with zstd
-    in a format that is older than it: kwire writes them, and Kafka refuses to read them.
+    in a format that is older than it: kwire writes them, and Kafka refuses to read them. `unwritable` are batches left out, since the form can't hold
+    their offsets, which go down or lie too far apart.
     """
 
     form: str
@@ -110,6 +122,7 @@ class Price:
     size: int = 0
     data: int = 0
     refused: int = 0
+    unwritable: int = 0
 
     @property
     def overhead(self) -> int:
@@ -132,45 +145,8 @@ class Price:
             "overheadPerBatch": _share(self.overhead, self.batches),
             "ratio": _share(self.size, reference),
             "refusedBatches": self.refused,
+            "unwritableBatches": self.unwritable,
         }
-
-
-class _Gathering:
-    """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would have sent them.
-
-    A control batch stays alone, and ends what its producer had in hand. AS_IS leaves batches as they are, ALL puts everything of a producer into one.
-    """
-
-    def __init__(self, size: int | str) -> None:
-        self.size = size
-        self.waiting: dict[tuple[Any, ...], dict[str, Any]] = {}
-
-    def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
-        """The batches that are full with these records."""
-        if self.size == AS_IS:
-            rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
-            yield found.head | found.place | {"records": rows}
-            return
-        key = (partition, *found.group)
-        if found.control:
-            # what this producer has in hand, whatever else its batches say
-            for other in [other for other in self.waiting if other[:2] == key[:2]]:
-                yield self.waiting.pop(other)
-            yield found.head | {"records": found.rows}
-            return
-        rows = found.rows
-        while rows:
-            item = self.waiting.setdefault(key, found.head | {"baseOffset": found.offsets[0], "records": []})
-            room = len(rows) if self.size == ALL else int(self.size) - len(item["records"])
-            item["records"] += rows[:room]
-            rows = rows[room:]
-            if self.size != ALL and len(item["records"]) == self.size:
-                yield self.waiting.pop(key)
-
-    def end(self) -> Iterator[dict[str, Any]]:
-        """What is left."""
-        yield from self.waiting.values()
-        self.waiting = {}
 
 
 class RecordForms:
@@ -181,8 +157,8 @@ class RecordForms:
         self.written = Written()
         self.lost = {form: Counter[str]() for form in plan.forms}
         self.prices = [Price(form, batch, codec) for batch in plan.batches for codec in plan.codecs for form in plan.forms]
-        self._ways: dict[str, list[tuple[_Gathering, list[Price]]]] = {
-            form: [(_Gathering(batch), [price for price in self.prices if (price.form, price.batch) == (form, batch)]) for batch in plan.batches]
+        self._ways: dict[str, list[tuple[Gathering, list[Price]]]] = {
+            form: [(Gathering(batch), [price for price in self.prices if (price.form, price.batch) == (form, batch)]) for batch in plan.batches]
             for form in plan.forms
         }
 
@@ -197,9 +173,11 @@ class RecordForms:
         self.written.add(partition, batch, records)
         for form, ways in self._ways.items():
             found = fitted(form, batch, records, self.plan.register, self.lost[form])
+            alone = _alone(form, found) if found.rows and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices) else 0
             for gathering, prices in ways:
                 for price in prices:
                     price.data += found.data
+                    price.size += alone if _is_alone(price, batch.compression) else 0
                 for item in gathering.add(partition, found):
                     _write(item, prices)
         return records
@@ -220,16 +198,38 @@ class RecordForms:
 
 
 def _write(item: dict[str, Any], prices: list[Price]) -> None:
+    """Add a batch to prices; of one that is `_is_alone` the bytes are counted already."""
     count = len(item["records"])
     own = item.pop("compression")
     for price in prices:
-        codec = {"compression": own if price.codec.name == AS_IS else price.codec.name, "compressionLevel": price.codec.level}
+        codec = _codec(price, own)
         if not count and price.form not in WITH_BATCHES:
             continue
-        price.refused += codec["compression"] == "zstd" and LEGACY_COMPRESSION in LAYOUTS[price.form].attributes
-        price.size += len(write([item | codec], form=price.form))
+        price.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[price.form].attributes
+        if not _is_alone(price, own):
+            try:
+                price.size += len(write([item | {"compression": codec, "compressionLevel": price.codec.level}], form=price.form))
+            except EncodeError:
+                price.unwritable += 1
+                price.data -= sum(data_of(row) for row in item["records"])
+                continue
         price.records += count
         price.batches += 1
+
+
+def _codec(price: Price, own: str) -> str:
+    """What batches of a price are compressed with that came with their own codec."""
+    return own if price.codec.name == AS_IS else price.codec.name
+
+
+def _is_alone(price: Price, own: str) -> bool:
+    """Whether each record is a message by itself, whose bytes are the same whatever is sent along with it: they are written once only."""
+    return price.form not in WITH_BATCHES and _codec(price, own) == "none"
+
+
+def _alone(form: str, found: Fitted) -> int:
+    """The bytes of records as messages by themselves."""
+    return len(write([found.head | {"records": found.rows, "compression": "none"}], form=form))
 
 
 def _share(part: int, whole: int | None) -> float | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.compression import CODECS
 from kwire_cli.codec.libraries import library
+from kwire_cli.cost.gathering import AS_IS
 from kwire_cli.cost.header_forms import BATCH_HEADER, HEADER_FORMS
-from kwire_cli.cost.record_forms import AS_IS
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
 from kwire_cli.view.table import csv_row
@@ -24,7 +24,7 @@ HEADING = ("batch", "codec", "form", "batches", "bytes", "per record", "overhead
 HEADERS_HEADING = ("form", "bytes", "without headers", "of headers", "a header", "ratio", "", "")
 _DIGITS = {"per record": 1, "overhead a record": 1, "a batch": 1, "a header": 1}
 _SUMS = ("form", "batch", "codec", "library", "records", "batches", "bytes", "overhead")
-_COLUMNS = (*_SUMS, "bytesPerRecord", "overheadPerRecord", "overheadPerBatch", "ratio", "refusedBatches")
+_COLUMNS = (*_SUMS, "bytesPerRecord", "overheadPerRecord", "overheadPerBatch", "ratio", "refusedBatches", "unwritableBatches")
 _HEADER_COLUMNS = ("form", "records", "headers", "bytes", "bytesWithoutHeaders", "headerBytes", "bytesPerHeader")
 
 
@@ -122,6 +122,9 @@ def _notes(forms: RecordForms) -> Iterator[Line]:
         number = next(number for number, name in CODECS.items() if name == codec.name)
         if number:
             yield [(f"{codec.label}: {library(number, codec.level)}; Kafka's own compressor makes other bytes of the same records", "dim")]
+    if unwritable := {price.form: price.unwritable for price in forms.prices if price.unwritable}:
+        what = ", ".join(f"{counted(number, 'batch', 'batches')} in {form}" for form, number in unwritable.items())
+        yield [(f"left out, since offsets go down or lie too far apart: {what}", "warning")]
     if old := sorted({price.form for price in forms.prices if price.refused}):
         yield [(f"zstd in {', '.join(old)}: written all the same; Kafka has it from v2 on and refuses to read it there", "warning")]
 

@@ -1,0 +1,50 @@
+"""Records gathered into other batches than those that they came in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cost.record_fitting import Fitted
+
+AS_IS, ALL = "as-is", "all"
+
+
+class Gathering:
+    """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would have sent them.
+
+    A control batch stays alone, and ends what its producer had in hand. AS_IS leaves batches as they are, ALL puts everything of a producer into one.
+    """
+
+    def __init__(self, size: int | str) -> None:
+        self.size = size
+        self.waiting: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
+        """The batches that are full with these records."""
+        if self.size == AS_IS:
+            rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
+            yield found.head | found.place | {"records": rows}
+            return
+        key = (partition, *found.group)
+        if found.control:
+            # what this producer has in hand, whatever else its batches say
+            for other in [other for other in self.waiting if other[:2] == key[:2]]:
+                yield self.waiting.pop(other)
+            yield found.head | {"records": found.rows}
+            return
+        rows = found.rows
+        while rows:
+            item = self.waiting.setdefault(key, found.head | {"baseOffset": found.offsets[0], "records": []})
+            room = len(rows) if self.size == ALL else int(self.size) - len(item["records"])
+            item["records"] += rows[:room]
+            rows = rows[room:]
+            if self.size != ALL and len(item["records"]) == self.size:
+                yield self.waiting.pop(key)
+
+    def end(self) -> Iterator[dict[str, Any]]:
+        """What is left."""
+        yield from self.waiting.values()
+        self.waiting = {}
