@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.plain import Layout
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.captured import Captured
@@ -78,6 +79,9 @@ def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any])
     """The lines that --frames, --stream, --filter and --limit leave."""
     first, last = _frame_range(options["frames"])
     streams, left = frozenset(options["stream"]), options["limit"]
+    if first == 1 and last is None and left is None and not streams and not options["filter"]:
+        yield from lines
+        return
     matches = _filter(catalog, options["filter"])
     for line in lines:
         if left == 0 or (last is not None and line.number > last):
@@ -134,14 +138,20 @@ class _Secrets:
 
         self._can_hold, self._is_internal, self._hidden_in = can_hold_secrets, is_internal, hidden_in_frame
         self._catalog, self._raw_records, self._shown = catalog, raw_records, options["show_secrets"]
+        self._harmless: dict[Layout, bool] = {}
         self.in_record = None if self._shown else partial(hidden_in_record, catalog)
 
     def none_in(self, line: Captured) -> bool:
         """Whether there is nothing to hide in a line about which there is no doubt."""
-        message = line.message
-        if self._shown or not message:
-            return message is not None
-        return not self._can_hold(message, raw_records=self._raw_records and any(map(self._is_internal, line.topics)))
+        plain = line.plain
+        if self._shown or plain is None:
+            return plain is not None
+        layout = plain.layout
+        if layout not in self._harmless:
+            self._harmless[layout] = not self._can_hold(layout.message, raw_records=self._raw_records)
+        if self._harmless[layout]:
+            return True
+        return not self._can_hold(layout.message, raw_records=self._raw_records and any(map(self._is_internal, line.topics)))
 
     def hidden(self, line: Captured) -> dict[str, frozenset[int]]:
         """The hidden spans of a line's frame."""

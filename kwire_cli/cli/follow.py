@@ -60,6 +60,9 @@ def until_last(lines: Iterable[Captured], left: int | None, last: int | None) ->
     """The lines that were chosen, up to the last that can be: in a capture that grows, the one behind it may never come."""
     if left == 0:
         return
+    if left is None and last is None:
+        yield from lines
+        return
     for line in lines:
         yield line
         left = None if left is None else left - 1

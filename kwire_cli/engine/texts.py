@@ -6,6 +6,7 @@ import base64
 import json
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,7 @@ def _bool(byte: int) -> str:
         raise OddError from None
 
 
+@lru_cache(maxsize=4096)
 def _string(raw: bytes) -> str:
     try:
         return encode_basestring(str(raw, "utf-8"))

@@ -159,7 +159,7 @@ class Plain:
         found = self.found()
         if isinstance(found, Spans):
             return None
-        made = found.text(records)
+        made = found.texts.get(records) or found.text(records)
         return made.of(self.data, self.start) if made else None
 
     @property

@@ -39,14 +39,14 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None, field_tex
 
     `field_text` makes the JSON of a records field whose records are nobody's messages.
     """
-    plain = line.plain
+    plain, topics = line.plain, line.topics
     try:
-        body = _body(line, plain, records, hide, field_text) if plain else None
+        body = _body(line, plain, topics, records, hide, field_text) if plain else None
     except OddError:
         body = None
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
-    seen, request, time, topics = line.seen, line.request, line.time, line.topics
+    seen, request, time = line.seen, line.request, line.time
     after = f',"requestFrame":{request.number}' if request else ""
     if request and (latency := line.latency) is not None:
         after += f',"latency":{latency!r}' if latency >= SHORT or latency <= 0 else f',"latency":{latency:.9f}'.rstrip("0")
@@ -58,14 +58,14 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None, field_tex
     return f'{{"frame":{line.number},"time":{when},{place},{frame},"body":{body},"anomalies":[]{after}}}\n'.encode()
 
 
-def _body(line: Captured, plain: Plain, records: str, hide: Hide | None, field_text: Callable[[bytes], str] | None) -> str | None:
+def _body(line: Captured, plain: Plain, topics: list[str], records: str, hide: Hide | None, field_text: Callable[[bytes], str] | None) -> str | None:
     """The JSON of a body: by a text of its shape, or else a fold."""
     if records != "decoded" or not plain.layout.has_records:
         shown = "base64" if records == "decoded" else records
         return plain.text(shown) or _quick(plain.body(shown))
     if field_text is None:
         return None
-    return (None if any(map(is_internal, line.topics)) else plain.text(field_text)) or _with_records(line, plain, hide, field_text)
+    return (None if any(map(is_internal, topics)) else plain.text(field_text)) or _with_records(line, plain, hide, field_text)
 
 
 def _with_records(line: Captured, plain: Plain, hide: Hide | None, field_text: Callable[[bytes], str]) -> str:

@@ -31,18 +31,22 @@ FETCH = 1
 class Captured:
     """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's. Times are nanoseconds.
 
+    It stands at its last packet, the `place`; an answer never before its question, even where the capture has them so.
+
     What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`.
     """
 
-    __slots__ = ("_calm", "_frame", "_values", "connection", "dst", "names", "number", "request", "seen", "session", "src", "stream")
+    __slots__ = ("_calm", "_frame", "_values", "connection", "dst", "names", "number", "place", "request", "seen", "session", "src", "stream")
 
     def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names) -> None:
         self.seen, self.stream, self.src, self.dst, self.connection, self.names = seen, stream, src, dst, connection, names
         self.number = 0
         self.request: Captured | None = None
+        self.place = seen.packet
         if seen.request:
             # Without the way back nothing goes in circles, and what was shown is gone at once.
             self.request, seen.request.line = seen.request.line, None
+            self.place = max(seen.packet, seen.request.packet)
         self._frame: Frame | None = None
         self._calm = False
         self._values: dict[str, list[bytes]] | None = None

@@ -18,7 +18,6 @@ Rules
 
 from __future__ import annotations
 
-import contextlib
 import enum
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -123,6 +122,8 @@ class Connection:
         """What is complete with these bytes from `side`."""
         if self.state is State.KAFKA and self._begun[side]:
             cuts = self._framers[side].feed(data, packet, time)
+            if len(cuts) == 1:  # as most are
+                return (self._seen(side, cuts[0]),)
             return [self._seen(side, cut) for cut in cuts] if cuts else ()
         return self._feed(side, data, packet, time)
 
@@ -257,8 +258,8 @@ class Connection:
         return self._from_client(side, cut) if side == self.client else self._from_broker(side, cut)
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
-        data = cut.data
-        head = RequestHead(*self._request_head.unpack(data, SIZE_BYTES)) if len(data) >= SIZE_BYTES + self._request_head.size else None
+        data, layout = cut.data, self._request_head
+        head = tuple.__new__(RequestHead, layout.unpack(data, SIZE_BYTES)) if len(data) >= SIZE_BYTES + layout.size else None
         if self.state is State.TOKENS:
             if not reads_as_request(self.catalog, cut.data):
                 return Seen("sasl-token", side, cut)
@@ -269,9 +270,9 @@ class Connection:
             return Seen("sasl-token", side, cut)
         self._served = True
         seen = Seen("request", side, cut, head=head)
-        if head and whole and (layout := self.layouts.get("request", head.api_key, head.version)):
-            seen.plain = self._headers.plain(layout, cut.data, head.correlation_id)
-        if head is None or not (head.api_key == PRODUCE and self._without_answer(seen)):
+        if head and whole and (known := self.layouts.get("request", head[0], head[1])):
+            seen.plain = self._headers.plain(known, data, head[2])
+        if head is None or not (head[0] == PRODUCE and self._without_answer(seen)):
             self._wait_for(seen)
         seen.in_flight = len(self._pending)
         return seen
@@ -288,8 +289,8 @@ class Connection:
         seen = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = seen.head
         if head:
-            if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head.api_key, head.version)):
-                seen.plain = self._headers.plain(layout, cut.data, wanted)
+            if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
+                seen.plain = self._headers.plain(layout, data, wanted)
             if head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(seen):
                 self.state = State.TOKENS
         return seen
@@ -322,9 +323,11 @@ class Connection:
         return bool(self._field(seen, "errorCode") == 0)
 
     def _field(self, seen: Seen, name: str) -> Any:
-        with contextlib.suppress(OddError):
+        try:
             if seen.plain:
                 return seen.plain.top(name)
+        except OddError:
+            pass
         body = self.frame(seen).body
         return None if body is None else top_value(roles(body.spec, body.entry), body.raw, name)
 

@@ -78,7 +78,7 @@ class Framer:
                 buffer += data
                 return ()
         elif self.synchronised and not self._rest and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES:
-            return (Cut("frame", bytes(data), packet, time),)  # most segments are one frame
+            return (tuple.__new__(Cut, ("frame", bytes(data), packet, time, 0)),)  # most segments are one frame
         return list(self._feed(data, packet, time))
 
     def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:

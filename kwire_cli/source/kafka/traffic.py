@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kwire_cli.message.plain import Layouts
@@ -66,9 +67,7 @@ def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = No
     return watch.names
 
 
-def _place(line: Captured) -> int:
-    """A line stands at its last packet; an answer never before its question, even where the capture has them so."""
-    return line.seen.packet if line.request is None else max(line.seen.packet, line.request.seen.packet)
+_place = attrgetter("place")
 
 
 class _Order:
