@@ -56,6 +56,33 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def are_messages(a: str, b: str | None, options: dict[str, Any]) -> bool:
+    """Whether what stands on the command line are messages, and not copies of a partition: options for messages say so, else what the files hold."""
+    said = any(options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port")) or options["version"]
+    if said or b is None:
+        return True
+    return not (any(map(_is_folder, (a, b))) or all(map(_holds_batches, (a, b))))
+
+
+def _is_folder(text: str) -> bool:
+    return _exists(text) and Path(text).is_dir()
+
+
+def _holds_batches(text: str) -> bool:
+    """Whether this is a file with record batches: by its name, if it is one of Kafka's, else by how it begins."""
+    if not _exists(text):
+        return False
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.opening import items, source_of
+    from kwire_cli.source.logs.names import BATCH_KINDS, file_name
+
+    path = Path(text)
+    if file_name(path.name).kind in BATCH_KINDS:
+        return True
+    first = next(iter(items(source_of(path))), None) if path.is_file() else None
+    return isinstance(first, Batch) and first.crc_valid
+
+
 @dataclass(frozen=True)
 class _Found:
     """A message: what to call it, itself, the request that it answers, whether there is no doubt about what it is, and the names of topics by id."""
@@ -134,8 +161,10 @@ def _find(environment: Environment, catalog: Catalog, place: tuple[str, int | No
     from kwire_cli.cli.inputs import CaptureFile, inputs
 
     text, number = place
+    if text.startswith(("/", "./", "../")) and not _exists(text):
+        raise InputError("this file does not exist", file=text)
     [(name, found)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bool(options["message"]), follow=False)
-    shown = (name or "argument") + (f"@{number}" if number is not None else "")
+    shown = (name or "the argument") + (f"@{number}" if number is not None else "")
     if isinstance(found, CaptureFile):
         if options["message"]:
             raise click.UsageError("--message is for bodies alone, and this is a packet capture")

@@ -78,6 +78,8 @@ def _lines(catalog: Catalog, each: Difference, *, full: bool) -> Iterator[Line]:
         for sign, style, one in (("- ", "warning", each.a), ("+ ", "text", each.b)):
             yield [("  ", ""), (sign, style), *(_raw(one, full=full) if one else []), (_place(one), "dim")]
     else:
+        if each.a and each.b and each.a.value == each.b.value:  # nothing but a secret looks the same
+            note = ("  they are not the same", "meaning")
         if each.a:
             yield [("- ", "warning"), path, (": ", "dim"), *_value(catalog, each.a, full=full), (_place(each.a), "dim"), note]
         if each.b:
@@ -107,10 +109,10 @@ def _value(catalog: Catalog, side: Side, *, full: bool) -> Line:
 
 
 def _json(value: Any, *, full: bool) -> Line:
+    if isinstance(value, str) and REDACTED.fullmatch(value):
+        return [(value, "secret")]
     text = _safe(dumps(value, indent=False))
-    style = (
-        "null" if value is None else "secret" if isinstance(value, str) and REDACTED.fullmatch(value) else "number" if value is not str else "text"
-    )
+    style = "null" if value is None else "text" if isinstance(value, str) else "number"
     return [(text if full else text[:SHOWN_TEXT], style), ("" if full or len(text) <= SHOWN_TEXT else "…", "dim")]
 
 
