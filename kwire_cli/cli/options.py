@@ -69,6 +69,34 @@ def with_overlaid_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def with_what_if(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--specs, --kafka, --overlay and --overlaid-input; the command gets the `catalog` of its input, and `laid`, that of the what-if, or None."""
+
+    @SPECS
+    @KAFKA
+    @click.option(
+        "--overlay",
+        "overlays",
+        multiple=True,
+        metavar="NAME|FILE",
+        shell_complete=complete_overlay,
+        help="Count what the same values would be with these encodings, tags and types; see docs/overlays.md.",
+    )
+    @click.option("--overlaid-input", is_flag=True, help="The input is in the form of the --overlay already.")
+    @wraps(command)
+    def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, overlays: tuple[str, ...], overlaid_input: bool, **kwargs: Any) -> Any:
+        from kwire_cli.spec.catalog import catalog
+
+        if overlaid_input and not overlays:
+            raise click.UsageError("--overlaid-input is of an --overlay")
+        laid = catalog(specs, kafka, overlays) if overlays else None
+        if overlaid_input:
+            return command(*args, catalog=laid, laid=None, **kwargs)
+        return command(*args, catalog=catalog(specs, kafka), laid=laid, **kwargs)
+
+    return wrapped
+
+
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     """--color; the command gets the `environment`."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_what_if
 from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ MOST_ROWS = 25
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
-@with_catalog
+@with_what_if
 @with_output
-def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
+def command(environment: Environment, catalog: Catalog, laid: Catalog | None, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.
 
     INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log directory, - for standard input. The
@@ -66,7 +66,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     from kwire_cli.cli.overhead_inputs import Asked, count
     from kwire_cli.cli.overhead_output import show
 
-    asked = Asked(environment, catalog, options)
+    asked = Asked(environment, catalog, options, laid)
     counted = count(asked, source)
     show(asked, counted, fmt)
     return Exit.DONE

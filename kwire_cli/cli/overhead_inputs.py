@@ -15,12 +15,13 @@ from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.record_inputs import holds_batches
 from kwire_cli.cli.segments import bytes_of, files_of, path_text
 from kwire_cli.cli.sizes import size_of
-from kwire_cli.errors import InputError
+from kwire_cli.errors import EncodeError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.cost.overhead.accumulator import Accumulators
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.source.text import Input
@@ -37,6 +38,8 @@ class Asked:
     environment: Environment
     catalog: Catalog
     options: dict[str, Any]
+    laid: Catalog | None = None
+    """The definitions of a what-if."""
 
     def __post_init__(self) -> None:
         from kwire_cli.cost.overhead.dimensions import DIMENSIONS
@@ -52,7 +55,10 @@ class Asked:
 
 @dataclass
 class Counted:
-    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone."""
+    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone.
+
+    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is.
+    """
 
     tables: list[tuple[str, ...]]
     tallies: Tallies
@@ -62,6 +68,17 @@ class Counted:
     segments: bool = True
     decodable: bool = False
     notes: list[str] = field(default_factory=list)
+    written: Tallies | None = None
+
+    def add(self, subject: Any, place: str) -> None:
+        """Count a line of a capture, or what has the same properties. InputError with its place for a value that an overlay has no room for."""
+        try:
+            self.tallies.add(subject)
+        except EncodeError as error:
+            raise InputError(f"{place}: {error}") from None
+        if self.written:
+            self.written.file = self.tallies.file
+            self.written.add(subject)
 
 
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
@@ -112,7 +129,15 @@ def _begin(asked: Asked, kind: str) -> Counted:
 
         accumulators = accumulators_of(asked.options)
     on_records = accumulators.add if accumulators else None
-    return Counted(tables, Tallies(asked.catalog, names, limits=_limits(asked.options), on_records=on_records), accumulators)
+    limits = _limits(asked.options)
+    tallies = Tallies(asked.catalog, names, limits=limits, on_records=on_records)
+    written = None
+    if asked.laid:
+        from kwire_cli.cost.overlaid import Overlaid
+
+        written = Tallies(asked.catalog, names, limits=limits)
+        tallies.overlaid = Overlaid(asked.catalog, asked.laid)
+    return Counted(tables, tallies, accumulators, written=written)
 
 
 def _limits(options: dict[str, Any]) -> Any:
@@ -134,9 +159,29 @@ def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
         counted.decodable = True
         for at in counted.tallies.records(view, file.topic, file.partition, options["record_format"] or "auto"):
             asked.progress.tell(file.label, at, len(view))
+        if counted.written:
+            _messages_in_records(asked, counted, view, file)
     if counted is None:
         raise InputError("there is no partition of this topic", file=argument)
     return counted
+
+
+def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file: SegmentFile) -> None:
+    """What Kafka's own messages in records would be under the overlay; the records around them stay as they are."""
+    from kwire_cli.cost.advice.messages import in_batches
+    from kwire_cli.records.opening import items, source_of
+
+    assert counted.written  # noqa: S101 - for the type checker
+    assert counted.tallies.overlaid  # noqa: S101 - as above
+    counted.written.file = counted.tallies.file
+    for _ in counted.written.records(view, file.topic, file.partition, asked.options["record_format"] or "auto"):
+        pass
+    source = source_of(view, topic=file.topic, catalog=asked.catalog, form=asked.options["record_format"] or "auto")
+    for message in in_batches(items(source)):
+        try:
+            counted.tallies.overlaid.spans(message.name, message.version, message.entry, message.spans, guess=message.guess)
+        except EncodeError as error:
+            raise InputError(str(error), file=file.label) from None
 
 
 def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
@@ -189,7 +234,10 @@ def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
         lines = traffic(asked.catalog, capture, port=options["port"], waiting_since=capture.waiting_since, again=again)
         number = 0
         for number, line in enumerate(chosen(lines, asked.catalog, options), 1):
-            add(line)
+            if counted.written:
+                counted.add(line, f"{name}: frame {line.number}")
+            else:
+                add(line)
             if not number & 255:
                 tell(name, file.tell() if size else 0, size)
         counted.decodable = counted.decodable or number > 0 or any(options[name] for name in OF_CAPTURES)
@@ -211,12 +259,12 @@ def _frames(asked: Asked, counted: Counted, found: Input) -> None:
             raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
         for number, chunk in enumerate(found.chunks, 1):
             body = checked(decode(catalog, chunk.data, options["message"], options["version"]))
-            counted.tallies.add(Loose(None, body, number))
+            counted.add(Loose(None, body, number), f"{counted.tallies.file or 'input'}: body {number}")
             counted.decodable = True
         return
     hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
     for frame in frames_in(catalog, found, hints, framed=options["framed"]):
-        counted.tallies.add(Loose(frame, frame.body, frame.number))
+        counted.add(Loose(frame, frame.body, frame.number), f"{counted.tallies.file or 'input'}: frame {frame.number}")
         counted.decodable = counted.decodable or frame.kind != "unknown"
         if frame.guess:
             asked.environment.note(

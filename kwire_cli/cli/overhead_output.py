@@ -55,6 +55,8 @@ def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Dist
 
     environment = asked.environment
     environment.write_lines(report_lines(made, messages="files" if counted.segments else "messages"))
+    if counted.written:
+        _show_changes(asked, counted)
     if counted.files:
         what = "the capture's file" if counted.captures == 1 else f"the files of {number_of(counted.captures, 'capture')}"
         environment.write_lines([[(f"{what}, packets and all: {number_of(counted.files, 'byte')}", "dim")]])
@@ -66,6 +68,30 @@ def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Dist
         from kwire_cli.view.batching import batching_lines
 
         environment.write_lines([[], *batching_lines(counted.accumulators.outcome())])
+
+
+def _show_changes(asked: Asked, counted: Counted) -> None:
+    from kwire_cli.cost.overhead.changes import changes
+    from kwire_cli.view.overlaid import change_lines, outcome_lines
+
+    assert counted.written  # noqa: S101 - for the type checker
+    assert counted.tallies.overlaid  # noqa: S101 - as above
+    if not counted.segments:
+        for names in counted.tables:
+            asked.environment.write_lines(
+                [[], *change_lines(names, *changes(counted.written, counted.tallies, names), asked.options["top"] or MOST_ROWS)]
+            )
+    asked.environment.write_lines([[], *outcome_lines(counted.tallies.overlaid, in_records=counted.segments)])
+
+
+def _changes(counted: Counted) -> dict[str, Any]:
+    from kwire_cli.cost.overhead.changes import changes
+    from kwire_cli.view.overlaid import change_document
+
+    assert counted.written  # noqa: S101 - for the type checker
+    assert counted.tallies.overlaid  # noqa: S101 - as above
+    found = [(names, *changes(counted.written, counted.tallies, names)) for names in counted.tables]
+    return change_document([(names, rows) for names, rows, _ in found], found[0][2], counted.tallies.overlaid)
 
 
 def _show_csv(asked: Asked, made: Report) -> None:
@@ -87,6 +113,8 @@ def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distan
         document["batching"] = counted.accumulators.outcome().to_json()
     if counted.captures:
         document["fileBytes"] = counted.files
+    if counted.written:
+        document["overlay"] = _changes(counted)
     if fmt == "json":
         asked.environment.write(dumps(document, indent=True))
         return

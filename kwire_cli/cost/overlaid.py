@@ -46,12 +46,12 @@ def values_of(entry: Entry, spans: Spans) -> dict[str, Any]:
 class Overlaid:
     """Messages of the definitions of `shipped` as those of `laid` have them.
 
-    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay as they are, by the reason.
-    Messages within messages (Envelope, subscriptions, assignments) are bytes here, and stay.
+    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay as they are, by the reason;
+    `before` and `after` are the bytes of both. Messages within messages (Envelope, subscriptions, assignments) are bytes here, and stay.
     """
 
     def __init__(self, shipped: Catalog, laid: Catalog) -> None:
-        self.rewritten = 0
+        self.rewritten = self.before = self.after = 0
         self.as_written: Counter[str] = Counter()
         self._shipped, self._laid = shipped, laid
         self._forms: dict[tuple[str, int], Form | None] = {}
@@ -73,22 +73,31 @@ class Overlaid:
         form = self.form(message, version)
         if form is None:
             return spans
+        found = spans
         if guess:
             self.as_written["of a version that is not known"] += 1
-            return spans
+        elif again := self._written(form, entry, spans):
+            found = again
+            self.rewritten += 1
+        else:
+            self.as_written["with anomalies"] += 1
+        self.before += spans.stop - spans.start
+        self.after += found.stop - found.start
+        return found
+
+    def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
+        """The spans of the message written again; None where its values are not all that it says."""
         data = bytes(spans.data[spans.start : spans.stop])
-        key = (message, version, data)
+        key = (form.spec.name, form.version, data)
         found = self._known.get(key)
         if found is None:
             if not is_regular(entry, spans):
-                self.as_written["with anomalies"] += 1
-                return spans
+                return None
             found = walk(form.entry, _again(form, values_of(entry, spans)))
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
                 self._known[key] = found
-        self.rewritten += 1
         return found
 
 

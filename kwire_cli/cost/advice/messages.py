@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 
 class Message(NamedTuple):
-    """A message by its full name and version, with the spans of its layout; `regular` says whether its values say all that its bytes do."""
+    """A message by its full name and version, with the spans of its layout.
+
+    `regular` says whether its values say all that its bytes do; `guess` that its version is not known, and another's layout was taken.
+    """
 
     name: str
     version: int
     entry: Entry
     spans: Spans
     regular: bool
+    guess: bool = False
 
     @property
     def size(self) -> int:
@@ -51,7 +55,7 @@ def in_frame(frame: Frame) -> Iterator[Message]:
 
 def in_body(body: Body) -> Message:
     """A body alone."""
-    return Message(body.message, body.layout_version, body.entry, body.raw, not body.guess and is_regular(body.entry, body.raw))
+    return Message(body.message, body.layout_version, body.entry, body.raw, not body.guess and is_regular(body.entry, body.raw), body.guess)
 
 
 def in_batches(items: Iterable[Batch | Gap]) -> Iterator[Message]:
