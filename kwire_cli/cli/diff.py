@@ -1,104 +1,86 @@
-"""`kwire diff`: two copies of the same thing, and where they first differ."""
+"""`kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded messages, copies of a partition."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.diff_messages import with_message_options
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_output
-from kwire_cli.cli.segments import path_text
+from kwire_cli.cli.options import complete_message, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kwire_cli.records.differences import Comparison, Item
+    from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("text", "json")
 
 
-class Pair(NamedTuple):
-    """Two copies of a partition: what to call them, and the segments of each in order; no files where a log directory does not have it."""
-
-    a: str
-    b: str
-    a_files: list[Path]
-    b_files: list[Path]
-
-
 @click.command(name="diff")
-@click.argument("a", type=click.Path(exists=True, path_type=Path))
-@click.argument("b", type=click.Path(exists=True, path_type=Path))
+@click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=complete_message)
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: text]", default="text")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there is a difference.")
 @click.option("--ignore-legal", is_flag=True, help="With --exit-code: not for what retention, compaction and lag bring about.")
+@click.option(
+    "--values", metavar="FILE", help="Of definitions and versions: also what these values cost in each, as decode prints them; - is standard input."
+)
+@with_message_options
+@with_overlaid_catalog
 @with_output
-def command(environment: Environment, a: Path, b: Path, fmt: str, *, exit_code: bool, ignore_legal: bool) -> int:
-    """Show where two copies of a partition first differ: by offset, leader epoch and CRC.
+def command(
+    environment: Environment, catalog: Catalog, things: tuple[str, ...], fmt: str, values: str | None, *, exit_code: bool, **options: Any
+) -> int:
+    """Show what differs between two things of a kind.
 
-    A and B are folders of a partition, whole log directories, or segments: of two replicas, of two brokers, or from before and after.
+    Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions (files, folders, jars, git revisions as
+    REV:PATH), or two encoded messages (files, FILE@FRAME, or the bytes themselves), or copies of a partition (folders, log directories,
+    segments), of which it is shown where they first differ.
     """
-    different = False
-    for number, pair in enumerate(_pairs(a, b)):
-        comparison = _compared(pair)
-        different = different or comparison.verdict == "diverges" or (comparison.verdict == "legal" and not ignore_legal)
-        _show(environment, pair, comparison, fmt, first=number == 0)
-        environment.flush()
+    different = _differs(environment, catalog, things, fmt, values, options)
     return Exit.FOUND if exit_code and different else Exit.DONE
 
 
-def _pairs(a: Path, b: Path) -> Iterator[Pair]:
-    """The partitions to compare. Of log directories those with the same name, those that only one has among them."""
-    if a.is_dir() != b.is_dir():
-        raise InputError(f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, or two segments")
-    if not a.is_dir():
-        yield Pair(path_text(a), path_text(b), [a], [b])
-        return
-    mine, other = _partitions(a), _partitions(b)
-    if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
-        yield Pair(path_text(a), path_text(b), *mine.values(), *other.values())
-        return
-    for name in [*mine, *(name for name in other if name not in mine)]:
-        yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
+def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...], fmt: str, values: str | None, options: dict[str, Any]) -> bool:
+    a, b = things[0], things[1] if len(things) > 1 else None
+    if len(things) == 3:
+        from kwire_cli.cli.diff_definitions import show_versions
+
+        return show_versions(environment, catalog, a, things[1:], fmt, values)
+    if len(things) > 3:
+        raise click.UsageError("two things are compared, or a message at two versions: kwire diff MetadataResponse 9 12")
+    if b is not None and _are_definitions(a, b):
+        from kwire_cli.cli.diff_definitions import show_definitions
+
+        return show_definitions(environment, catalog, a, b, fmt, values)
+    if values is not None:
+        raise click.UsageError("--values are priced where definitions or versions of a message are compared")
+    if b is not None and _are_partitions(a, b, options):
+        from kwire_cli.cli.diff_partitions import show_partitions
+
+        return show_partitions(environment, Path(a), Path(b), fmt, ignore_legal=options["ignore_legal"])
+    from kwire_cli.cli.diff_messages import show_messages
+
+    return show_messages(environment, catalog, a, b, options | {"fmt": fmt})
 
 
-def _partitions(folder: Path) -> dict[str, list[Path]]:
-    from kwire_cli.source.logs.files import walk
-    from kwire_cli.source.logs.names import Kind
+def _are_definitions(a: str, b: str) -> bool:
+    from kwire_cli.spec.evolution.sources import holds_definitions, is_revision
 
-    found = {each.path.name: [file.path for file in each.of(Kind.LOG)] for each in walk(folder).partitions if not (each.name and each.name.state)}
-    if not any(found.values()):
-        raise InputError("there is no segment in this folder", file=str(folder))
-    return found
-
-
-def _compared(pair: Pair) -> Comparison:
-    from kwire_cli.records.divergence import compare
-
-    found = compare(_items(pair.a_files), _items(pair.b_files))
-    if not found.a.batches and not found.b.batches and found.a.size + found.b.size:
-        raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
-    return found
+    held = [holds_definitions(name) for name in (a, b)]
+    if any(held) and not all(held):
+        without = b if held[0] else a
+        if is_revision(without):
+            return True  # git says what it lacks
+        raise InputError("there is no message definition here, and the other side has some", file=without)
+    return all(held)
 
 
-def _items(files: list[Path]) -> Iterator[Item]:
-    from kwire_cli.records.differences import Item
-    from kwire_cli.records.opening import items, source_of
+def _are_partitions(a: str, b: str, options: dict[str, Any]) -> bool:
+    """Whether either is a folder, or begins with a record batch (the other may be damaged there), unless an option says that they are messages."""
+    from kwire_cli.cli.record_inputs import holds_batches
+    from kwire_cli.spec.files import exists
 
-    for file in files:
-        for item in items(source_of(file)):
-            yield Item(path_text(Path(file.name)), item)
-
-
-def _show(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:
-    if fmt == "json":
-        from kwire_cli.view.json import dumps
-
-        environment.write(dumps({"aPath": pair.a, "bPath": pair.b, **comparison.to_json()}, indent=True))
-        return
-    from kwire_cli.view.divergence import comparison_lines
-
-    environment.write_lines([*([] if first else [[]]), *comparison_lines(comparison, pair.a, pair.b)])
+    said = options["version"] or any(options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port"))
+    return not said and exists(a) and exists(b) and any(map(holds_batches, (a, b)))

@@ -18,7 +18,7 @@ COMMANDS = {
     "breaking": "Check whether two releases of definitions understand each other.",
     "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",
-    "diff": "Show where two copies of a partition first differ.",
+    "diff": "Show what differs between two definitions, versions, messages or partitions.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.options import complete_message, complete_version, with_overlaid_catalog, with_output
+from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, KwireError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def show(environment: Environment, catalog: Catalog, message: str, version: int 
     """
     from kwire_cli.view.definition import bnf_lines, table_lines
 
-    for number, spec in enumerate(_specs(catalog, message)):
+    for number, spec in enumerate(specs_of(catalog, message)):
         if version is not None and version not in spec.valid_versions:
             raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
         if number and fmt != "json":
@@ -88,7 +88,8 @@ def show(environment: Environment, catalog: Catalog, message: str, version: int 
                 environment.write_lines(bnf_lines(spec, v))
 
 
-def _specs(catalog: Catalog, name: str) -> list[MessageSpec]:
+def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
+    """The definition of a message by its name, or those of both halves of an api; InputError where there is neither."""
     try:
         return [catalog.message(name)]
     except InputError as unknown:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.evolution.git import revision_files
-from kwire_cli.spec.files import read_text
+from kwire_cli.spec.files import exists, read_text
 from kwire_cli.spec.jsontext import Place
 from kwire_cli.spec.loader import read_text_leniently
 from kwire_cli.spec.releases import jar_texts
@@ -69,17 +69,17 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
 
 def is_revision(source: str) -> bool:
     """Whether this names a git revision, and not a file or bytes in hex."""
-    return ":" in source and not _HEX.fullmatch(source) and not Path(source).exists()
+    return ":" in source and not _HEX.fullmatch(source) and not exists(source)
 
 
 def is_file(source: str) -> bool:
     """Whether this names one definition, and not a folder or jar of them."""
-    return Path(source).suffix == ".json" and not Path(source).is_dir()
+    return Path(source).suffix == ".json" and not (exists(source) and Path(source).is_dir())
 
 
 def holds_definitions(source: str) -> bool:
     """Whether this is a definition, or a folder, jar or git revision that holds some; what can't be read holds none."""
-    if not is_revision(source) and not Path(source).is_dir() and Path(source).suffix not in {".json", ".jar"}:
+    if not is_revision(source) and not (exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})):
         return False
     try:
         return any(_is_definition(text) for _, text in _texts(source))
@@ -96,15 +96,15 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
         else:
             cut = len(source) + (not source.endswith((":", "/")))
             yield from _of_folder({place[cut:]: place for place in found}, lambda place: _decoded(found[place], place))
+    elif not exists(path):
+        raise InputError("there is no such file, folder or jar, nor is it a REV:PATH of git", file=source)
     elif path.suffix == ".jar":
         yield from ((place, text) for place, text in jar_texts(path) if _is_definition(text))
     elif path.is_dir():
         files = {file.relative_to(path).as_posix(): str(file) for file in sorted(path.rglob("*.json")) if file.is_file()}
         yield from _of_folder(files, read_text)
-    elif path.exists():
-        yield source, read_text(path)
     else:
-        raise InputError("there is no such file, folder or jar, nor is it a REV:PATH of git", file=source)
+        yield source, read_text(path)
 
 
 def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What is said of two definitions is so of bytes: where nothing breaks, what one side writes the other reads; where something does, a value shows it."""
+"""What is said of definitions is so of bytes: where nothing breaks, what one side writes the other reads; where something does, a value shows it."""
 
 import copy
 import json
@@ -18,7 +18,8 @@ from kwire_cli.structs.sized import ArrayOf, NullableStruct
 from kwire_cli.structs.tags import UNKNOWN_KEY
 
 OF_NO_BYTES = {
-    "MESSAGE_REMOVED", "MESSAGE_TYPE_CHANGED", "API_KEY_CHANGED", "VERSIONS_REMOVED", "VERSION_WITHDRAWN", "HEADER_VERSION_CHANGED", "TAG_NUMBER_TAKEN",
+    "MESSAGE_REMOVED", "MESSAGE_TYPE_CHANGED", "API_KEY_CHANGED", "VERSIONS_REMOVED", "VERSION_WITHDRAWN", "HEADER_VERSION_CHANGED",
+    "TAG_NUMBER_TAKEN",
 }  # fmt: skip
 """Rules about whole messages, headers, and versions that only one side has: there are no bytes of a body that show them."""
 QUIET = {"source", "advice"}

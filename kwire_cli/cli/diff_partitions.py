@@ -1,0 +1,89 @@
+"""What `kwire diff` does with two copies of a partition, or of several: which are compared, and what is shown of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.cli.segments import path_text
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.records.differences import Comparison, Item
+
+
+class Pair(NamedTuple):
+    """Two copies of a partition: what to call them, and the segments of each in order; no files where a log directory does not have it."""
+
+    a: str
+    b: str
+    a_files: list[Path]
+    b_files: list[Path]
+
+
+def show_partitions(environment: Environment, a: Path, b: Path, fmt: str, *, ignore_legal: bool) -> bool:
+    """Print where copies of partitions differ; whether any do, with `ignore_legal` in more than retention, compaction and lag bring about."""
+    different = False
+    for number, pair in enumerate(_pairs(a, b)):
+        comparison = _compared(pair)
+        different = different or comparison.verdict == "diverges" or (comparison.verdict == "legal" and not ignore_legal)
+        _show(environment, pair, comparison, fmt, first=number == 0)
+        environment.flush()
+    return different
+
+
+def _pairs(a: Path, b: Path) -> Iterator[Pair]:
+    """The partitions to compare. Of log directories those with the same name, those that only one has among them."""
+    if a.is_dir() != b.is_dir():
+        raise InputError(f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, or two segments")
+    if not a.is_dir():
+        yield Pair(path_text(a), path_text(b), [a], [b])
+        return
+    mine, other = _partitions(a), _partitions(b)
+    if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
+        yield Pair(path_text(a), path_text(b), *mine.values(), *other.values())
+        return
+    for name in [*mine, *(name for name in other if name not in mine)]:
+        yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
+
+
+def _partitions(folder: Path) -> dict[str, list[Path]]:
+    from kwire_cli.source.logs.files import walk
+    from kwire_cli.source.logs.names import Kind
+
+    found = {each.path.name: [file.path for file in each.of(Kind.LOG)] for each in walk(folder).partitions if not (each.name and each.name.state)}
+    if not any(found.values()):
+        raise InputError("there is no segment in this folder", file=str(folder))
+    return found
+
+
+def _compared(pair: Pair) -> Comparison:
+    from kwire_cli.records.divergence import compare
+
+    found = compare(_items(pair.a_files), _items(pair.b_files))
+    if not found.a.batches and not found.b.batches and found.a.size + found.b.size:
+        raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
+    return found
+
+
+def _items(files: list[Path]) -> Iterator[Item]:
+    from kwire_cli.records.differences import Item
+    from kwire_cli.records.opening import items, source_of
+
+    for file in files:
+        for item in items(source_of(file)):
+            yield Item(path_text(Path(file.name)), item)
+
+
+def _show(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:
+    if fmt == "json":
+        from kwire_cli.view.json import dumps
+
+        environment.write(dumps({"aPath": pair.a, "bPath": pair.b, **comparison.to_json()}, indent=True))
+        return
+    from kwire_cli.view.divergence import comparison_lines
+
+    environment.write_lines([*([] if first else [[]]), *comparison_lines(comparison, pair.a, pair.b)])
