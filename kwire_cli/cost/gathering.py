@@ -35,12 +35,13 @@ class Gathering:
                 yield self.waiting.pop(other)
             yield found.head | {"records": found.rows}
             return
-        rows = found.rows
-        while rows:
-            item = self.waiting.setdefault(key, found.head | {"baseOffset": found.offsets[0], "records": []})
-            room = len(rows) if self.size == ALL else int(self.size) - len(item["records"])
-            item["records"] += rows[:room]
-            rows = rows[room:]
+        at = 0
+        while at < len(found.rows):
+            first = {"baseOffset": found.offsets[at]} | ({"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {})
+            item = self.waiting.setdefault(key, found.head | first | {"records": []})
+            room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
+            item["records"] += found.rows[at : at + room]
+            at += room
             if self.size != ALL and len(item["records"]) == self.size:
                 yield self.waiting.pop(key)
 
