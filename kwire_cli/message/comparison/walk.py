@@ -112,9 +112,9 @@ class _Walk:
     def left_out(self, item: Item, default: Any, at: At, *, in_a: bool) -> None:
         """A field that one side has, and the other one left out of its tag section: there it has its default."""
         has, path = (self.a, at.b) if in_a else (self.b, at.a)
-        here, there = has.side(item, at.a if in_a else at.b), Side(path, default)
-        sides = (here, there) if in_a else (there, here)
         same = has.value(item) == default
+        here, there = has.side(item, at.a if in_a else at.b, raw=same), Side(path, default)
+        sides = (here, there) if in_a else (there, here)
         if same and not self.same_layout:
             size = item.end - item.start
             forms, sizes = (("plain", "left out"), (size, 0)) if in_a else (("left out", "plain"), (0, size))
