@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BATCHES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
 NONE, EVERY = "none", "all"
+MOST_BYTES = 100 << 20
+"""Of a key, a value or a header that is made up."""
 _OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register")
 _GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
 
@@ -34,11 +36,13 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.option("--as-records", is_flag=True, help="The input is records: batches, messages with records in them, or batches as JSON."),
             click.option("--records", type=click.IntRange(1, 10_000_000), metavar="N", help="Make up so many records instead of reading any."),
-            click.option("--key-size", type=click.IntRange(-1), metavar="BYTES", help="With --records: that of keys; -1 for null.  [default: 16]"),
-            click.option("--value-size", type=click.IntRange(-1), metavar="BYTES", help="That of values; -1 for null.  [default: 100]"),
+            click.option(
+                "--key-size", type=click.IntRange(-1, MOST_BYTES), metavar="BYTES", help="With --records: that of keys; -1 for null.  [default: 16]"
+            ),
+            click.option("--value-size", type=click.IntRange(-1, MOST_BYTES), metavar="BYTES", help="That of values; -1 for null.  [default: 100]"),
             click.option("--headers", type=click.IntRange(0, 10_000), metavar="N", help="Headers of each record.  [default: 0]"),
             click.option("--header-name", multiple=True, metavar="NAME", help="The name of a header; repeatable.  [default: header-1 and so on]"),
-            click.option("--header-size", type=click.IntRange(0), metavar="BYTES", help="That of headers' values.  [default: 16]"),
+            click.option("--header-size", type=click.IntRange(0, MOST_BYTES), metavar="BYTES", help="That of headers' values.  [default: 16]"),
             click.option("--record-format", metavar="NAME", help="The format of the records that are read: auto, v0, v1, v2 or a draft."),
             click.option("--record-forms", metavar="A,B", help="The formats to write: v0, v1, v2, kip98-draft, kip82-draft.  [default: all]"),
             click.option("--batch", metavar="N,N", help=f"Records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
@@ -73,6 +77,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     from kwire_cli.cost.header_forms import HEADER_FORMS, HeaderForms
     from kwire_cli.cost.record_forms import RecordForms
     from kwire_cli.view import record_forms as view
+    from kwire_cli.view.lines import counted
 
     wanted = _wanted(options)
     if wanted and sources:
@@ -89,7 +94,8 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     if not forms.written.batches:
         raise InputError("no batch of this could be read whole; kwire dump --verify says what is wrong")
     if forms.written.skipped:
-        environment.note(f"kwire: {forms.written.skipped} batches of {forms.written.skipped_bytes} bytes are left out: they can't be read whole")
+        left_out = f"{counted(forms.written.skipped, 'batch', 'batches')} of {counted(forms.written.skipped_bytes, 'byte')}"
+        environment.note(f"kwire: left out, since it can't be read whole: {left_out}")
     shown = headers if asked and (options["headers_as"] or forms.written.headers) else None
     if fmt == "table":
         environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))

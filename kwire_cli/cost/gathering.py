@@ -15,11 +15,12 @@ AS_IS, ALL = "as-is", "all"
 class Gathering:
     """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would have sent them.
 
-    A control batch stays alone, and ends what its producer had in hand. AS_IS leaves batches as they are, ALL puts everything of a producer into one.
+    AS_IS leaves batches as they are, ALL puts everything of a producer into one. A control batch stays alone, and ends what its producer had in hand.
+    With `own_codec` records that came compressed in different ways are kept apart.
     """
 
-    def __init__(self, size: int | str) -> None:
-        self.size = size
+    def __init__(self, size: int | str, *, own_codec: bool) -> None:
+        self.size, self.own_codec = size, own_codec
         self.waiting: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
@@ -28,7 +29,7 @@ class Gathering:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
             yield found.head | found.place | {"records": rows}
             return
-        key = (partition, *found.group)
+        key = (partition, *found.group, found.head["compression"] if self.own_codec else None)
         if found.control:
             # what this producer has in hand, whatever else its batches say
             for other in [other for other in self.waiting if other[:2] == key[:2]]:

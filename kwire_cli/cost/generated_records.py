@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 FIRST_TIMESTAMP = 1_760_000_000_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-_PIECE = 1000
-"""Records that are made at once."""
+_PIECE, _PIECE_BYTES = 1000, 16 << 20
+"""Records that are made at once, fewer where they are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,10 @@ class Wanted:
 def generated(wanted: Wanted) -> Iterator[Batch]:
     """Batches of format v2 with these records."""
     source = random.Random(wanted.records)  # noqa: S311 - made up, and the same in every run
-    for first in range(0, wanted.records, _PIECE):
-        rows = [_row(source, wanted, number) for number in range(first, min(first + _PIECE, wanted.records))]
+    size = (wanted.key_size or 0) + (wanted.value_size or 0) + len(wanted.header_names) * wanted.header_size
+    piece = max(1, min(_PIECE, _PIECE_BYTES // max(size, 1)))
+    for first in range(0, wanted.records, piece):
+        rows = [_row(source, wanted, number) for number in range(first, min(first + piece, wanted.records))]
         for data in write_each([{"baseOffset": first, "records": rows}]):
             yield from (item for item in items(source_of(data)) if isinstance(item, Batch))
 

@@ -89,7 +89,7 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
             row |= _control(form, record, lost)
         rows.append(row)
         data += data_of(row)
-    group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type, batch.compression)
+    group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type)
     return Fitted(group, said | {"compression": batch.compression}, place, rows, [record.offset for record in records], control, data)
 
 

@@ -158,7 +158,12 @@ class RecordForms:
         self.lost = {form: Counter[str]() for form in plan.forms}
         self.prices = [Price(form, batch, codec) for batch in plan.batches for codec in plan.codecs for form in plan.forms]
         self._ways: dict[str, list[tuple[Gathering, list[Price]]]] = {
-            form: [(Gathering(batch), [price for price in self.prices if (price.form, price.batch) == (form, batch)]) for batch in plan.batches]
+            form: [
+                (Gathering(batch, own_codec=own), prices)
+                for batch in plan.batches
+                for own in (True, False)
+                if (prices := [price for price in self.prices if (price.form, price.batch, price.codec.name == AS_IS) == (form, batch, own)])
+            ]
             for form in plan.forms
         }
 

@@ -78,8 +78,9 @@ def test_what_is_written_holds_the_records_that_came(file, batch, kept):
         assert sum(map(len, data)) == sizes(found)[form]
         now = [record for part in data for item in kwire.read_records(part, form) for record in item.records()]
         assert not [note for part in data for item in kwire.read_records(part, form) for note in item.anomalies]
-        same = [(record.value, record.timestamp if form != "v0" else -1) for record in was]
-        assert sorted(map(repr, same)) == sorted(repr((record.value, record.timestamp)) for record in now)
+        assert sorted(repr(record.value) for record in was) == sorted(repr(record.value) for record in now)
+        if file.parent.name != "v1-logappend-0" or batch == AS_IS:  # what is appended as one batch has one time
+            assert sorted(record.timestamp if form != "v0" else -1 for record in was) == sorted(record.timestamp for record in now)
         if form != "kip98-draft":  # whose markers have other keys
             assert sorted(repr(record.key) for record in was) == sorted(repr(record.key) for record in now)
         if batch == AS_IS:
