@@ -71,7 +71,7 @@ ROLES = ("brokers", "topics", "partitions", "replicas")
 )
 @click.option("--by-field", is_flag=True, help="Show the bytes of each field.")
 @click.option("--paper", type=click.Choice([*PAPERS]), help="A source document's own numbers beside what kwire measures.")
-@click.option("--times", is_flag=True, help="With --paper kafka9927: measure encoding and decoding too, which differs between machines.")
+@click.option("--times/--no-times", default=None, help="With --paper kafka9927: measure times longer, compiled ones too; or measure none.")
 @click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
 @click.option("--request", "kind", flag_value="request", help="The frames are requests.")
 @click.option("--response", "kind", flag_value="response", help="The frames are responses.")
@@ -87,7 +87,9 @@ ROLES = ("brokers", "topics", "partitions", "replicas")
 @with_record_options
 @with_catalog
 @with_output
-def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool, **options: Any) -> Exit:
+def command(
+    environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool | None, **options: Any
+) -> Exit:
     """Price the same values in other forms, by really writing them.
 
     INPUT is bytes as decode takes them: files, - for standard input, or the bytes themselves. Of a capture all messages are added up; two files of
@@ -100,7 +102,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
 
         _refuse_beside_paper(source, options)
         return show_paper(environment, catalog, paper, fmt, times=times)
-    if times:
+    if times is not None:
         raise click.UsageError("--times needs --paper")
     if not options["message"] and wants_records(source, options):
         return show_records(environment, catalog, source, options, fmt)

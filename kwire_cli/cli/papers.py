@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, *, times: bool = False) -> Exit:
+def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, *, times: bool | None = None) -> Exit:
     """Print one of `cost.papers.PAPERS`, whose numbers are measured for it: `fmt` is table, json, jsonl, or csv with a row a claim."""
     from kwire_cli.cost.papers import paper
 

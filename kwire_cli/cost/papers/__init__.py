@@ -18,7 +18,10 @@ PAPERS = {
 """Each document's module in this package has its name, and a function `paper`."""
 
 
-def paper(name: str, catalog: Catalog, *, times: bool = False) -> Paper:
-    """One of PAPERS, with everything in it measured now; `times` asks for what takes seconds and differs between machines too."""
+def paper(name: str, catalog: Catalog, *, times: bool | None = None) -> Paper:
+    """One of PAPERS, with everything in it measured now.
+
+    `times` are of what differs between machines: None for those that take a moment, True for all, which takes seconds, False for none.
+    """
     found: Paper = importlib.import_module(f"kwire_cli.cost.papers.{name}").paper(catalog, times=times)
     return found

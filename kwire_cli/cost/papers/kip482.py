@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cost.papers import kip482_measured as measured
 from kwire_cli.cost.papers.kip482_measured import MESSAGES, Message
-from kwire_cli.cost.papers.model import Cell, Claim, Paper, Table
+from kwire_cli.cost.papers.kip482_tables import KINDS, header_table, length_table, message_table
+from kwire_cli.cost.papers.model import Claim, Paper
 from kwire_cli.message.encode import encode_spec
-from kwire_cli.message.headers import HEADERS, header_spec, header_version
+from kwire_cli.message.headers import header_spec, header_version
 from kwire_cli.structs.numbers import UVARINT
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
-KINDS = ("array", "bytes", "string")
 FIGURES = {"array": 3, "bytes": 3, "string": 1}
 """What the document says that each of them saves."""
 _FIGURES = tuple(FIGURES.values())
 API_VERSIONS_60 = Message("ApiVersionsResponse", {}, {"apiKeys": 60})
-LENGTHS = (0, 10, 126, 127, 16382, 16383, 2097150, 2097151, 268435454, 268435455)
 SHORT = 10
 _REPEAT = "kwire compare -m MetadataResponse --brokers 2 --partitions 100 --replicas 2"
 _TITLE = "KIP-482: the Kafka protocol should support optional tagged fields"
@@ -31,13 +30,13 @@ _SHIPPED = (
     "All of it, in Kafka 2.4. Request headers are numbered one higher, since version 0 was taken; ClientId in them keeps its int16 length, so that a "
     "broker can read the header of a version that it does not know; ApiVersionsResponse keeps the plain response header."
 )
-METADATA, CONTROLLED_SHUTDOWN, API_VERSIONS = 3, 7, 18
+METADATA, API_VERSIONS = 3, 18
 
 
 def paper(catalog: Catalog, *, times: bool) -> Paper:  # noqa: ARG001 - the same for all papers
     """The document's numbers and kwire's."""
     claims = (*_encodings(), *_headers(catalog), *_tags(catalog), *_example(), *_savings(catalog), *_rejected(catalog))
-    return Paper("kip482", _TITLE, _PROPOSED, _SHIPPED, claims, (_header_table(catalog), _length_table(), _message_table(catalog)))
+    return Paper("kip482", _TITLE, _PROPOSED, _SHIPPED, claims, (header_table(catalog), length_table(), message_table(catalog)))
 
 
 def _encodings() -> tuple[Claim, ...]:
@@ -246,38 +245,3 @@ def _rejected(catalog: Catalog) -> tuple[Claim, ...]:
             f"{_REPEAT} --flexible",
         ),
     )
-
-
-def _header_table(catalog: Catalog) -> Table:
-    """The mapping of both numberings."""
-    rows: list[tuple[Cell, ...]] = [
-        (row.of, *("-" if number is None else number for number in (row.kip482, row.kafka)), row.layout) for row in HEADERS
-    ]
-    shutdown = header_version(catalog, "request", CONTROLLED_SHUTDOWN, 0)
-    note = f"Kafka's request header {shutdown} is that of ControlledShutdown 0 alone; - is a header that the one numbering has and the other has not."
-    return Table("Headers by the KIP's numbers and by Kafka's", ("of a", "KIP-482", "Kafka", "fields"), tuple(rows), note)
-
-
-def _length_table() -> Table:
-    """The boundaries."""
-    rows = tuple((length, *(measured.saving(kind, length) if length <= measured.MOST[kind] else None for kind in KINDS), 1) for length in LENGTHS)
-    note = f"A string has at most {measured.MOST['string']} bytes. The last column is what each structure pays for an empty tag section."
-    return Table("Bytes that a compact length saves, by length", ("length", "array", "byte buffer", "string", "tag section"), rows, note)
-
-
-def _message_table(catalog: Catalog) -> Table:
-    """Some messages."""
-    rows: list[tuple[Cell, ...]] = []
-    for message in MESSAGES:
-        row = measured.priced(catalog, message)
-        saved = {kind: sum(size for name, (_, size) in row.lengths.items() if measured.LENGTHS[name] == kind) for kind in KINDS}
-        parts = (*(saved[kind] for kind in KINDS), -row.sections)
-        difference = row.flexible - row.inflexible
-        rows.append((row.message, row.version, row.inflexible, row.flexible, difference, *parts, row.tagged, row.tagged - row.flexible))
-    heading = ("message", "version", "inflexible", "flexible", "+/-", "arrays", "buffers", "strings", "sections", "all tagged", "+/- flexible")
-    note = (
-        "Generated bodies, in bytes. arrays, buffers, strings: what their lengths save; sections: what empty ones cost; the rest of the difference "
-        "is tagged fields at their defaults, which the inflexible form has to write. To repeat it: kwire compare --flexible --all-tagged and "
-        + "; ".join(message.options for message in MESSAGES)
-    )
-    return Table("Messages in the three forms", heading, tuple(rows), note)

@@ -7,7 +7,7 @@ from command_line import kwire as run
 
 import kwire_cli as kwire
 from kwire_cli.cost.papers import kip482_measured as measured, paper
-from kwire_cli.cost.papers.kip482 import MESSAGES
+from kwire_cli.cost.papers.kip482_measured import MESSAGES
 from kwire_cli.structs.numbers import INTS
 from kwire_cli.structs.sized import ArrayOf, Sized
 
