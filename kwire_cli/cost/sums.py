@@ -63,4 +63,4 @@ class Sums:
         """What was counted, with `prefix` before the paths."""
         for leaf, before, value, count in zip(self.program.leaves, self.prefix, self.value, self.count, strict=False):
             if count:
-                yield Part(prefix + leaf.path if leaf.path else "gap", *kinds(leaf), before, value, count)
+                yield Part(prefix + (leaf.path or "gap"), *kinds(leaf), before, value, count)

@@ -121,9 +121,7 @@ def _contents(contents: list[Content], total: Batches) -> Iterator[Line]:
         whole = each.bytes + each.framing
         mean = each.bytes / each.count if each.count else None
         share = percent(whole, _plain_bytes(total))
-        rows.append(
-            (each.name, each.count, each.bytes, mean, each.largest or None, each.framing, whole / total.records if total.records else None, share)
-        )
+        rows.append((each.name, each.count, each.bytes, mean, each.largest, each.framing, whole / total.records if total.records else None, share))
     yield from grid_lines(heading, rows, DIGITS)
 
 

@@ -173,7 +173,7 @@ class RecordSets:
         yield from _metered(self._sums, prefix)
         yield from self._walked.parts(prefix)
         for kind, (size, count) in self._gaps.items():
-            yield Part("gap", kind, kind, 0, size, count)
+            yield Part(f"{prefix}gap", kind, kind, 0, size, count)
 
     def inside(self, prefix: str = "") -> Iterator[Part]:
         """What was counted of decompressed records; nobody sent these bytes."""

@@ -69,19 +69,20 @@ class Table:
 class Content:
     """What keys, values or headers of records take, compressed ones as they decompress: how many there are, their bytes, and those of their lengths.
 
-    `largest` is the largest one; of headers the most bytes that those of one record take, lengths and count included.
+    `largest` is the largest one, None where that is not known; of headers the most bytes that those of one record take, lengths and count included.
     """
 
     name: str
     count: int = 0
     bytes: int = 0
     framing: int = 0
-    largest: int = 0
+    largest: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All numbers."""
-        mean = round(self.bytes / self.count, 3) if self.count else None
-        return {"what": self.name, "count": self.count, "bytes": self.bytes, "mean": mean, "framingBytes": self.framing, "largest": self.largest}
+        out: dict[str, Any] = {"what": self.name, "count": self.count, "bytes": self.bytes}
+        out |= {"mean": round(self.bytes / self.count, 3) if self.count else None, "framingBytes": self.framing}
+        return out if self.largest is None else out | {"largest": self.largest}
 
 
 @dataclass
@@ -119,11 +120,11 @@ class Report:
         out |= {"messages": self.messages, "tables": [{"by": list(found.dimensions), "rows": [*found.to_json()]} for found in self.tables]}
         out["compressed"] = [*self.inside.to_json()] if self.inside else []
         if self.records:
-            sizes = self.batches
+            sizes, outer = self.batches, [name for name in self.tables[0].dimensions if name not in WITHIN]
             out["records"] = {
                 **sizes.total.to_json(),
-                "by": [{"key": list(key), **each.total.to_json()} for key, each in self.records],
-                "byRecordsInBatch": [{"records": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_records.items())],
+                "by": [{**dict(zip(outer, key, strict=True)), **each.total.to_json()} for key, each in self.records],
+                "byRecordsInBatch": [{"recordsInBatch": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_records.items())],
                 "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.by_codec.items()],
                 "contents": [each.to_json() for each in self.contents],
                 "notDecompressed": sizes.unread,
@@ -148,7 +149,6 @@ def table(accounts: Iterable[tuple[tuple[Any, ...], int, Sequence[Part]]], names
     total = Row(())
     by_field, by_kind = "field" in dimensions, "kind" in dimensions
     for key, messages, parts in accounts:
-        total.count += messages
         if not by_field and not by_kind:
             row_of(key, None, None).count += messages
         for part in parts:
@@ -178,10 +178,11 @@ def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -
     inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
     names = tallies.dimensions
     found = [table(accounts, names, dimensions, top) for dimensions in tables]
+    for each in found:
+        each.total.count = tallies.messages  # which may be about several topics
     unpacked = table(inside, names, ("kind",), None) if any(parts for _, _, parts in inside) else None
-    messages = sum(account.messages for account in tallies.accounts.values())
     batches = _records(tallies.accounts, names, tables[0])
-    made = Report(tallies.size, messages, found, unpacked, batches)
+    made = Report(tallies.size, tallies.messages, found, unpacked, batches)
     if batches:
         made.contents = _contents([part for _, _, parts in (*accounts, *inside) for part in parts], made.batches.largest)
     return made

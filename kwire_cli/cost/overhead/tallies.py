@@ -10,6 +10,7 @@ from kwire_cli.cost.kinds import Kind, in_body, in_header, in_size
 from kwire_cli.cost.overhead.account import HEADERS, Account
 from kwire_cli.cost.overhead.dimensions import key_of
 from kwire_cli.cost.overhead.limits import Largest
+from kwire_cli.cost.overhead.loose import Loose
 from kwire_cli.cost.overhead.opened import Opened, rows_of, where_of
 from kwire_cli.cost.overhead.places import owners, places
 from kwire_cli.engine.shapes import Shape
@@ -42,8 +43,9 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 class Tallies:
     """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
 
-    `size` adds up the sizes of all that was given, and the parts of the accounts add up to the same; unless with `overlaid` bodies are accounted for
-    as they would be under an overlay. `on_records` is told of every batch that a producer sends. `file` is where messages are from.
+    `messages` and `size` add up all that was given, files of records too. The parts of the accounts add up to the same size, unless with `overlaid`
+    bodies are accounted for as they would be under an overlay. `on_records` is told of every batch that a producer sends. `file` is where messages
+    are from.
     """
 
     catalog: Catalog
@@ -53,6 +55,7 @@ class Tallies:
     on_records: OnRecords | None = None
     file: str | None = None
     size: int = 0
+    messages: int = 0
     accounts: dict[Key, Account] = field(default_factory=dict)
     largest: Largest = field(default_factory=Largest)
 
@@ -92,6 +95,7 @@ class Tallies:
         """Count a line of a capture, or what has the same properties."""
         seen = line.seen
         self.size += seen.size
+        self.messages += 1
         plain = line.plain
         if plain is None:
             self._odd(line)
@@ -128,6 +132,10 @@ class Tallies:
     def _odd(self, line: Any) -> None:
         """A line that has to be decoded in full, or is no frame."""
         seen, frame, key = line.seen, line.frame, self.key_of(line)
+        if frame is None and isinstance(line, Loose) and line.body:
+            self.account(key).messages += 1
+            self.body(line, line.body, key)
+            return
         if frame is None:
             path, kind = _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
             self.account(key).messages += 1
@@ -196,6 +204,7 @@ class Tallies:
     def records(self, data: Any, topic: str | None, partition: int | None, form: str) -> Iterator[int]:
         """Count a record set or segment of a partition; gives where reading stands after each batch."""
         self.size += len(data)
+        self.messages += 1
         key = self._with(tuple(None for _ in self.dimensions), topic=topic, partition=partition, file=self.file)
         account = self.account(key)
         account.messages += 1

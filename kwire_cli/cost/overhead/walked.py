@@ -106,7 +106,7 @@ class Walked:
         for before, sums in self._inside.items():
             yield from sums.parts(prefix + before, in_records)
         if self._gaps_inside[1]:
-            yield Part("gap", Kind.GAP, Kind.GAP, 0, *self._gaps_inside)
+            yield Part(f"{prefix}gap", Kind.GAP, Kind.GAP, 0, *self._gaps_inside)
 
 
 def _rows(spans: Spans) -> Iterator[tuple[int, int, int]]:
