@@ -92,7 +92,7 @@ def _outcome(advice: Advice) -> Iterator[Line]:
     seen, split = advice.observed, advice.split
     yield [("what pays", "title")]
     yield [
-        (f"{counted(len(advice.plan), 'field')} changed save ", ""),
+        (f"{counted(len(advice.plan), 'changed field saves', 'changed fields save')} ", ""),
         (f"{advice.saved}", "number"),
         (f" of {seen.size} bytes", ""),
         _share(advice.saved, seen.size),

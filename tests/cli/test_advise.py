@@ -1,0 +1,144 @@
+"""Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show both."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import ROOT, Terminal, kwire, shell
+
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import run
+from kwire_cli.cost.advice.findings import TRAFFIC_ADVICE
+from kwire_cli.cost.encoded_widths import widths
+from kwire_cli.spec.overlay_files import FIELD_KEYS, bundled_overlays
+
+SAMPLES = ROOT / "samples"
+SHARED = ROOT.parent / "shared" / "real"
+CAPTURES = [*sorted((SAMPLES / "captures").glob("*.pcap*"))]
+OTHERS = [*sorted(SHARED.glob("captures/*/*.pcap*")), *sorted(SHARED.glob("own/captures/*/*.pcap*"))]
+LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
+PAGES = [ROOT / "docs" / "overlays.md", ROOT / "docs" / "advise.md"]
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+
+
+def confirmed(path, folder):
+    """The saving that advise predicts, and the one that overhead finds under its overlay."""
+    overlay = folder / "mine.json"
+    advice = kwire("advise", "--format", "json", "--write-overlay", overlay, path)
+    if advice.code:
+        assert "there is no message" in advice.err
+        return None
+    counted = kwire("overhead", "--format", "json", "--overlay", overlay, path)
+    assert counted.code == 0, counted.err
+    return json.loads(advice.out), json.loads(counted.out)
+
+
+@pytest.mark.parametrize("path", [*CAPTURES, *(pytest.param(path, marks=pytest.mark.shared) for path in OTHERS)], ids=str)
+def test_overhead_confirms_the_prediction_to_the_byte(path, tmp_path):
+    found = confirmed(path, tmp_path)
+    if found:
+        advice, counted = found
+        assert counted["inputBytes"] - counted["bytes"] == advice["saving"]
+        assert counted["overlay"]["change"] == -advice["saving"]
+        assert json.loads((tmp_path / "mine.json").read_text()) == advice["overlay"]
+        assert sum(row["change"] for row in counted["overlay"]["tables"][0]["rows"]) == -advice["saving"]
+
+
+@pytest.mark.parametrize("path", [*LOGS, pytest.param(SHARED / "own" / "segments", marks=pytest.mark.shared)], ids=str)
+def test_overhead_confirms_what_messages_in_records_save(path, tmp_path):
+    advice, counted = confirmed(path, tmp_path)
+    overlay = counted["overlay"]
+    assert overlay["messagesBefore"] - overlay["messagesAfter"] == advice["saving"] > 0
+    assert counted["inputBytes"] == counted["bytes"]
+
+
+def test_the_other_half_is_advised_by_the_first():
+    split = json.loads(kwire("advise", "--format", "json", SAMPLES / "captures" / "midstream.pcap").out)["otherHalf"]
+    assert split["drawnFrom"] + split["messages"] == 230
+    assert abs(split["drawnFrom"] - split["messages"]) <= 8
+    assert 0 < split["saving"] < split["bytes"]
+    assert 0 < split["negativeShareThere"] < 0.5
+
+
+def test_what_comes_through_a_pipe_is_read_twice_too():
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    assert kwire("advise", "--format", "json", "-", stdin=path.read_bytes()).out == kwire("advise", "--format", "json", path).out
+    segment = next((SAMPLES / "segments" / "__transaction_state-0").iterdir())
+    piped = kwire("advise", "--format", "json", "--as-topic", "__transaction_state", stdin=segment.read_bytes())
+    assert piped.out == kwire("advise", "--format", "json", segment).out
+
+
+def test_small_savings_are_left_out():
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    fields = [json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["overlay"]["messages"] for least in (1, 200)]
+    counts = [sum(len(layer["fields"]) for layer in each.values()) for each in fields]
+    assert counts[0] > counts[1] > 0
+
+
+def test_an_overlay_that_can_not_be_written(tmp_path):
+    done = kwire("advise", "--write-overlay", tmp_path / "none" / "mine.json", SAMPLES / "captures" / "ipv6.pcap")
+    assert (done.code, done.out) == (2, "")
+    assert "can't be written" in done.err
+
+
+def test_no_input_at_all():
+    streams = {"stdin": Terminal(), "stdout": Terminal(), "stderr": Terminal()}
+    assert run(["advise"], Environment(**streams, variables={})) == 2
+    assert b"no input" in streams["stderr"].getvalue()
+
+
+def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):
+    overlay = tmp_path / "narrow.json"
+    overlay.write_text('{"messages": {"FetchRequest": {"fields": {"maxBytes": {"encoding": "packed16"}}}}}')
+    done = kwire("overhead", "--overlay", overlay, SAMPLES / "captures" / "ipv6.pcap")
+    assert done.code == 2
+    assert re.search(r"ipv6\.pcap: frame \d+: FetchRequest \d+: maxBytes: 52428800 does not fit int32 written as packed16", done.err)
+
+
+def test_input_that_is_in_the_form_of_the_overlay():
+    frame = SAMPLES / "frames" / "metadata-v13-response.hex"
+    said = ("--api", "Metadata", "--version", 13)
+    laid = shell(f"kwire decode --records base64 --api Metadata --version 13 {frame} | kwire encode --overlay metadata-upacked").strip()
+    what_if = json.loads(kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", *said, frame).out)
+    done = json.loads(kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", "--overlaid-input", *said, laid).out)
+    assert done["inputBytes"] == done["bytes"] == what_if["bytes"]
+    assert done["tables"] == what_if["tables"]
+    assert "overlay" not in done
+
+
+def test_traffic_in_lint_says_where_definitions_could_be_other():
+    done = kwire("lint", ROOT / "specs", "--traffic", SAMPLES / "captures" / "kafka-python-4.4.0.pcapng", "--format", "jsonl")
+    rows = [row for row in map(json.loads, done.out.splitlines()) if row["rule"].startswith("TRAFFIC")]
+    assert {row["rule"] for row in rows} <= {*TRAFFIC_ADVICE}
+    assert {"TRAFFIC_MOSTLY_DEFAULT", "TRAFFIC_INT_WOULD_SHRINK"} <= {row["rule"] for row in rows}
+    for row in rows:
+        assert row["severity"] == "advice"
+        line = Path(row["file"]).read_text().splitlines()[row["line"] - 1]
+        assert f'"name": "{row["path"].rpartition(".")[2]}"' in line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_shows_what_the_commands_print(page, updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+    def made(block):
+        return f"```console\n$ {block['command']}\n{shell(block['command'])}```\n"
+
+    text = page.read_text("utf-8")
+    assert BLOCK.search(text)
+    if updating:
+        page.write_text(BLOCK.sub(made, text), "utf-8")
+    for block in BLOCK.finditer(page.read_text("utf-8")):
+        assert made(block) == block[0]
+
+
+def test_the_pages_name_everything():
+    overlays, advise = (page.read_text("utf-8") for page in PAGES)
+    assert {*re.findall(r"^\| ([a-z0-9-]+) \|", overlays, re.MULTILINE)} == {"name", *bundled_overlays()}
+    assert all(f"`{key}`" in overlays for key in FIELD_KEYS)
+    for rule, meaning in TRAFFIC_ADVICE.items():
+        assert f"| `{rule}` | {meaning} |" in advise
+    for size in range(1, 5):
+        packed, upacked = ([row for row in widths("int32", name) if row[2] == size] for name in ("packed32", "upacked32"))
+        assert f"| {size} | {packed[0][0]} to {packed[-1][1]} | {upacked[0][0]} to {upacked[-1][1]} |" in advise
