@@ -16,11 +16,8 @@ from kwire_cli.spec.evolution.matching import message_pairs
 from kwire_cli.spec.evolution.sources import is_file, read_definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
 
 
 class Values(NamedTuple):
@@ -91,7 +88,8 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
             continue
         body = given.body if given and (given.message == name or (given.message is None and len(pairs) == 1)) else None
         part = changes(definition_part(before.spec), definition_part(after.spec))
-        priced = list(_priced(before.spec, after.spec, body)) if part or body is not None else []
+        renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
+        priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
         found.append(Difference(name, *files, part, priced))
     if given and not any(cost.values == "given" for each in found for cost in each.costs):
         of = (
@@ -101,11 +99,6 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
         )
         raise InputError(f"these are values {of}", file=given.name)
     return _show(environment, found, fmt)
-
-
-def _priced(old: MessageSpec, new: MessageSpec, body: Any) -> Iterator[Cost]:
-    for forms in forms_to_compare(old, new):
-        yield from costs(*forms, body)
 
 
 def _values(environment: Environment, catalog: Catalog, source: str | None) -> Values | None:

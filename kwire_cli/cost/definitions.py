@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.cost.forms.model import Form
+from kwire_cli.cost.forms.model import Form, Loss
 from kwire_cli.cost.forms.pricing import price
+from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.cost.forms.model import Price
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
@@ -35,13 +36,44 @@ class Cost(NamedTuple):
         return None if self.old.size is None or self.new.size is None else self.new.size - self.old.size
 
 
-def costs(old: Form, new: Form, given: Any = None) -> list[Cost]:
-    """What there is to price of two forms: default values on each side, with arrays empty and with one element each, and values in JSON form."""
+def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | None = None) -> list[Cost]:
+    """What there is to price of two forms: default values on each side, with arrays empty and with one element each, and values in JSON form.
+
+    The values are of either definition; `renamed` are the paths of the new one by those of the old one that are the same fields.
+    """
     found = [Cost("default", price(old, {}), price(new, {}))]
     one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
     if any(one_each):
         found.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
-    return found if given is None else [*found, Cost("given", price(old, given), price(new, given))]
+    if given is None:
+        return found
+    names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
+    back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
+    return [*found, Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))]
+
+
+def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
+    """The price of values that may be those of another definition: what only that one has a field for can't be carried."""
+    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other.spec))
+    lost: dict[str, Loss] = {}
+
+    def fitted(value: Any, path: str) -> Any:
+        if isinstance(value, list):
+            return [fitted(item, f"{path}[]") for item in value]
+        if not isinstance(value, dict):
+            return value
+        out = {}
+        for key, part in value.items():
+            where = f"{path}.{key}" if path else key
+            if where in there and where not in here and where not in names:
+                known = lost.get(where)
+                lost[where] = Loss(where, known.number + 1, known.value, ignorable=False) if known else Loss(where, 1, part, ignorable=False)
+            else:
+                out[names.get(where, key)] = fitted(part, where)
+        return out
+
+    found = price(form, fitted(given, ""))
+    return replace(found, lost=(*lost.values(), *found.lost))
 
 
 def _one_each(struct: StructAt) -> dict[str, Any]:
@@ -64,7 +96,7 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
     """Of two definitions: each version that both have under different layouts, then the highest of both where these are not one."""
     for version in (old.valid_versions & new.valid_versions).each():
         if layout_at(old, version).wire != layout_at(new, version).wire:
-            yield Form(f"version {version}", old, version), Form(f"version {version}", new, version)
+            yield Form(f"the old version {version}", old, version), Form(f"the new version {version}", new, version)
     before, after = old.valid_versions.high, new.valid_versions.high
     if old.valid_versions and new.valid_versions and before != after:
-        yield Form(f"version {before}", old, before), Form(f"version {after}", new, after)
+        yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)

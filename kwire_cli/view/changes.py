@@ -44,8 +44,11 @@ def change_lines(found: Sequence[Change]) -> Iterator[Line]:
 
 
 def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
-    """What values cost before and after, and what one side can't carry of them."""
-    for cost in found:
+    """What values cost before and after, and what one side can't carry of them; default values only where that changed."""
+    telling = [cost for cost in found if cost.values == "given" or cost.difference != 0]
+    if found and not telling:
+        yield [("default values cost as before", "dim")]
+    for cost in telling:
         versions = [form.version for form in (cost.old.form, cost.new.form)]
         which = str(versions[0]) if versions[0] == versions[1] else f"{versions[0]} -> {versions[1]}"
         yield [(f"{_VALUES[cost.values]}, version {which}: ", "title"), *_sizes(cost)]
@@ -91,9 +94,8 @@ def _field_lines(found: Sequence[Change]) -> Iterator[Line]:
     first = found[0]
     notes = [change.kind for change in found if change.kind in {"renamed", "moved", "becameTagged", "becameMandatory"}]
     note = f"  ({', '.join(_NOTES.get(kind, kind) for kind in notes)})" if notes else ""
-    old = next((change.old for change in found if change.kind in {"renamed", "moved"}), first.path)
     if first.before:
-        yield [(f"- {old}", _OLD), (f": {_described(first.before)}", "")]
+        yield [(f"- {first.old_path}", _OLD), (f": {_described(first.before)}", "")]
     if first.after:
         yield [(f"+ {first.path}", _NEW), (f": {_described(first.after)}", ""), (note, "dim")]
 

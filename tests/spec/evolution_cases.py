@@ -136,7 +136,16 @@ CASES = {
         Case(message(tagged()), message(tagged(default="-1")), "t", (1, 2)),
         Case(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A | {"default": "3"}])), "t", (1, 2)),
     ],
-    "TAG_NUMBER_TAKEN": [Case(message(tagged("T", versions="1+")), message(tagged("U", versions="3+"), validVersions="0-3"), "u", (), "none")],
+    "TAG_NUMBER_TAKEN": [
+        Case(message(tagged("T", versions="1+")), message(tagged("U", versions="3+"), validVersions="0-3"), "u", (), "none"),
+        Case(
+            message({"name": "P", "type": "[]Part", "versions": "0+", "fields": [A, tagged("T")]}),
+            message({"name": "Q", "type": "[]Part", "versions": "0+", "fields": [A, tagged("U", versions="3+")]}, validVersions="0-3"),
+            "q[].u",
+            (),
+            "none",
+        ),
+    ],
     "SAME_BYTES_OTHER_TYPE": [
         Case(message(S | {"type": "bytes"}), message(S | {"type": "records"}), "s", fails="none"),
         Case(message(A), message(A | {"type": "int64", "encoding": "fixed32"}), "a", fails="none"),

@@ -11,7 +11,7 @@ from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.evolution.layout import MAX_FIELDS, layout_at
 from kwire_cli.spec.evolution.pairing import moved, pair
 from kwire_cli.spec.header_versions import header_version_of
-from kwire_cli.spec.versions import MAX, NONE, Versions
+from kwire_cli.spec.versions import NONE, Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["added", "removed", "renamed", "moved", "retyped", "becameTagged", "becameMandatory", "changed"]
 Facts = dict[str, Any]
-_EVERY = Versions(0, MAX)
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Part:
     facts: Facts
     parts: tuple[Part, ...] = ()
     versions: Versions = NONE
-    """The valid versions that it is in."""
+    """The versions that it is in: two that share none are not one under two names."""
 
     @property
     def json_name(self) -> str:
@@ -47,14 +46,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that changed at a path in JSON names (that of the new definition where there is one; empty for the message itself).
+    """One thing that changed. Paths are in JSON names: `path` is that in the new definition (the message itself has none), `old_path` in the old one.
 
-    `key` is the key of Kafka's grammar where one changed, with its `old` and `new` value; None is none. Of fields that are new, gone, renamed
-    or moved, `old` and `new` are the paths. `before` and `after` are the fields themselves; new and gone structs have theirs in changes of their own.
+    `key` is the key of Kafka's grammar that changed, with its `old` and `new` value; of fields that are new, gone, renamed or moved there is none.
+    `before` and `after` are the fields as they were and are; the fields of a new or gone struct are changes of their own.
     """
 
     kind: Kind
     path: str
+    old_path: str
     key: str | None = None
     old: Any = None
     new: Any = None
@@ -63,7 +63,8 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """The change as a JSON object, with what is said of fields that only one side has."""
-        out = {"kind": self.kind, "path": self.path, "key": self.key, "old": self.old, "new": self.new}
+        paths = {"path": None if self.kind == "removed" else self.path, "oldPath": None if self.kind == "added" else self.old_path}
+        out = {"kind": self.kind, **paths, "key": self.key, "old": self.old, "new": self.new}
         only = self.after if self.kind == "added" else self.before if self.kind == "removed" else None
         return out | ({"facts": only.facts} if only else {})
 
@@ -89,57 +90,60 @@ def version_part(spec: MessageSpec, version: int) -> Part:
 
 def changes(old: Part, new: Part) -> list[Change]:
     """Everything that differs, the message itself first, then its fields in the order of the new definition, those that are gone where they were."""
-    return [*_fact_changes(old, new, ""), *_field_changes(old, new, "")]
+    return [*_fact_changes(old, new, "", ""), *_field_changes(old, new, "", "")]
 
 
-def _field_changes(old: Part, new: Part, path: str) -> Iterator[Change]:
+def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Change]:
+    """What differs in the fields of two messages or structs, at their old path and their new one."""
     pairs = pair(old.parts, new.parts, _alike)
     partner = {b.name: a for a, b in pairs.same}
     places = {part.name: number for number, part in enumerate(old.parts)}
     away = moved(places[a.name] for a, _ in pairs.same)
     gone = {part.name for part in pairs.gone}
-    shown = 0
+    at = 0
     for part in new.parts:
         a = partner.get(part.name)
-        while a and shown < places[a.name]:
-            yield from _whole("removed", old.parts[shown], path, gone)
-            shown += 1
+        # What is gone is told before what took its place.
+        while at < len(old.parts) and (at < places[a.name] if a else old.parts[at].name in gone):
+            if old.parts[at].name in gone:
+                yield from _whole("removed", old.parts[at], before)
+            at += 1
         if not a:
             yield from _whole("added", part, path)
             continue
-        yield from _pair_changes(a, part, path, has_moved=places[a.name] in away)
-    for part in old.parts[shown:]:
-        yield from _whole("removed", part, path, gone)
+        at = max(at, places[a.name] + 1)
+        yield from _pair_changes(a, part, before, path, has_moved=places[a.name] in away)
+    for part in old.parts[at:]:
+        if part.name in gone:
+            yield from _whole("removed", part, before)
 
 
-def _whole(kind: Literal["added", "removed"], part: Part, path: str, among: set[str] | None = None) -> Iterator[Change]:
+def _whole(kind: Literal["added", "removed"], part: Part, path: str) -> Iterator[Change]:
     """A field that only one side has, and those in it."""
-    if among is not None and part.name not in among:
-        return
     where = path + part.json_name
     if kind == "added":
-        yield Change(kind, where, new=where, after=part)
+        yield Change(kind, where, where, after=part)
     else:
-        yield Change(kind, where, old=where, before=part)
+        yield Change(kind, where, where, before=part)
     for sub in part.parts:
         yield from _whole(kind, sub, where + part.inside)
 
 
-def _pair_changes(old: Part, new: Part, path: str, *, has_moved: bool) -> Iterator[Change]:
-    where = path + new.json_name
+def _pair_changes(old: Part, new: Part, before: str, path: str, *, has_moved: bool) -> Iterator[Change]:
+    was, where = before + old.json_name, path + new.json_name
     if old.name != new.name:
-        yield Change("renamed", where, old=path + old.json_name, new=where, before=old, after=new)
+        yield Change("renamed", where, was, before=old, after=new)
     if has_moved:
-        yield Change("moved", where, old=path + old.json_name, new=where, before=old, after=new)
-    yield from _fact_changes(old, new, where)
-    yield from _field_changes(old, new, where + new.inside)
+        yield Change("moved", where, was, before=old, after=new)
+    yield from _fact_changes(old, new, was, where)
+    yield from _field_changes(old, new, was + old.inside, where + new.inside)
 
 
-def _fact_changes(old: Part, new: Part, where: str) -> Iterator[Change]:
+def _fact_changes(old: Part, new: Part, was: str, where: str) -> Iterator[Change]:
     for key in new.facts:
         a, b = old.facts.get(key), new.facts[key]
         if a != b:
-            yield Change(_kind(key, a, b, in_message=not where), where, key, a, b, old, new)
+            yield Change(_kind(key, a, b, in_message=not where), where, was, key, a, b, old, new)
 
 
 def _kind(key: str, old: Any, new: Any, *, in_message: bool) -> Kind:
@@ -183,7 +187,7 @@ def _version_parts(struct: StructAt) -> tuple[Part, ...]:
     out = []
     for field in (*struct.plain, *struct.tagged):
         inner = _version_parts(field.struct) if field.struct else ()
-        out.append(Part(field.name, _version_facts(field), inner, _EVERY))
+        out.append(Part(field.name, _version_facts(field), inner, field.spec.versions))
     return tuple(out)
 
 

@@ -27,7 +27,7 @@ def remarks(old: MessageSpec, new: MessageSpec) -> Iterator[Problem]:
     found = changes(definition_part(old), definition_part(new))
     for change in found:
         yield from _remark(change)
-    renamed = {change.old: change.new for change in found if change.kind == "renamed" and change.path}
+    renamed = {change.old_path: change.path for change in found if change.kind == "renamed" and change.path}
     yield from _taken_tags(old, new, renamed)
 
 
@@ -36,7 +36,7 @@ def _remark(change: Change) -> Iterator[Problem]:
         if change.key == "listeners" and (lost := [name for name in change.old if name not in change.new]):
             yield _quiet("LISTENERS_REMOVED", "", f"{', '.join(lost)} no longer named")
     elif change.kind == "renamed":
-        yield _quiet("FIELD_RENAMED", change.path, f"{change.old} became {change.new}")
+        yield _quiet("FIELD_RENAMED", change.path, f"{change.old_path} became {change.path}")
     elif change.kind == "retyped":
         names = [part.facts["type"].removeprefix("[]") for part in (change.before, change.after) if part]
         if all(name[:1].isupper() for name in names) and change.old.startswith("[]") == change.new.startswith("[]"):
@@ -64,13 +64,22 @@ def _taken_tags(old: MessageSpec, new: MessageSpec, renamed: dict[str, str]) -> 
     before: dict[tuple[str, int], set[str]] = {}
     for path, field in fields_by_path(old):
         if field.tag is not None:
-            now = renamed.get(path, path)
+            now = _renamed(path, renamed)
             before.setdefault((_struct(now), field.tag), set()).add(now)
     for path, field in fields_by_path(new):
         owners = before.get((_struct(path), field.tag)) if field.tag is not None else None
         if owners and path not in owners:
             names = " and ".join(sorted(owner.rpartition(".")[2] for owner in owners))
             yield _quiet("TAG_NUMBER_TAKEN", path, f"tag {field.tag} was that of {names}")
+
+
+def _renamed(path: str, renamed: dict[str, str]) -> str:
+    """The new path of an old field, which may be another because a struct around it is called otherwise."""
+    plain = path.removesuffix("[]")
+    if plain in renamed:
+        return renamed[plain] + path[len(plain) :]
+    above, dot, name = path.rpartition(".")
+    return f"{_renamed(above, renamed)}.{name}" if dot else path
 
 
 def _struct(path: str) -> str:

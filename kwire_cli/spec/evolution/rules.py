@@ -104,14 +104,14 @@ RULES: dict[str, Rule] = {
         "source", "A message became one of another type without headers: data, coordinator-key, coordinator-value.", key="type"
     ),
     "DEFAULT_CHANGED": Rule("source", "A mandatory field has another default: who leaves it unset writes another value.", key="default"),
-    "MAP_KEY_CHANGED": Rule("source", "A field became a key of its array or is one no more: generated code has another collection."),
-    "ZERO_COPY_CHANGED": Rule("source", "Bytes became zeroCopy or are so no more: generated code has another type."),
+    "MAP_KEY_CHANGED": Rule("source", "A field became a key of its array or is one no more: generated code has another collection.", key="mapKey"),
+    "ZERO_COPY_CHANGED": Rule("source", "Bytes became zeroCopy or are so no more: generated code has another type.", key="zeroCopy"),
     # Names and remarks
     "MESSAGE_RENAMED": Rule("advice", "A message has another name.", key="name"),
     "FIELD_RENAMED": Rule("advice", "A field has another name; it is the same by its place, type and tag.", key="name"),
     "STRUCT_RENAMED": Rule("advice", "The struct of a field has another name."),
     "IGNORABLE_CHANGED": Rule("advice", "Whether a value is dropped or refused in versions without the field changed.", key="ignorable"),
-    "ENTITY_TYPE_CHANGED": Rule("advice", "What a field is a name or id of changed."),
+    "ENTITY_TYPE_CHANGED": Rule("advice", "What a field is a name or id of changed.", key="entityType"),
     "LISTENERS_REMOVED": Rule("advice", "A request is no longer served by some kind of listener.", key="listeners"),
 }
 """The rules in the order of their severity and subject."""
