@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.engine.body import Body
     from kwire_cli.message.comparison.differences import Comparison
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -226,11 +227,13 @@ def _line(lines: Iterator[Captured], number: int | None, name: str) -> Captured:
 def _compared(catalog: Catalog, a: _Found, b: _Found, options: dict[str, Any]) -> Comparison:
     from kwire_cli.message.comparison.frames import compare_frames
     from kwire_cli.message.comparison.operands import Operand
+    from kwire_cli.message.comparison.payloads import look_inside
     from kwire_cli.message.comparison.walk import compare
     from kwire_cli.message.frames import Frame
     from kwire_cli.redact.secrets import hidden_in_frame, hidden_spans
 
     shown = options["show_secrets"]
+    hide = _nothing if shown else partial(hidden_spans, catalog)
     reading = (_reading(catalog, a, shown=shown), _reading(catalog, b, shown=shown))
     if isinstance(a.message, Frame) and isinstance(b.message, Frame):
         secrets = [
@@ -239,11 +242,17 @@ def _compared(catalog: Catalog, a: _Found, b: _Found, options: dict[str, Any]) -
             else hidden_in_frame(catalog, each.message, known=each.known, asked=each.asked, raw_records=True)
             for each in (a, b)
         ]  # fmt: skip
-        return compare_frames(a.message, b.message, (secrets[0], secrets[1]), reading)
+        return compare_frames(a.message, b.message, (secrets[0], secrets[1]), reading, hide)
     assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
     assert not isinstance(b.message, Frame)  # noqa: S101 - as above
     hidden = [frozenset[int]() if shown else hidden_spans(catalog, each, raw_records=True) for each in (a.message, b.message)]
-    return compare(Operand(a.message, hidden[0], reading[0]), Operand(b.message, hidden[1], reading[1]))
+    out = compare(Operand(a.message, hidden[0], reading[0]), Operand(b.message, hidden[1], reading[1]))
+    look_inside(catalog, a.message, b.message, out, hide)
+    return out
+
+
+def _nothing(_: Body) -> frozenset[int]:
+    return frozenset()
 
 
 def _reading(catalog: Catalog, found: _Found, *, shown: bool) -> RecordsAs:

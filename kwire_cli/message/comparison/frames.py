@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.message.comparison.differences import At, Comparison, Difference, Side
 from kwire_cli.message.comparison.operands import Operand
+from kwire_cli.message.comparison.payloads import look_inside
 from kwire_cli.message.comparison.walk import compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kwire_cli.message.comparison.payloads import Hide
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.record_fields import RecordsAs
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
     Hidden = Mapping[str, frozenset[int]]
 
 
-def compare_frames(a: Frame, b: Frame, hidden: tuple[Hidden, Hidden], reading: tuple[RecordsAs, RecordsAs]) -> Comparison:
-    """What differs between two frames; paths in their headers begin with `header`. `hidden` are the spans to redact by part.
+def compare_frames(a: Frame, b: Frame, hidden: tuple[Hidden, Hidden], reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> Comparison:
+    """What differs between two frames; paths in their headers begin with `header`.
 
-    InputError where they are not both requests, or both responses, of one api, or where a body could not be read. A size prefix follows from what it
-    counts: it is compared only where it lies.
+    `hidden` are the spans to redact by part, `hide` gives those of a payload. InputError where they are not both requests, or both responses, of one
+    api, or where a body could not be read. A size prefix follows from what it counts: it is compared only where it lies.
     """
     for name, frame in (("a", a), ("b", b)):
         if not frame.body:
             raise InputError(f"{name} has no body that can be compared: {_what(frame)}; --api and --version say what it is")
     if (a.kind, a.api) != (b.kind, b.api):
-        raise InputError(f"a is {_what(a)} and b {_what(b)}: only two of one kind can be compared field by field")
+        raise InputError(f"only two of one kind can be compared field by field: a is {_what(a)}, b is {_what(b)}")
 
     def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
         return (
@@ -41,16 +43,18 @@ def compare_frames(a: Frame, b: Frame, hidden: tuple[Hidden, Hidden], reading: t
     if a.prefix and b.prefix and any(note.code == "FRAME_SIZE_MISMATCH" for note in (*a.notes, *b.notes)):
         compare(*operands(a.prefix, b.prefix, "size"), out)
     if a.header and b.header and a.header.message == b.header.message:
-        compare(*operands(a.header, b.header, "header"), out, "header")
+        compare(*operands(a.header, b.header, "header"), out, At().below("header"))
     _between(a, b, out)
     if a.body and b.body:
         compare(*operands(a.body, b.body, "body"), out)
+        if not (a.guess or b.guess):
+            look_inside(a.catalog, a.body, b.body, out, hide)
     return out
 
 
 def _what(frame: Frame) -> str:
     name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
-    return f"a {name} {frame.kind}".replace("  ", " ")
+    return f"{name} {frame.kind}".strip()
 
 
 def _between(a: Frame, b: Frame, out: Comparison) -> None:
@@ -58,6 +62,6 @@ def _between(a: Frame, b: Frame, out: Comparison) -> None:
     spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
     extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]
     if len(extra) == 2 and extra[0] != extra[1]:
-        place = At("header", "header", "header", "header")
+        place = At().below("header")
         mine, other = (Side("header", None, start, len(data), raw=data) for (start, _), data in zip(spots, extra, strict=True))
         out.differences.append(Difference("bytes", place, mine, other, "bytes between header and body"))

@@ -28,17 +28,16 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec
 
 
-def compare(a: Operand, b: Operand, out: Comparison | None = None, path: str = "") -> Comparison:
-    """What differs between two messages of the same name, each at its own version; added to `out`, with `path` before all paths.
+def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()) -> Comparison:  # noqa: B008 - a tuple of texts
+    """What differs between two messages of the same name, each at its own version; added to `out`, below `at` where they are parts of others.
 
     InputError for messages of different names. Nothing else is raised, whatever their bytes.
     """
     if a.body.message != b.body.message:
-        raise InputError(f"a is a {a.body.message} and b a {b.body.message}: only two of one kind can be compared field by field")
+        raise InputError(f"only two of one kind can be compared field by field: a is {a.body.message}, b is {b.body.message}")
     out = Comparison() if out is None else out
     before = len(out.differences), len(out.rewritten)
     walk = _Walk(Look(a), Look(b), out)
-    at = At(path, path, path, path)
     walk.structs(a.body.tree.root, b.body.tree.root, at)
     walk.gaps(at)
     if walk.same_layout and before == (len(out.differences), len(out.rewritten)) and walk.raw_differs(a.body.tree.root, b.body.tree.root):
@@ -214,11 +213,10 @@ class _Walk:
 
         documents = []
         for look, item in ((self.a, p), (self.b, q)):
-            start = look.tree.spans.value[item.span]
-            reading = look.operand.reading
-            for hide in (None, reading.hide):
-                items = reading.items(look.data[start : item.end], look.topic)
-                documents.append([each.to_json(deep=True, hide=hide) for each in items])
+            items = list(look.operand.reading.items(look.data[look.tree.spans.value[item.span] : item.end], look.topic))
+            hide = look.operand.reading.hide
+            whole = [each.to_json() for each in items]
+            documents += [whole, [each.to_json(hide=hide) for each in items] if hide else whole]
         mine, mine_shown, other, other_shown = documents
         found = list(record_differences(mine, other, (mine_shown, other_shown), at, self.order))
         self.out.differences += found

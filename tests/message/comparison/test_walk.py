@@ -275,7 +275,7 @@ def test_fields_that_one_version_lacks():
 
 
 def test_messages_of_two_kinds():
-    with pytest.raises(InputError, match=r"a is a MetadataRequest and b a MetadataResponse"):
+    with pytest.raises(InputError, match="a is MetadataRequest, b is MetadataResponse"):
         compare(body("MetadataRequest", 12, b""), body("MetadataResponse", 12, b""))
 
 

@@ -1,0 +1,126 @@
+"""kwire diff of two messages: where they come from, and what of them is compared; what it prints is in golden/diff-messages.txt."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+FRAMES = ROOT / "samples" / "frames"
+BODY = ("--message", "MetadataRequest", "--version", "1")
+ONE, OTHER = "00000001000174", "00000001000175"
+
+
+def document(*arguments, **keys):
+    return json.loads(kwire("diff", "-f", "json", *arguments, **keys).out)
+
+
+def test_the_exit_code_is_asked_for():
+    assert kwire("diff", *BODY, ONE, OTHER).code == 0
+    assert kwire("diff", "--exit-code", *BODY, ONE, OTHER).code == 1
+    assert kwire("diff", "--exit-code", *BODY, ONE, ONE).code == 0
+
+
+def test_files_standard_input_and_arguments(tmp_path):
+    (tmp_path / "one.bin").write_bytes(bytes.fromhex(ONE))
+    raw = ("--input", "raw", *BODY)
+    assert document(*raw, tmp_path / "one.bin", "-", stdin=bytes.fromhex(ONE))["verdict"] == "same"
+    assert document(*BODY, ONE, "-", stdin=OTHER.encode())["counts"] == {"removed": 1, "added": 1}
+    named = tmp_path / "name@1"
+    named.write_text(OTHER)
+    assert document(*BODY, ONE, named)["b"]["input"] == str(named)
+    (tmp_path / "both.txt").write_text(f"{ONE}\n\n{OTHER}\n")
+
+
+def test_two_frames_of_a_capture_in_two_ways():
+    one = document(CAPTURE, "--frames", "33,35")
+    two = document(f"{CAPTURE}@33", f"{CAPTURE}@35")
+    assert one == two
+    assert (one["a"]["api"], one["a"]["apiVersion"], one["a"]["size"]) == ("JoinGroup", 7, 144)
+    assert [each["path"] for each in one["differences"]] == ["header.correlationId", "memberId"]
+
+
+def test_a_frame_of_a_capture_and_the_same_in_hex(tmp_path):
+    frame = kwire("decode", CAPTURE, "--frames", "33", "-f", "jsonl").out
+    data = kwire("encode", stdin=frame.encode()).raw
+    (tmp_path / "frame.bin").write_bytes(data)
+    assert document(f"{CAPTURE}@33", tmp_path / "frame.bin")["verdict"] == "same"
+
+
+def test_responses_of_which_the_api_is_said():
+    response = FRAMES / "metadata-v13-response.hex"
+    said = document("--api", "Metadata", "--version", "13", response, response)
+    assert (said["verdict"], said["a"]["api"]) == ("same", "Metadata")
+    guessed = kwire("diff", response, response)
+    assert "is a guess; --api and --version say what it is" in guessed.err
+
+
+def test_what_is_ignored():
+    assert document("--ignore", "header", CAPTURE, "--frames", "33,35")["counts"] == {"changed": 1}
+    assert document("--ignore", "header.correlationId", "--ignore", "memberId", CAPTURE, "--frames", "33,35")["verdict"] == "same"
+    assert document("--ignore", "topics[].name", *BODY, ONE, "000000020001740001740001")["counts"] == {"added": 2}
+    assert kwire("diff", "--ignore", "topics", "--exit-code", *BODY, ONE, OTHER).code == 0
+
+
+def test_values_only():
+    bodies = ("0000 01 00000000 00", "0000 8100 00000000 00")
+    assert document("--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same-values"
+    assert document("--values-only", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
+    versions = ("--message", "MetadataRequest", "--version", "1", "--version", "2")
+    assert document(*versions, ONE, ONE)["verdict"] == "same"
+
+
+@pytest.mark.parametrize("secrets", [(), ("--show-secrets",)])
+def test_no_secret_is_told_unless_it_is_asked_for(secrets):
+    scram = FRAMES / "alter-scram-v0-request.hex"
+    data = bytearray(bytes.fromhex("".join(line for line in scram.read_text().splitlines() if not line.startswith("#"))))
+    at = data.index(bytes.fromhex("78346436777a6c6d"))  # in the salt
+    data[at] ^= 1
+    for fmt in ("text", "json"):
+        done = kwire("diff", "-f", fmt, *secrets, scram, data.hex())
+        assert "upsertions" in done.out
+        assert ("redacted" in done.out) != bool(secrets)
+        assert ("x4d6wzlm" in done.out or "MTZ4NGQ2d3ps" in done.out) == bool(secrets)
+
+
+def test_a_secret_in_other_bytes_is_not_told():
+    bodies = ("00000003616263", "0000000361626300")
+    done = kwire("diff", "-m", "SaslAuthenticateRequest", "-n", "0", *bodies)
+    assert "00" not in done.out.split("gap")[1].split("(")[0].replace("redacted", "")
+    assert "61" not in done.out.replace("61 bytes", "")
+
+
+def test_many_differences_are_cut_and_full_shows_them():
+    def body(names):
+        return (len(names)).to_bytes(4, "big") + b"".join(len(name).to_bytes(2, "big") + name.encode() for name in names)
+
+    a, b = body([f"a{n}" for n in range(80)]).hex(), body([f"b{n}" for n in range(80)]).hex()
+    short, full = kwire("diff", *BODY, a, b).out, kwire("diff", "--full", *BODY, a, b).out
+    assert "… 60 more differences; --full shows all" in short
+    assert (short.count("\n- ") + short.count("\n+ "), full.count("\n- ") + full.count("\n+ ")) == (100, 160)
+    assert short.endswith("80 removed, 80 added\n")
+
+
+def test_nothing_moves_the_cursor_of_a_terminal():
+    a, b = ("00000001" + (len(name)).to_bytes(2, "big").hex() + name.hex() for name in (b"t\x1b[2J", b"t\x1b[2K"))
+    done = kwire("diff", *BODY, a, b)
+    assert "\x1b" not in done.out
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("/nowhere/at/all", ONE), "does not exist"),
+        (("--frames", "1,2,3", CAPTURE), "--frames takes two numbers"),
+        (("--frames", "1,2", CAPTURE, CAPTURE), "--frames takes two numbers"),
+        (("--frames", "0,1", CAPTURE), "there is no frame 0"),
+        ((*BODY, CAPTURE, CAPTURE), "this is a packet capture"),
+        ((*BODY, ONE, "zz"), "no form fits"),
+        (("-m", "NoRequest", "-n", "1", ONE, ONE), "NoRequest"),
+    ],
+)
+def test_what_can_not_be_compared(arguments, said):
+    done = kwire("diff", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
