@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Catalog
 
-PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.5
 _JSON = (b"{", b"[")
 
 
@@ -45,7 +44,7 @@ def holds_batches(argument: str) -> bool:
 
 def batches_in(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], form: str) -> Iterator[Found]:
     """The batches of all inputs; what is between them is noted. InputError where there are none."""
-    progress = _Progress(environment)
+    progress = Progress(environment)
     some = False
     for file in _files(environment, arguments):
         for found in _in_file(environment, catalog, file, form, progress):
@@ -64,7 +63,7 @@ def _files(environment: Environment, arguments: tuple[str, ...]) -> Iterator[Seg
     yield from files_of(environment, arguments)
 
 
-def _in_file(environment: Environment, catalog: Catalog, file: SegmentFile | bytes, form: str, progress: _Progress) -> Iterator[Found]:
+def _in_file(environment: Environment, catalog: Catalog, file: SegmentFile | bytes, form: str, progress: Progress) -> Iterator[Found]:
     label, name = ("argument", FileName(Kind.OTHER)) if isinstance(file, bytes) else (file.label, file.name)
     view = memoryview(file) if isinstance(file, bytes) else bytes_of(environment, file)
     if name.kind in BATCH_KINDS or form != "auto" or _begins_with_batch(view):
@@ -83,7 +82,7 @@ def _begins_with_batch(view: memoryview) -> bool:
     return Reader(source_of(view)).right_at(0)
 
 
-def _batches(environment: Environment, label: str, partition: str, view: memoryview, form: str, progress: _Progress) -> Iterator[Found]:
+def _batches(environment: Environment, label: str, partition: str, view: memoryview, form: str, progress: Progress) -> Iterator[Found]:
     from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.opening import items, source_of
 
@@ -109,7 +108,7 @@ def _from_json(data: bytes, label: str) -> memoryview:
         raise InputError(f"{label}: {error}") from None
 
 
-def _in_messages(environment: Environment, catalog: Catalog, label: str, view: memoryview, progress: _Progress) -> Iterator[Found]:
+def _in_messages(environment: Environment, catalog: Catalog, label: str, view: memoryview, progress: Progress) -> Iterator[Found]:
     """Records in the fields of requests and responses; each api by itself, since what is produced may be fetched in the same capture."""
     from kwire_cli.message.frames import Hints
     from kwire_cli.message.record_fields import RecordsAs
@@ -146,31 +145,3 @@ def _one(chunk: Any) -> Any:
     from kwire_cli.source.text import Input
 
     return Input("raw", (chunk,), "")
-
-
-class _Progress:
-    """How far a long run is, on a terminal that shows nothing else."""
-
-    def __init__(self, environment: Environment) -> None:
-        self.environment = environment
-        self.begun, self.told = time.monotonic(), 0.0
-        self.wanted = environment.stderr.isatty() and not environment.to_terminal
-
-    def tell(self, label: str, at: int, size: int) -> None:
-        """`at` of `size` bytes are read."""
-        now = time.monotonic()
-        if self.wanted and now - max(self.begun + PROGRESS_AFTER - PROGRESS_EVERY, self.told) >= PROGRESS_EVERY:
-            self.told = now
-            self._write(f"\r\x1b[K{label}: {100 * at // max(size, 1)} %")
-
-    def done(self) -> None:
-        """Take it away."""
-        if self.told:
-            self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        import contextlib
-
-        with contextlib.suppress(OSError):
-            self.environment.stderr.write(text.encode("utf-8", "backslashreplace"))
-            self.environment.stderr.flush()

@@ -121,7 +121,7 @@ def _notes(forms: RecordForms) -> Iterator[Line]:
     for codec in sorted(used, key=lambda codec: codec.label):
         number = next(number for number, name in CODECS.items() if name == codec.name)
         if number:
-            yield [(f"{codec.label}: {library(number, codec.level)}; Kafka's own compressor makes other bytes of the same records", "dim")]
+            yield [(f"{codec.label}: {library(number, codec.level)}; Kafka's own compressor may make other bytes of the same records", "dim")]
     if unwritable := {price.form: price.unwritable for price in forms.prices if price.unwritable}:
         what = ", ".join(f"{counted(number, 'batch', 'batches')} in {form}" for form, number in unwritable.items())
         yield [(f"left out, since offsets go down or lie too far apart: {what}", "warning")]

@@ -1,0 +1,163 @@
+"""`kwire compare` of records: where they come from, how they are told from messages, and that no bytes make it fail but by saying so."""
+
+import io
+import json
+import random
+
+import pytest
+from command_line import ROOT, Terminal, kwire
+
+import kwire_cli
+from kwire_cli.cli import progress
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import run
+from kwire_cli.cli.record_inputs import holds_batches
+
+SEGMENTS = ROOT / "samples" / "segments"
+ORDERS = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
+ITEM = {"records": [{"timestamp": 5, "key": {"text": "k"}, "value": {"text": "v"}, "headers": [{"key": "trace", "value": {"text": "1"}}]}]}
+RECORDS = kwire_cli.write_records([ITEM])
+NONE = ("--codec", "none", "--batch", "as-is")
+
+
+def compared(*arguments, stdin=b""):
+    done = kwire("compare", *arguments, "-f", "json", stdin=stdin)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def sizes(found):
+    return {price["form"]: price["bytes"] for price in found["forms"]}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    file = tmp_path_factory.mktemp("records") / "00000000000000000000.log"
+    file.write_bytes(RECORDS)
+    return compared(file, *NONE)
+
+
+def test_a_file_of_any_name_a_folder_and_standard_input_are_records(tmp_path, expected):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "copy.bin").write_bytes(RECORDS)
+    assert sizes(compared(other / "copy.bin", *NONE)) == sizes(expected)
+    partition = tmp_path / "t-0"
+    partition.mkdir()
+    (partition / "00000000000000000000.log").write_bytes(RECORDS)
+    assert sizes(compared(partition, *NONE)) == sizes(expected)
+    assert sizes(compared("--as-records", "-", *NONE, stdin=RECORDS)) == sizes(expected)
+    assert sizes(compared("--as-records", *NONE, stdin=RECORDS)) == sizes(expected)
+
+
+def test_bytes_and_json_as_arguments_or_in_files_are_records_when_it_is_said(tmp_path, expected):
+    assert sizes(compared("--as-records", RECORDS.hex(), *NONE)) == sizes(expected)
+    assert sizes(compared("--as-records", json.dumps(ITEM), *NONE)) == sizes(expected)
+    (tmp_path / "items.json").write_text(json.dumps([ITEM]))
+    assert sizes(compared("--as-records", tmp_path / "items.json", *NONE)) == sizes(expected)
+    (tmp_path / "records.hex").write_text(RECORDS.hex(" "))
+    assert sizes(compared("--as-records", tmp_path / "records.hex", *NONE)) == sizes(expected)
+
+
+def test_records_are_taken_out_of_messages(expected):
+    body = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}]}
+    done = kwire("encode", "--api", "Produce", "--version", "9", "--request", json.dumps(body))
+    assert sizes(compared("--as-records", done.out.strip(), *NONE)) == sizes(expected)
+
+
+def test_a_capture_prices_what_is_produced_and_what_is_fetched():
+    found = compared("--as-records", ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng", *NONE)
+    assert (found["records"]["records"], found["records"]["partitions"]) == (20, 4)
+
+
+def test_several_inputs_are_added_up(expected, tmp_path):
+    (tmp_path / "00000000000000000000.log").write_bytes(RECORDS)
+    found = compared(tmp_path / "00000000000000000000.log", SEGMENTS / "orders-zstd-0", *NONE)
+    alone = compared(SEGMENTS / "orders-zstd-0", *NONE)
+    assert sizes(found) == {form: size + sizes(alone)[form] for form, size in sizes(expected).items()}
+
+
+def test_a_draft_is_read_when_its_format_is_said(tmp_path):
+    (tmp_path / "draft.bin").write_bytes(kwire_cli.write_records([{"records": [{"timestamp": 5, "key": {"text": "k"}}]}], "kip98-draft"))
+    found = compared(tmp_path / "draft.bin", "--record-format", "kip98-draft", *NONE)
+    assert found["records"]["formats"] == {"kip98-draft": 1}
+    assert sizes(found)["kip98-draft"] == found["records"]["bytes"]
+
+
+def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
+    (tmp_path / "plain").write_bytes(RECORDS)
+    (tmp_path / "text").write_text("0000")
+    (tmp_path / "empty").write_bytes(b"")
+    assert [holds_batches(str(tmp_path / name)) for name in ("plain", "text", "empty", "absent")] == [True, False, False, False]
+    assert holds_batches(str(SEGMENTS))
+    assert not holds_batches("00" * 5000)
+
+
+def test_a_register_gives_names_their_numbers(tmp_path):
+    file = tmp_path / "register.json"
+    file.write_text('{"trace": 7}')
+    with_own = compared("--as-records", json.dumps(ITEM), "--register", file, *NONE)
+    assert sizes(with_own) == sizes(compared("--as-records", json.dumps(ITEM), *NONE))  # every number has four bytes
+    for text, says in (("{", "not JSON"), ("7", "a register is"), ('{"a": -1}', "numbers from 0"), ("[" * 100_000, "nests too deeply")):
+        file.write_text(text)
+        done = kwire("compare", "--as-records", json.dumps(ITEM), "--register", file)
+        assert (done.code, says in done.err) == (2, True), done.err
+
+
+def test_limit_takes_the_first_batches():
+    found = compared(SEGMENTS / "__transaction_state-0", *NONE, "--limit", 3)
+    assert found["records"]["batches"] == 3
+
+
+def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
+    monkeypatch.setattr(progress, "AFTER", 0)
+    monkeypatch.setattr(progress, "EVERY", 0)
+    streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
+    assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
+    assert b"log: " in streams["stderr"].getvalue()
+    assert streams["stderr"].getvalue().endswith(b"\r\x1b[K")
+    assert b"\x1b" not in streams["stdout"].getvalue()
+
+
+def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
+    found = compared(ORDERS, *NONE)
+    rows = kwire("compare", ORDERS, *NONE, "-f", "csv").out.splitlines()
+    assert {row.split(",")[0]: int(row.split(",")[6]) for row in rows[1:]} == sizes(found)
+    lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
+    assert {line["form"]: line["bytes"] for line in lines if line["section"] == "form"} == sizes(found)
+    assert [line["form"] for line in lines if line["section"] == "headers"] == [price["form"] for price in found["headers"]]
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", ["orders-zstd-0", "txn-out-0", "v0-kp-snappy-0", "v1-kp-gzip-0", "__consumer_offsets-0"])
+def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
+    [source] = (SEGMENTS / name).glob("*.log")
+    data, chance = source.read_bytes(), random.Random(name)
+    file = tmp_path / "00000000000000000000.log"
+    for _ in range(25):
+        broken = bytearray(data)
+        for _ in range(chance.randint(1, 6)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        file.write_bytes(bytes(broken[: chance.randint(1, len(broken))]) if chance.random() < 0.3 else bytes(broken))
+        done = kwire("compare", file, "--batch", "as-is,2", "--codec", "none,as-is")
+        assert done.code in {0, 2}, done.err
+        assert bool(done.out) == (done.code == 0)
+
+
+@pytest.mark.fuzz
+def test_batches_with_right_checksums_and_hostile_numbers():
+    chance = random.Random(5)
+    numbers = [0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 1 << 40]
+    for magic in (0, 1, 2):
+        for _ in range(40):
+            rows = [{"offset": chance.choice(numbers), "value": {"text": "x"}} for _ in range(chance.randint(1, 4))]
+            if magic:
+                rows = [row | {"timestamp": chance.choice(numbers)} for row in rows]
+            item = {"magic": magic, "compression": "gzip" if magic < 2 else "none", "records": rows}
+            try:
+                data = kwire_cli.write_records([item])
+            except kwire_cli.EncodeError:
+                continue
+            done = kwire("compare", "--as-records", "-", "--batch", "as-is,2,all", stdin=data)
+            assert done.code in {0, 2}, done.err
+            assert "Traceback" not in done.err
