@@ -37,6 +37,8 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     bodies = bool(options["message"])
     for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
         if isinstance(found, CaptureFile):
+            if bodies:
+                raise click.UsageError("--message says that the input is a body alone, and this is a capture; --filter chooses among its frames")
             each = _of_capture(environment, catalog, found, options)
         else:
             _refuse_capture_options(options)

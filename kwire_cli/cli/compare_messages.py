@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -64,11 +65,20 @@ def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         return _of_values(environment, catalog, options)
     if source and generated:
         raise click.UsageError("--count, --partitions and the like are for generated values, and there is an INPUT")
-    if source or not (generated or options["message"]):
+    if source or not (generated or options["message"]) or (not generated and _is_piped(environment)):
         return None
     if not options["message"]:
         raise click.UsageError("--message says of which message values are to be generated")
     return _of_generated(catalog, ranges, paths, options)
+
+
+def _is_piped(environment: Environment) -> bool:
+    """Whether bytes come on standard input; they are read, and kept for whoever takes them."""
+    if environment.stdin.isatty():
+        return False
+    data = environment.stdin.read()
+    environment.stdin = io.BytesIO(data)
+    return bool(data.strip())
 
 
 def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
@@ -123,6 +133,8 @@ def _of_generated(catalog: Catalog, ranges: dict[str, tuple[int, ...]], paths: d
         prices.add_values(spec, version, generate(spec, version, counts))
         rows += [Row(chosen, comparison) for comparison in prices.found.values()]
     if len(rows) > 1:
+        if options["by_field"]:
+            raise click.UsageError("--by-field is of one message, and the ranges make several")
         several = {name for name, numbers in (ranges | paths).items() if len(numbers) > 1}
         rows = [Row({name: n for name, n in row.counts.items() if name in several}, row.comparison) for row in rows]
         fixed = {name: numbers[0] for name, numbers in (ranges | paths).items() if len(numbers) == 1}
@@ -180,7 +192,8 @@ def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, 
     if any(options[name] for name in CHOOSING):
         raise click.UsageError("two messages are compared with each other as they are; options that choose forms are for one message, or for many")
     names = [f"{decoded.message} {decoded.version}" for decoded in (a, b)]
-    labels = labels if labels[0] != labels[1] else [f"{label} ({number})" for number, label in enumerate(labels, 1)]
+    short = [Path(label).name for label in labels]
+    labels = short if short[0] != short[1] else [f"{label} ({number})" for number, label in enumerate(short, 1)]
     comparison = Comparison(names[0] if names[0] == names[1] else " and ".join(names), None)
     first = price_as_given(Form(labels[0], a.spec, a.version), a)
     comparison.add(first, [price_as_given(Form(labels[1], b.spec, b.version), b)])

@@ -33,7 +33,7 @@ def title_lines(comparison: Comparison, remark: str) -> Iterator[Line]:
     """What is compared, and what is said about it."""
     version = "" if comparison.version is None else f" {comparison.version}"
     yield [(f"{comparison.message or 'all messages'}{version}", "title"), ("  bytes of the body", "dim")]
-    yield from ([(line, "dim")] for line in wrap(remark, WIDTH))
+    yield from ([(line, "dim")] for line in wrap(remark, WIDTH, break_long_words=False, break_on_hyphens=False))
     yield []
 
 
@@ -211,7 +211,7 @@ def _padded(texts: Sequence[str]) -> list[str]:
 
 
 def _remark(each: Sum, *, several: bool) -> str:
-    said = []
+    said = [f"all {', '.join(sorted(f'{name} {number}' for name, number in each.integers.items()))}"] if each.integers else []
     if each.refused:
         said.append(f"{counted(each.refused.total(), 'message')} refused" if several else "can't be written")
     if each.cut:

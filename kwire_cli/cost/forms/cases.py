@@ -25,6 +25,17 @@ def extreme(layout: Any, value: Any, case: str) -> Any:
     return extreme(layout.subcon, value, case) if isinstance(layout, NullableStruct) and value is not None else value
 
 
+def integers_at(layout: Any, case: str) -> dict[str, int]:
+    """The numbers that a case has, by the encodings that `layout` uses."""
+    if isinstance(layout, Varint):
+        return {encoding_name(layout): extreme(layout, 0, case)}
+    if isinstance(layout, MessageStruct):
+        parts = [sc.subcon for sc in layout.subcons] + [field.subcon for field in (layout.tags.known if layout.tags else ())]
+    else:
+        parts = [layout.element] if isinstance(layout, ArrayOf) else [layout.subcon] if isinstance(layout, NullableStruct) else []
+    return {name: number for part in parts for name, number in integers_at(part, case).items()}
+
+
 def encoding_name(layout: Varint) -> str:
     """The encoding of KAFKA-9927 that a varint is."""
     return f"{'' if layout.zigzag else 'u'}packed{layout.bits}"

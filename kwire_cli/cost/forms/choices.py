@@ -57,7 +57,16 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
         forms.append(Form(name, new, version))
         if choice.cases and not name.startswith("fixed"):
             forms += [Form(f"{name}, {case} case", new, version, case=case) for case in (BEST, WORST)]
-    return forms + [Form(f"overlay {name}", overlay.laid(spec), version) for name, overlay in choice.overlays]
+    return forms + [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
+
+
+def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
+    """The version under an overlay; where that adds versions to the message, those."""
+    laid = overlay.laid(spec)
+    added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
+    if not added:
+        yield Form(f"overlay {name}", laid, version)
+    yield from (Form(f"overlay {name}, version {other}", laid, other) for other in added)
 
 
 def highest(spec: MessageSpec) -> int:

@@ -10,9 +10,12 @@ from kwire_cli.cost.forms.model import Form, Price
 from kwire_cli.cost.forms.pricing import price, price_as_given
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.errors import EncodeError
-from kwire_cli.redact.secrets import can_hold_secrets
+from kwire_cli.redact.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, can_hold_secrets
+from kwire_cli.spec.changing import fields_by_path
+from kwire_cli.structs.tags import UNKNOWN_KEY
 
 if TYPE_CHECKING:
+    from kwire_cli.cost.forms.model import Loss
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import MessageSpec
 
@@ -43,7 +46,8 @@ class Comparing:
                 self._priced.clear()
             prices = [price(form, decoded.value) for form in forms]
             if self.hides and can_hold_secrets(decoded.message, raw_records=True):
-                prices = [replace(each, lost=tuple(loss._replace(value=REDACTED) for loss in each.lost)) for each in prices]
+                secret = _secret_paths(decoded.spec)
+                prices = [replace(each, lost=tuple(_without_secret(loss, secret) for loss in each.lost)) for each in prices]
             self._priced[key] = price_as_given(given, decoded), prices
         self._comparison(decoded.message, decoded.version).add(*self._priced[key])
 
@@ -69,3 +73,15 @@ class Comparing:
             self.specs[spec.name] = spec
             self._forms[key] = Form(GIVEN, spec, version), forms_of(spec, version, self.choice)
         return self._forms[key]
+
+
+def _secret_paths(spec: MessageSpec) -> frozenset[str]:
+    """The fields of a message that may be secret, whatever the values beside them say."""
+    fixed = SECRET_FIELDS.get(spec.name, frozenset()) | CONFIG_VALUES.get(spec.name, frozenset()) | {FORWARDED.get(spec.name, "")}
+    return fixed | {path for path, field in fields_by_path(spec) if field.type == "records"}
+
+
+def _without_secret(loss: Loss, secret: frozenset[str]) -> Loss:
+    """The same, without its value where that is a secret or has one in it; nobody knows what is in unknown tags."""
+    holds = any(path == loss.path or path.startswith((f"{loss.path}.", f"{loss.path}[].")) for path in secret)
+    return loss._replace(value=REDACTED) if holds or loss.path.endswith(UNKNOWN_KEY) else loss

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.cost.forms.cases import integers_at
 from kwire_cli.cost.sums import Sums
 from kwire_cli.engine.lower import lower
 from kwire_cli.structs.messages import MessageStruct, declare
@@ -43,6 +44,11 @@ class Form:
     def entry(self) -> Entry:
         """What reads them."""
         return lower(self.layout)
+
+    @cached_property
+    def integers(self) -> dict[str, int]:
+        """What the integers of a case are, by their encoding."""
+        return integers_at(self.layout, self.case) if self.case else {}
 
     def tagged(self, field: FieldSpec) -> bool:
         """Whether a field stands in the tag section."""

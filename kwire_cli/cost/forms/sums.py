@@ -30,7 +30,7 @@ class Sum:
     """Messages in one form. `given` are the bytes that the very messages that could be written have as they were given.
 
     `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `parts` are count, prefix bytes and value
-    bytes by path and kind.
+    bytes by path and kind. `integers` are by encoding what all of them are in a best or worst case.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Sum:
     lost: dict[str, Loss] = field(default_factory=dict)
     filled: dict[str, Filled] = field(default_factory=dict)
     parts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    integers: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the fields."""
@@ -67,6 +68,7 @@ class Sum:
             "lost": lost,
             "filled": [{"path": fill.path, "fields": fill.number, "default": fill.value} for fill in self.filled.values()],
             "refused": [{"messages": number, "why": why} for why, number in self.refused.items()],
+            **({"integers": self.integers} if self.integers else {}),
             "kinds": {name: {"number": number, "bytes": size} for name, (number, size) in self.by_kind.items()},
         }
 
@@ -89,6 +91,7 @@ class Sum:
         self.size += price.size
         self.given += given
         self.cut += bool(price.lost)
+        self.integers |= price.form.integers
         for path, kind, *numbers in price.parts:
             self._add_part((path, kind), numbers)
         self._add_changes(price.lost, price.filled)
@@ -100,6 +103,7 @@ class Sum:
         self.given += other.given
         self.cut += other.cut
         self.refused += other.refused
+        self.integers |= other.integers
         for (_, kind), numbers in other.parts.items():
             self._add_part(("", kind), numbers)
         lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]

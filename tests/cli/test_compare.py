@@ -1,0 +1,176 @@
+"""kwire compare of messages: what comes in, what is refused, and that its numbers are those of the bytes that encode writes."""
+
+import csv
+import io
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+import kwire_cli as api
+
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+FRAMES = ROOT / "samples" / "frames"
+METADATA = ("-m", "MetadataResponse", "-n", "12", "--brokers", "2", "--partitions", "100", "--replicas", "2")
+
+
+def forms(*arguments, **streams):
+    """The forms of the only comparison, by name."""
+    done = kwire("compare", *arguments, "-f", "json", **streams)
+    assert (done.code, done.err) == (0, "")
+    [comparison] = json.loads(done.out)["comparisons"]
+    return {form["form"]: form for form in comparison["forms"]}
+
+
+def test_each_size_is_that_of_the_bytes_that_encode_writes():
+    document = json.loads(kwire("compare", *METADATA, "--versions", "all", "-f", "json").out)
+    value = document["input"]["values"]
+    for form in document["comparisons"][0]["forms"]:
+        absent = {"clusterAuthorizedOperations": -2147483648} if 8 <= form["version"] <= 10 else {}
+        absent |= {"errorCode": 0} if form["version"] == 13 else {}
+        lost = {loss["path"].rpartition(".")[2] for loss in form["lost"] if loss["kafka"] == "refuses"}
+        assert not lost
+        assert form["size"] == len(api.encode(value | absent, message="MetadataResponse", version=form["version"]))
+
+
+def test_inflexible_and_flexible_differ_by_what_their_kinds_say():
+    found = forms(*METADATA, "--flexible")
+    both = [found[name] for name in ("inflexible", "flexible")]
+    assert [sum(kind["bytes"] for kind in form["kinds"].values()) for form in both] == [form["size"] for form in both] == [4352, 3541]
+    assert [form["kinds"].get("tag sections", {}).get("bytes") for form in both] == [None, 104]
+    assert [form["kinds"]["arrays"] for form in both] == [{"number": 303, "bytes": 1212}, {"number": 303, "bytes": 303}]
+
+
+def test_best_and_worst_case_name_the_numbers_that_reach_them():
+    found = forms(*METADATA, "--encoding", "packed", "--cases")
+    assert found["packed, worst case"]["integers"] == {"packed16": 8192, "packed32": 134217728}
+    assert found["packed, best case"]["integers"] == {"packed16": 0, "packed32": 0}
+    assert "integers" not in found["packed"]
+
+
+def test_what_decode_prints_is_a_message_with_its_version():
+    decoded = kwire("decode", FRAMES / "create-topics-v7-request.hex", "-f", "json").raw
+    body = kwire("decode", "-m", "HeartbeatRequest", "-n", "4", "0267000000000002680000", "-f", "json").raw
+    assert forms("--values", "-", "--flexible", stdin=decoded)["as given"]["version"] == 7
+    assert forms("--values", "-", "--flexible", stdin=body)["as given"]["size"] == 10
+    given = forms("--values", "-", "-m", "HeartbeatRequest", "-n", "3", "--versions", "3", stdin=body)
+    assert (given["as given"]["version"], given["version 3"]["size"]) == (3, given["as given"]["size"])
+
+
+def test_a_body_on_standard_input_is_not_generated_over():
+    piped = forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=b"0000 0001 0003 616263\n")
+    assert piped["as given"]["size"] == 9
+    assert (
+        forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=b"")["as given"]["size"]
+        == forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=None)["as given"]["size"]
+    )
+
+
+def test_two_files_of_one_message_stand_side_by_side():
+    files = FRAMES / "api-versions-v5-request.hex", FRAMES / "librdkafka-api-versions-request.hex"
+    done = kwire("compare", *files)
+    assert done.code == 0
+    assert f"{files[0].name} against {files[1].name}" in " ".join(done.out.split())
+    assert "clientSoftwareName" in done.out
+    assert kwire("compare", *files, "--flexible").code == 2
+    same = kwire("compare", files[0], files[0], "-f", "json")
+    assert [form["difference"] for form in json.loads(same.out)["comparisons"][0]["forms"]] == [0, 0]
+
+
+def test_all_messages_of_a_capture_are_added_up():
+    done = kwire("compare", CAPTURE, "-f", "json")
+    document = json.loads(done.out)
+    decoded = [json.loads(line) for line in kwire("decode", CAPTURE, "-f", "jsonl").out.splitlines()]
+    assert document["input"]["messages"] == sum(1 for line in decoded if line.get("body") is not None)
+    total = {form["form"]: form for form in document["total"]["forms"]}
+    for name, form in total.items():
+        sums = [each for comparison in document["comparisons"] for each in comparison["forms"] if each["form"] == name]
+        assert form["size"] == sum(each["size"] for each in sums)
+        assert form["messages"] == sum(each["messages"] for each in sums) == document["input"]["messages"]
+        assert form["difference"] == form["size"] - form["given"]
+    assert total["flexible"]["size"] < total["inflexible"]["size"] + 1000
+
+
+def test_the_prices_of_one_frame_are_those_of_the_frame_alone():
+    line = json.loads(kwire("decode", CAPTURE, "--frames", "5", "-f", "jsonl").out)
+    assert forms(CAPTURE, "--frames", "5", "--flexible")["as given"]["version"] == line["apiVersion"]
+
+
+def test_what_can_not_be_priced_is_left_out_and_said():
+    done = kwire("compare", ROOT / "samples" / "captures" / "not-kafka.pcapng", CAPTURE, "-f", "json")
+    assert done.code == 0
+    assert "kwire: left out: " in done.err
+    assert kwire("compare", "00000004 ffffffff").code == 2
+
+
+def test_a_message_that_is_cut_is_left_out():
+    whole = (FRAMES / "metadata-v13-response.hex").read_text("utf-8")
+    done = kwire("compare", whole[: len(whole) // 2], "--api", "metadata", "-n", "13")
+    assert done.code == 2
+    assert "there is no message to price" in done.err
+
+
+def test_values_of_secrets_are_not_shown_unless_they_are_asked_for():
+    body = api.encode(
+        {"hmac": "c2VjcmV0", "renewPeriodMs": 1, "unknownTaggedFields": [{"tag": 7, "data": "c2VjcmV0"}]},
+        message="RenewDelegationTokenRequest",
+        version=2,
+    ).hex()
+    arguments = ("compare", "-m", "RenewDelegationTokenRequest", "-n", "2", body, "--versions", "1")
+    hidden, shown = kwire(*arguments), kwire(*arguments, "--show-secrets")
+    assert "c2VjcmV0" not in hidden.out
+    assert "<redacted>" in hidden.out
+    assert "c2VjcmV0" in shown.out
+
+
+def test_the_rows_of_csv_and_jsonl_are_the_same_numbers():
+    arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2", "--versions", "all")
+    rows = list(csv.DictReader(io.StringIO(kwire(*arguments, "-f", "csv").out)))
+    lines = [json.loads(line) for line in kwire(*arguments, "-f", "jsonl").out.splitlines()]
+    assert [(row["counts"], row["form"], int(row["size"]), int(row["difference"])) for row in rows] == [
+        (f"partitions={line['counts']['partitions']}", line["form"], line["size"], line["difference"]) for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("3", [3]),
+        ("1,10,1", [1, 10]),
+        ("2..4", [2, 3, 4]),
+        ("1..100", [1, 2, 5, 10, 20, 50, 100]),
+        ("7..300", [7, 10, 20, 50, 100, 200, 300]),
+        ("0..20:5", [0, 5, 10, 15, 20]),
+        ("1..2,5", [1, 2, 5]),
+    ],
+)
+def test_numbers_of_an_option(text, numbers):
+    done = kwire("compare", "-m", "MetadataRequest", "--topics", text, "--flexible", "-f", "json")
+    found = json.loads(done.out)["comparisons"]
+    assert [row.get("counts", {"topics": numbers[0]})["topics"] for row in found] == numbers
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1..", "5..1", "1..5:0", "1..100000:1", "1.5"])
+def test_what_is_no_number_is_refused(text):
+    assert kwire("compare", "-m", "MetadataRequest", "--topics", text).code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--versions", "x"),
+        ("--cases", "--flexible"),
+        ("--count", "topics"),
+        ("--overlay", "nothing"),
+        ("-n", "99"),
+        ("--values", "nothing.json"),
+        ("--values", "{}", "--topics", "3"),
+        ("--topics", "1,2", "--by-field"),
+        ("--filter", "api == Fetch", "00"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments):
+    done = kwire("compare", "-m", "MetadataRequest", *arguments)
+    assert done.code == 2
+    assert done.err.count("\n") <= 3
+    assert not done.out
