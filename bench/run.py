@@ -1,4 +1,4 @@
-"""All benchmarks in one run: `python bench/run.py [kernel] [startup] [guess] [captures] [records] [logs]`. docs/speed.md says what they measure."""
+"""All benchmarks in one run, or some blocks of them: `python bench/run.py [BLOCK]...`. docs/speed.md says what they measure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from timing import machine
 
-BLOCKS = ("kernel", "startup", "guess", "captures", "records", "logs")
+BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs")
 
 
 def main() -> None:
@@ -17,8 +17,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
-    parser.add_argument("--captures", type=Path, help="a folder where the captures of `captures` are made once and kept; otherwise they are deleted")
-    parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures` and `logs` gets [3]")
+    parser.add_argument("--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted")
+    parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures`, `overhead` and `logs` gets [3]")
     parser.add_argument("--records", type=Path, help="a folder where the batches of `records` and the segments of `logs` are made once and kept")
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
@@ -38,6 +38,10 @@ def main() -> None:
             import captures
 
             captures.block(options.turns, options.captures)
+        elif name == "overhead":
+            import overhead
+
+            overhead.block(options.turns, options.captures)
         elif name == "records":
             import records
 

@@ -61,7 +61,7 @@ def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Dist
         what = "the capture's file" if counted.captures == 1 else f"the files of {number_of(counted.captures, 'capture')}"
         environment.write_lines([[(f"{what}, packets and all: {number_of(counted.files, 'byte')}", "dim")]])
     if made.records:
-        environment.write_lines([[], *record_lines(made)])
+        environment.write_lines([[], *record_lines(made, asked.options["top"] or MOST_ROWS)])
     if limits:
         environment.write_lines([[], [("limits", "title")], *limit_lines(limits)])
     if counted.accumulators:

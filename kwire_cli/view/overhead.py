@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.overhead.batch_sizes import bucket_text
+from kwire_cli.cost.overhead.batch_sizes import Batches, bucket_text
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.cost.overhead.batch_sizes import Batches, BatchSizes
+    from kwire_cli.cost.overhead.batch_sizes import BatchSizes
     from kwire_cli.cost.overhead.limits import Distance
     from kwire_cli.cost.overhead.report import Content, Report, Row, Table
     from kwire_cli.view.lines import Line
 
-DIGITS = {"share %": 1, "overhead %": 1, "overhead/record": 2, "overhead/batch": 1, "records/batch": 1, "bytes/record": 1, "ratio": 2, "mean": 1}
+DIGITS = {
+    "limit %": 2,
+    "share %": 1,
+    "overhead %": 1,
+    "overhead/record": 2,
+    "overhead/batch": 1,
+    "records/batch": 1,
+    "bytes/record": 1,
+    "ratio": 2,
+    "mean": 1,
+}
 NONE = "(none)"
 
 
@@ -63,13 +73,19 @@ def percent(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def record_lines(report: Report) -> Iterator[Line]:
-    """What records cost: by whom they are of, by how many are in a batch, by codec; then what is in them."""
+def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
+    """What records cost: by whom they are of, no more than `top` of these, by how many are in a batch, by codec; then what is in them."""
     sizes = report.batches
     dimensions = [name for name in report.tables[0].dimensions if name not in {"field", "kind"}]
     yield [("records", "title"), (" (compressed ones as they decompress)", "dim")]
     heading = (*dimensions, "batches", "records", "records/batch", "bytes/record", "overhead/record", "overhead/batch", "overhead %")
-    rows = [(*[NONE if value is None else str(value) for value in key], *_costs(each.total)) for key, each in report.records]
+    shown = report.records[:top]
+    rows = [(*[NONE if value is None else str(value) for value in key], *_costs(each.total)) for key, each in shown]
+    if rest := report.records[len(shown) :]:
+        others = Batches()
+        for _, each in rest:
+            others.merge(each.total)
+        rows.append((f"({len(rest)} more)", *[""] * (len(dimensions) - 1), *_costs(others)))
     yield from grid_lines(heading, rows, DIGITS)
     yield []
     yield from _by_size(sizes)
@@ -127,12 +143,12 @@ def _contents(contents: list[Content], total: Batches) -> Iterator[Line]:
 
 def limit_lines(found: list[Distance]) -> Iterator[Line]:
     """How far the largest of each kind is from its limit, and what that limit counts."""
-    heading = ("limit", "counts", "largest", "limit of", "share %", "", "where")
+    heading = ("limit", "counts", "largest", "limit of", "limit %", "", "where")
     rows: list[Any] = []
     for each in found:
         source = "" if each.source == "default" else f" ({each.source})"
         share = 100 * min(each.share, 1e6)
-        note = "OVER" if each.over and each.limit.hard else "beyond" if each.over else bar(min(each.share, 1), 1)
+        note = "OVER" if each.over and each.limit.hard else "beyond" if each.over else ""
         rows.append((each.limit.names[0] + source, each.limit.short, each.seen.size, each.bytes, share, note, where_text(each.seen.where)))
     yield from grid_lines(heading, rows, DIGITS)
 

@@ -113,7 +113,7 @@ def test_limits_that_are_given_count_before_all(wire):
     assert found["batch"].to_json()["over"]
 
 
-def test_a_segment(tmp_path):
+def test_a_segment():
     data = kwire.write_records([records("YQ=="), records(BIG)])
     tallies = Tallies(CATALOG, (), file="some.log")
     assert [*tallies.records(memoryview(data), "t", 1, "auto")][-1] == len(data)

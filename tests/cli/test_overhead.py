@@ -1,0 +1,202 @@
+"""kwire overhead, as a user runs it; docs/overhead.md says what it prints."""
+
+import csv
+import gzip
+import io
+import json
+import re
+
+import pytest
+from command_line import ROOT, kwire, shell
+
+import kwire_cli
+from kwire_cli.cost.kinds import MEANING, Kind, class_of
+from kwire_cli.cost.overhead.dimensions import DIMENSIONS
+from kwire_cli.cost.overhead.limits import LIMITS
+
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+PAGE = ROOT / "docs" / "overhead.md"
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+FETCHED = ROOT / "samples" / "frames" / "fetch-v18-response.hex"
+
+
+def between(name):
+    return re.compile(rf"(?<=<!-- {name} -->\n).*(?=<!-- /{name} -->)", re.DOTALL)
+
+
+def kinds_table():
+    rows = ["| Kind | Class | |", "| --- | --- | --- |"]
+    return "".join(f"{row}\n" for row in (*rows, *(f"| `{kind}` | {class_of(kind)} | {MEANING[kind]} |" for kind in Kind)))
+
+
+def limits_table():
+    rows = ["| Limit | Default | Counts |", "| --- | --- | --- |"]
+    rows += [
+        f"| {', '.join(f'`{name}`' for name in each.names)} | {each.default}{'' if each.hard else ', soft'} | {each.counts} |" for each in LIMITS
+    ]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def test_the_page_says_what_is(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = PAGE.read_text("utf-8")
+    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
+    for name, made in (("kinds", kinds_table()), ("limits", limits_table())):
+        now = between(name).sub(lambda _, made=made: made, now)
+    if updating:
+        PAGE.write_text(now, "utf-8")
+    else:
+        assert now == text
+
+
+def test_the_page_has_every_option_and_dimension():
+    text = PAGE.read_text("utf-8")
+    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help").out)) - {"--help", "--specs", "--kafka", "--color"}
+    assert {option for option in options if option not in text} == set()
+    assert all(f"`{name}`" in text for name in DIMENSIONS)
+
+
+def document(*arguments, **more):
+    done = kwire("overhead", "--format", "json", *arguments, **more)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def test_json_adds_up():
+    found = document("--by", "api", "--by", "field,kind", "--by", "client,topic", CAPTURE)
+    lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", CAPTURE).out.splitlines()]
+    assert found["inputBytes"] == found["bytes"] == sum(line["size"] for line in lines)
+    assert found["messages"] == len(lines)
+    assert [table["by"] for table in found["tables"]] == [["api"], ["field", "kind"], ["client", "topic"]]
+    for table in found["tables"]:
+        assert sum(row["bytes"] for row in table["rows"]) == found["bytes"]
+        assert sum(row["share"] for row in table["rows"]) == pytest.approx(1, abs=1e-3)
+        assert sum(row["overheadBytes"] for row in table["rows"]) == found["overheadBytes"]
+    by_api = {row["api"]: row for row in found["tables"][0]["rows"]}
+    assert by_api["Fetch"]["bytes"] == sum(line["size"] for line in lines if line["api"] == "Fetch")
+    assert by_api["Fetch"]["messages"] == 2
+    assert found["fileBytes"] == CAPTURE.stat().st_size
+
+
+def test_json_lines_and_csv_have_the_same_rows():
+    whole = document("--by", "api,kind", CAPTURE)["tables"][0]["rows"]
+    lines = [json.loads(line) for line in kwire("overhead", "-f", "jsonl", "--by", "api,kind", CAPTURE).out.splitlines()]
+    assert [{key: value for key, value in line.items() if key != "table"} for line in lines if line["table"] == ["api", "kind"]] == whole
+    assert lines[-1]["table"] == "total"
+    rows = list(csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "api,kind", CAPTURE).out)))
+    assert [(row["api"], row["kind"], int(row["bytes"])) for row in rows] == [(row["api"] or "", row["kind"], row["bytes"]) for row in whole]
+
+
+def test_a_body_is_what_the_ledger_says():
+    body = kwire_cli.encode({"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
+    found = document("--message", "MetadataRequest", "--version", "4", "--by", "field", body.hex())
+    costs = kwire_cli.ledger(kwire_cli.decode(body, message="MetadataRequest", version=4))
+    assert {row["field"]: row["bytes"] for row in found["tables"][0]["rows"]} == {row.path: row.prefix_bytes + row.value_bytes for row in costs}
+
+
+@pytest.mark.parametrize("how", ["path", "stdin", "gz", "gz-stdin"])
+def test_captures_from_anywhere(how, tmp_path):
+    wanted = document(CAPTURE)
+    data = CAPTURE.read_bytes()
+    packed = tmp_path / "capture.pcapng.gz"
+    packed.write_bytes(gzip.compress(data))
+    found = {
+        "path": lambda: document(str(CAPTURE)),
+        "stdin": lambda: document("-", stdin=data),
+        "gz": lambda: document(packed),
+        "gz-stdin": lambda: document(stdin=packed.read_bytes()),
+    }[how]()
+    assert found["tables"] == wanted["tables"]
+
+
+def test_record_sets_from_anywhere(tmp_path):
+    segment = ROOT / "samples" / "segments" / "orders-zstd-0" / "00000000000000000000.log"
+    other = tmp_path / "records.bin"
+    other.write_bytes(segment.read_bytes())
+    by = ("--by", "kind")
+    found = [document(*by, segment), document(*by, other), document(*by, "-", stdin=segment.read_bytes())]
+    found += [document(*by, "--record-format", "v2", "-", stdin=segment.read_bytes()), document(*by, segment.parent)]
+    assert all(each["tables"] == found[0]["tables"] for each in found)
+    assert found[0]["bytes"] == segment.stat().st_size
+
+
+def test_several_inputs_are_added_up():
+    segments = ROOT / "samples" / "segments"
+    one, two = segments / "orders-zstd-0", segments / "txn-out-0"
+    both = document("--by", "file", one, two, CAPTURE)
+    alone = [document(path)["bytes"] for path in (one, two, CAPTURE)]
+    assert both["bytes"] == sum(alone)
+    assert sorted(row["bytes"] for row in both["tables"][0]["rows"]) == sorted(alone)
+
+
+def test_a_topic_of_a_log_directory():
+    logs = ROOT / "samples" / "logs"
+    found = document("--topic", "trimmed", logs)
+    assert [row["topic"] for row in found["tables"][0]["rows"]] == ["trimmed"]
+    assert found["bytes"] == sum(path.stat().st_size for path in (logs / "trimmed-0").glob("*.log*"))
+
+
+@pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--stream", "1")])
+def test_frames_that_are_wanted(options):
+    found = document(*options, CAPTURE)
+    lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", *options, CAPTURE).out.splitlines()]
+    assert found["bytes"] == sum(line["size"] for line in lines) > 0
+
+
+def test_limits_that_are_given():
+    found = document("--limit", "message.max.bytes=100", CAPTURE)
+    limit = next(each for each in found["limits"] if each["limit"][0] == "message.max.bytes")
+    assert (limit["bytes"], limit["source"], limit["over"]) == (100, "given", True)
+    assert "OVER" in kwire("overhead", "--limit", "message.max.bytes=100", CAPTURE).out
+    assert document("--no-limits", CAPTURE)["limits"] == []
+
+
+def test_batching_in_json():
+    found = document("--batching", "--linger", "0,10", "--batch-size", "1KB", CAPTURE)["batching"]
+    assert [(each["linger.ms"], each["batch.size"]) for each in found["settings"]] == [(0, 1024), (10, 1024)]
+    assert found["records"] == 10
+
+
+def test_a_guess_is_said():
+    done = kwire("overhead", FETCHED)
+    assert done.code == 0
+    assert "by its bytes alone" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--by", "nothing", CAPTURE), "bytes are grouped by api, message"),
+        (("--limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
+        (("--limit", "max.bytes=5", CAPTURE), "it takes NAME=BYTES"),
+        (("--limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
+        (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
+        (("--batching", "--linger", "5ms", CAPTURE), "--linger takes milliseconds"),
+        (("--batching", "--batch-size", "9GB", CAPTURE), "is the most that batch.size can be"),
+        (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most"),
+        (("--filter", "api == Fetch", FETCHED), "is for packet captures"),
+        (("--message", "MetadataRequest", "00"), "--message needs --version: 0-13"),
+        (("--message", "Nothing", "--version", "0", "00"), "no message is called 'Nothing'"),
+        (("--message", "MetadataRequest", "--version", "4", ""), "nothing of MetadataRequest 4"),
+        (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
+        (("no-such-file.pcap",), "no such file"),
+        (("deadbeef",), "there is nothing to count"),
+        (("--filter", "api ==", CAPTURE), "filter"),
+    ],
+)
+def test_what_cant_be_counted(arguments, says):
+    done = kwire("overhead", *arguments)
+    assert done.code == 2
+    assert says in done.err
+    assert "Traceback" not in done.err
+
+
+def test_nothing_of_a_capture_that_was_asked_for_is_nothing():
+    done = kwire("overhead", "--filter", "api == Vote", CAPTURE)
+    assert done.code == 0
+    assert "0 bytes in 0 messages" in done.out
+
+
+def test_colours_only_where_they_are_wanted():
+    assert "\x1b" not in kwire("overhead", CAPTURE).out
+    assert "\x1b" in kwire("overhead", "--color", "always", CAPTURE).out
