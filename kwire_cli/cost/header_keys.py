@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire_cli.errors import InputError
 from kwire_cli.structs.places import shown
-from kwire_cli.structs.records.kip82 import KEY_RANGES, LOCAL_REGISTER, OPEN_SOURCE_REGISTER
+from kwire_cli.structs.records.kip82 import KEY_RANGES, REGISTERED
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -30,7 +30,7 @@ class Register:
     """Numbers of names: those of the document's two sample registers and the user's own; then from 0x00140000 up, in the order of appearance."""
 
     def __init__(self, own: Mapping[str, int] | None = None) -> None:
-        self._numbers = {each.name: each.key for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)} | dict(own or {})
+        self._numbers = {each.name: each.key for each in REGISTERED.values()} | dict(own or {})
         self._names = {number: name for name, number in self._numbers.items()}
         self._next = USER_RANGE.first
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.jsonform import base64_text, head_json, record_json
 from kwire_cli.records.payloads import payload_of
+from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import moment
 from kwire_cli.view.table import text_of
@@ -136,7 +137,11 @@ def _time(milliseconds: int) -> str:
 
 
 def _name(name: str | int) -> str:
-    return quoted(name) if isinstance(name, str) else str(name)
+    """The name of a header; of a number in the KIP-82 draft also what the sample registers call it, and the range that it is in."""
+    if isinstance(name, str):
+        return quoted(name)
+    known = REGISTERED.get(name)
+    return f"{name}{f' {known.name}' if known else ''} ({key_range(name).label})"
 
 
 def _compact(document: Any) -> str:

@@ -8,14 +8,13 @@ from kwire_cli.cost.papers import kip82_measured as measured
 from kwire_cli.cost.papers.kip82_measured import HEADER_SIZE, KEY_SIZES, NAMES, PAYLOAD
 from kwire_cli.cost.papers.model import Claim, Paper, Table
 from kwire_cli.structs.records import kip82
-from kwire_cli.structs.records.kip82 import KEY_RANGES, LOCAL_REGISTER, OPEN_SOURCE_REGISTER, key_range
+from kwire_cli.structs.records.kip82 import KEY_RANGES, LOCAL_REGISTER, OPEN_SOURCE_REGISTER, REGISTERED, key_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.cost.papers.model import Cell
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.structs.records.kip82 import KeyRange
 
 _ALLOCATION, _REGISTERS, _SCOPE = "Example Key Allocation", "Sample register", "Out of Scope"
 _DECLARATION = "by the declaration: kwire_cli.structs.records.kip82"
@@ -103,29 +102,28 @@ def _keys() -> tuple[Claim, ...]:
             f'{_ENCODE} \'{{"records":[{{"headers":[{{"key":4294967295,"value":""}}]}}]}}\' -f raw | kwire dump --deep --record-format kip82-draft',
         ),
         Claim(_ALLOCATION, "0x00000010, a Kafka header", (10,), (0x00000010,), "the hexadecimal number is 16"),
-        Claim(_ALLOCATION, "0x00100010, a header used internally", (1048592,), (0x00100010,), f"in {_range(key_range(0x00100010))}"),
-        Claim(_ALLOCATION, "0x00220010, a plugin for annotating the location", (2228240,), (0x00220010,), f"in {_range(key_range(0x00220010))}"),
+        Claim(_ALLOCATION, "0x00100010, a header used internally", (1048592,), (0x00100010,), f"in {key_range(0x00100010).label}"),
+        Claim(_ALLOCATION, "0x00220010, a plugin for annotating the location", (2228240,), (0x00220010,), f"in {key_range(0x00220010).label}"),
         Claim(
             _ALLOCATION,
             "0x0034010, an application that is testing",
             (3407888,),
             (0x0034010,),
-            f"a digit is missing: 3407888 is {3407888:#010x}, in {_range(key_range(3407888))}; the key as printed is in "
-            f"{_range(key_range(0x0034010))}",
+            f"a digit is missing: 3407888 is {3407888:#010x}, in {key_range(3407888).label}; the key as printed is in {key_range(0x0034010).label}",
         ),
         Claim(
             _REGISTERS,
             f"spaces of {_listed(vendors)}, in the register of the open source space",
             ("Kafka open source",) * len(vendors),
             tuple(key_range(key).space for key in vendors),
-            f"{vendors[0]} is {vendors[0]:#010x}, in {_range(key_range(vendors[0]))}: there anybody can grab a number, and no register is kept",
+            f"{vendors[0]} is {vendors[0]:#010x}, in {key_range(vendors[0]).label}: there anybody can grab a number, and no register is kept",
         ),
         Claim(
             _REGISTERS,
             f"spaces of {_listed(own)}, in the register of an organisation",
             ("Local",) * len(own),
             tuple(key_range(key).space for key in own),
-            f"app.name and charge.tag, {own[0]:#010x} and {own[1]:#010x}, are both in {_range(key_range(own[0]))}; the first is a producer's, and "
+            f"app.name and charge.tag, {own[0]:#010x} and {own[1]:#010x}, are both in {key_range(own[0]).label}; the first is a producer's, and "
             f"{client.first - own[0]} short of the first client key, {client.first}",
         ),
     )
@@ -184,19 +182,13 @@ def _listed(numbers: Sequence[int]) -> str:
     return " and ".join(map(str, numbers))
 
 
-def _range(found: KeyRange) -> str:
-    return ", ".join(part for part in (found.space, found.use) if part)
-
-
 def _range_table() -> Table:
-    rows = tuple((f"{each.first:#010x}", f"{each.last:#010x}", each.first, each.last, _range(each)) for each in KEY_RANGES)
+    rows = tuple((f"{each.first:#010x}", f"{each.last:#010x}", each.first, each.last, each.label) for each in KEY_RANGES)
     return Table("The key space", ("from", "to", "from, decimal", "to, decimal", "range"), rows)
 
 
 def _register_table() -> Table:
-    rows = tuple(
-        (each.key, f"{each.key:#010x}", each.name, each.by, _range(key_range(each.key))) for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)
-    )
+    rows = tuple((each.key, f"{each.key:#010x}", each.name, each.by, key_range(each.key).label) for each in REGISTERED.values())
     return Table("The sample registers", ("key", "as hex", "name", "by", "range that it is in"), rows)
 
 

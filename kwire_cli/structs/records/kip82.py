@@ -50,6 +50,11 @@ class KeyRange:
     space: str
     use: str
 
+    @property
+    def label(self) -> str:
+        """`Local, Client`."""
+        return f"{self.space}, {self.use}" if self.use else self.space
+
 
 USES = ("Infrastructure", "Client", "Stack/Middleware", "Application", "User")
 RESERVED = "RESERVED"
@@ -105,4 +110,5 @@ LOCAL_REGISTER = (
     Registered(1114000, "app.name", "ig's unique app name for the producer", "IG"),
     Registered(1050000, "charge.tag", "tag to make per message chargebacks for", "IG"),
 )
+REGISTERED = {each.key: each for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
 """The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short of Local Client."""
