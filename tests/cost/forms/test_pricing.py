@@ -1,14 +1,15 @@
 import pytest
 from definitions import definition
-from golden_rows import sample
+from golden_rows import sample, shared
 
 import kwire_cli as kwire
+from kwire_cli.cost.forms.carrying import carried
 from kwire_cli.cost.forms.choices import FLEXIBLE, INFLEXIBLE, TAGGED, Choice, all_tagged, check_fields, encoded, forms_of, highest
 from kwire_cli.cost.forms.model import Form
 from kwire_cli.cost.forms.pricing import price, price_as_given, written
 from kwire_cli.cost.forms.sums import Comparison, difference_by_kind
 from kwire_cli.cost.generated import counts_for, generate
-from kwire_cli.errors import InputError
+from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
 
@@ -29,6 +30,20 @@ def test_the_parts_of_every_form_are_its_bytes(row):
             continue
         assert sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
         assert name != "fixed" or found.size == given.size
+
+
+@pytest.mark.parametrize("row", sample()[::5], ids=str)
+def test_what_is_written_is_read_again_by_construct_and_is_the_same_when_written_again(row):
+    spec = row.catalog.message(row.message)
+    for form in forms_of(spec, row.version, EVERYTHING):
+        fit = carried(form, decode(row.catalog, row.body, row.message, row.version).value)
+        try:
+            data = written(form, fit.value)
+        except EncodeError:
+            continue
+        again = form.layout.parse(data)
+        assert written(form, again) == data
+        assert carried(form, again).lost == ()
 
 
 @pytest.mark.parametrize("row", sample()[::7], ids=str)
@@ -127,3 +142,17 @@ def test_sums_compare_like_with_like():
     assert (found.messages, found.size, found.given, found.difference, found.refused.total()) == (2, 2, 8, -6, 1)
     total = Comparison.of_all([comparison, comparison])
     assert (total.given.size, total.sums["packed16"].difference, total.sums["packed16"].refused.total()) == (24, -12, 2)
+
+
+@pytest.mark.shared
+def test_every_golden_body_is_priced_in_every_form_and_its_own_way_is_its_size():
+    refused = 0
+    for row in shared()[::3]:
+        decoded = decode(row.catalog, row.body, row.message, row.version)
+        own = FLEXIBLE if row.version in decoded.spec.flexible_versions else INFLEXIBLE
+        for form in forms_of(decoded.spec, row.version, Choice(both_ways=True, tagged=True, encodings=("upacked",))):
+            found = price(form, decoded.value)
+            refused += found.refusal is not None
+            assert found.refusal or sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
+            assert form.name != own or found.size == len(row.body)
+    assert not refused

@@ -1,0 +1,39 @@
+"""docs/compare.md, kip482.md and kafka9927.md: their commands print what they say, all options of messages are named, and their code runs."""
+
+import re
+
+import pytest
+from command_line import ROOT, shell
+
+from kwire_cli.cli.compare import command
+from kwire_cli.cli.compare_records import with_record_options
+
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+EVERYWHERE = {"--input", "--framed", "--unframed", "--request", "--response", "--specs", "--kafka", "--color", "--verbose", "-v", "-m", "-n", "-f"}
+"""Options that decode has too."""
+
+
+@pytest.mark.parametrize("page", ["compare", "kip482", "kafka9927"])
+def test_commands_print_what_the_page_says(page, updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    file = ROOT / "docs" / f"{page}.md"
+    text = file.read_text("utf-8")
+    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
+    if updating:
+        file.write_text(now, "utf-8")
+    else:
+        assert now == text
+
+
+def test_every_option_of_messages_is_on_the_page():
+    pages = "".join((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("compare", "kafka9927"))
+    of_records = {name for parameter in with_record_options(lambda **_: None).__click_params__ for name in parameter.opts}
+    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")}
+    assert {name for name in options - of_records - EVERYWHERE if name not in pages} == set()
+
+
+def test_the_code_of_the_page_runs(capsys):
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "compare.md").read_text("utf-8"), re.DOTALL)
+    exec(compile(code, "compare.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["version", "version", "inflexible", "flexible"]
