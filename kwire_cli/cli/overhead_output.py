@@ -67,7 +67,7 @@ def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Dist
     if counted.accumulators:
         from kwire_cli.view.batching import batching_lines
 
-        environment.write_lines([[], *batching_lines(counted.accumulators.outcome())])
+        environment.write_lines([[], *batching_lines(counted.accumulators.outcome(), asked.options["top"] or MOST_ROWS)])
 
 
 def _show_changes(asked: Asked, counted: Counted) -> None:

@@ -68,94 +68,113 @@ class _Open:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """All settings beside what was sent. `payload` are the bytes of keys, values and headers, which are the same in all of them.
+@dataclass(slots=True)
+class Tried:
+    """What a producer sent beside what it would have sent under each setting; `client` is its client id, None for all together.
 
-    `by_record` counts records with a time of their own; the others have that of their request or batch. `packed` says that some are compressed.
-    `best` is the smallest pair that reaches most of the saving; None where none saves anything.
+    `partitions` counts those that it sent to, for each of its producer ids. `payload` are the bytes of keys, values and headers, which are the same
+    whatever the batches. `by_record` counts the records with a time of their own; the others have that of their request or batch. `packed` says that
+    some are compressed.
     """
 
-    sent: Made
+    client: str | None
     made: dict[Setting, Made]
-    records: int
-    producers: int
-    payload: int
-    by_record: int
-    packed: bool
-    best: Setting | None
+    sent: Made = field(default_factory=Made)
+    records: int = 0
+    partitions: int = 0
+    payload: int = 0
+    by_record: int = 0
+    packed: bool = False
 
     def saved(self, made: Made) -> int:
         """Bytes less than what was sent, without compression."""
         return self.sent.bytes - made.bytes
 
-    def to_json(self) -> dict[str, Any]:
-        """All numbers."""
-        out: dict[str, Any] = {"records": self.records, "producersAndPartitions": self.producers, "recordsWithOwnTime": self.by_record}
+    @property
+    def best(self) -> Setting | None:
+        """The smallest pair that reaches most of the saving; None where none saves anything."""
+        most = max((self.saved(made) for made in self.made.values()), default=0)
+        if most <= 0:
+            return None
+        return min(setting for setting, made in self.made.items() if self.saved(made) >= MOST * most)
+
+    def merge(self, other: Tried) -> None:
+        """Add another producer."""
+        for mine, theirs in ((self.sent, other.sent), *((made, other.made[setting]) for setting, made in self.made.items())):
+            mine.batches += theirs.batches
+            mine.bytes += theirs.bytes
+            mine.wire += theirs.wire
+            mine.waited += theirs.waited
+        self.records += other.records
+        self.partitions += other.partitions
+        self.payload += other.payload
+        self.by_record += other.by_record
+        self.packed = self.packed or other.packed
+
+    def to_json(self, *, settings: bool = True) -> dict[str, Any]:
+        """All numbers; without `settings` those of the best pair alone."""
+        out: dict[str, Any] = {"records": self.records, "partitions": self.partitions, "recordsWithOwnTime": self.by_record}
         out["sent"] = self._numbers(self.sent)
-        out["settings"] = [{"linger.ms": each.linger, "batch.size": each.batch_size, **self._numbers(made)} for each, made in self.made.items()]
-        out["wouldHaveServed"] = self.best and {"linger.ms": self.best.linger, "batch.size": self.best.batch_size}
-        return out
+        if settings:
+            out["settings"] = [self._pair(each) for each in self.made]
+        return out | {"wouldHaveServed": self.best and self._pair(self.best)}
+
+    def _pair(self, setting: Setting) -> dict[str, Any]:
+        made = self.made[setting]
+        out = {"linger.ms": setting.linger, "batch.size": setting.batch_size, **self._numbers(made), "savedBytes": self.saved(made)}
+        return out | {"meanWaitMs": round(made.waited / self.records, 3) if self.records else None}
 
     def _numbers(self, made: Made) -> dict[str, Any]:
         out: dict[str, Any] = {"batches": made.batches, "bytes": made.bytes, "overheadBytes": made.bytes - self.payload}
-        out |= {"wireBytes": round(made.wire), "wireIsEstimated": self.packed and made is not self.sent}
-        if made is not self.sent:
-            out |= {"savedBytes": self.saved(made), "meanWaitMs": round(made.waited / self.records, 3) if self.records else None}
-        return out
+        return out | {"wireBytes": round(made.wire), "wireIsEstimated": self.packed and made is not self.sent}
 
 
-@dataclass
-class Accumulators:
-    """The producers that were seen, each with a batch for every partition and setting. Memory grows with these, not with the records."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All producers together, and each of them, those that sent the most first."""
 
-    settings: Sequence[Setting] = tuple(Setting(linger, size) for linger in LINGERS for size in BATCH_SIZES)
-    made: dict[Setting, Made] = field(init=False)
-    sent: Made = field(default_factory=Made)
-    records: int = 0
-    payload: int = 0
-    by_record: int = 0
-    packed: bool = False
+    total: Tried
+    producers: list[Tried]
 
-    def __post_init__(self) -> None:
-        self.made = {setting: Made() for setting in self.settings}
+    def to_json(self) -> dict[str, Any]:
+        """All numbers of all together, and of each producer the pair that would have served."""
+        each = [{"client": tried.client, **tried.to_json(settings=False)} for tried in self.producers]
+        return {**self.total.to_json(), "producers": each}
+
+
+class _Producer:
+    """A producer, with a batch for every partition and setting."""
+
+    def __init__(self, client: str | None, settings: Sequence[Setting]) -> None:
+        self.tried = Tried(client, {setting: Made() for setting in settings})
         self._open: dict[tuple[Any, ...], list[_Open | None]] = {}
         self._latest: dict[tuple[Any, ...], int] = {}
 
-    def add(self, subject: Any, topic: str | None, partition: int | None, told: Told) -> None:
-        """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
-        batch = told.batch
-        head = batch.head
-        if head.control:
-            return
-        key = (subject.client_id if subject else None, topic, partition, head.producer_id)
+    def add(self, key: tuple[Any, ...], came: int, told: Told) -> None:
+        """Take the records of a batch; `came` is when those did that do not say it themselves."""
+        tried, head = self.tried, told.batch.head
         states = self._open.get(key)
         if states is None:
-            states = self._open[key] = [None] * len(self.made)
-        came = _came(subject, batch)
-        latest = self._latest.get(key)
-        sizes = 0
+            states = self._open[key] = [None] * len(tried.made)
+            tried.partitions += 1
+        latest = self._latest.get(key, -1)
         for time, content in _contents(told):
             own = time >= 0 and not head.timestamp_type
-            self.by_record += own
-            now = time if own else came
-            now = now if latest is None else max(now, latest)
-            latest = now
-            self.records += 1
-            self._append(states, now, content, told.packing)
-            sizes += content
-        if latest is not None:
-            self._latest[key] = latest
-        self.payload += told.payload
-        self.packed = self.packed or bool(head.codec)
-        self.sent.batches += 1
-        self.sent.bytes += told.size
-        self.sent.wire += batch.size
+            tried.by_record += own
+            tried.records += 1
+            latest = max(time if own else came, latest)
+            self._append(states, latest, content, told.packing)
+        self._latest[key] = latest
+        tried.payload += told.payload
+        tried.packed = tried.packed or bool(head.codec)
+        tried.sent.batches += 1
+        tried.sent.bytes += told.size
+        tried.sent.wire += told.batch.size
 
     def _append(self, states: list[_Open | None], now: int, content: int, packing: float) -> None:
         """One record, under each setting."""
         widths = _WIDTHS
-        for at, (setting, made) in enumerate(self.made.items()):
+        for at, (setting, made) in enumerate(self.tried.made.items()):
             batch = states[at]
             if batch is not None:
                 waited = now - batch.begun
@@ -175,21 +194,42 @@ class Accumulators:
             size = widths[body.bit_length()] + body
             states[at] = _Open(now, 1, size, size * packing, max(setting.batch_size, content + _HEAD + MAX_RECORD_OVERHEAD), 0)
 
-    def outcome(self) -> Outcome:
-        """What came of all settings; batches that are open are sent when they have waited."""
+    def end(self) -> Tried:
+        """What came of it; batches that are open are sent when they have waited."""
         for states in self._open.values():
-            for at, (setting, made) in enumerate(self.made.items()):
+            for at, (setting, made) in enumerate(self.tried.made.items()):
                 batch = states[at]
                 if batch is not None:
                     _close(made, batch, setting.linger)
                     states[at] = None
-        return Outcome(self.sent, self.made, self.records, len(self._open), self.payload, self.by_record, self.packed, self._best())
+        return self.tried
 
-    def _best(self) -> Setting | None:
-        most = max((self.sent.bytes - made.bytes for made in self.made.values()), default=0)
-        if most <= 0:
-            return None
-        return min(setting for setting, made in self.made.items() if self.sent.bytes - made.bytes >= MOST * most)
+
+class Accumulators:
+    """The producers that were seen, by client id: each has settings of its own. Memory grows with these and their partitions, not with records."""
+
+    def __init__(self, settings: Sequence[Setting] = ()) -> None:
+        self.settings = settings or tuple(Setting(linger, size) for linger in LINGERS for size in BATCH_SIZES)
+        self._producers: dict[str | None, _Producer] = {}
+
+    def add(self, subject: Any, topic: str | None, partition: int | None, told: Told) -> None:
+        """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
+        head = told.batch.head
+        if head.control:
+            return
+        client = subject.client_id if subject else None
+        producer = self._producers.get(client)
+        if producer is None:
+            producer = self._producers[client] = _Producer(client, self.settings)
+        producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told)
+
+    def outcome(self) -> Outcome:
+        """What came of all settings."""
+        producers = sorted((producer.end() for producer in self._producers.values()), key=lambda tried: -tried.sent.bytes)
+        total = Tried(None, {setting: Made() for setting in self.settings})
+        for tried in producers:
+            total.merge(tried)
+        return Outcome(total, producers)
 
 
 def _close(made: Made, batch: _Open, after: int) -> None:

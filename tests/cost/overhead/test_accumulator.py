@@ -37,7 +37,7 @@ def outcome(settings, *batches, partition=0):
     data = kwire.write_records(list(batches))
     for _ in tallies.records(memoryview(data), "t", partition, "auto"):
         pass
-    return accumulators.outcome()
+    return accumulators.outcome().total
 
 
 def batch(*records, **more):
@@ -88,7 +88,7 @@ def test_compressed_records_shrink_as_those_of_their_batch_did():
 
 def test_partitions_and_producers_are_kept_apart():
     found = outcome([(50, 16384)], batch(record(0), producerId=1, producerEpoch=0, baseSequence=0), batch(record(1)), batch(record(2)))
-    assert found.producers == 2
+    assert found.partitions == 2
     assert found.made[50, 16384].batches == 2
 
 
@@ -108,10 +108,27 @@ def test_requests_without_times_count_when_they_came(wire):
     tallies = Tallies(CATALOG, (), on_records=accumulators.add)
     for line in wire.lines(*((0, request(number)) for number in range(6))):  # a millisecond apart
         tallies.add(line)
-    found = accumulators.outcome()
+    found = accumulators.outcome().total
     assert found.by_record == 0
     assert found.records == 6
     assert [made.batches for made in found.made.values()] == [3, 1]
+
+
+def test_each_client_has_a_pair_of_its_own(wire):
+    def request(number, client):
+        records = [{"magic": 2, "records": [record(number if client == "quick" else number * 40)]}]
+        data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
+        return wire.request("Produce", 3, number, client, transactionalId=None, acks=0, timeoutMs=1, topicData=data)
+
+    accumulators = Accumulators([Setting(5, 16384), Setting(50, 16384)])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for line in wire.lines(*((0, request(number, client)) for number in range(4) for client in ("quick", "slow"))):
+        tallies.add(line)
+    found = accumulators.outcome()
+    assert {tried.client: tried.best for tried in found.producers} == {"quick": (5, 16384), "slow": (50, 16384)}
+    assert {tried.client: [made.batches for made in tried.made.values()] for tried in found.producers} == {"quick": [1, 1], "slow": [4, 2]}
+    assert [made.batches for made in found.total.made.values()] == [5, 3]
+    assert found.total.sent.bytes == sum(tried.sent.bytes for tried in found.producers)
 
 
 def test_nothing_is_saved_where_nothing_can_be():

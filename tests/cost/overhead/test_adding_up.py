@@ -1,5 +1,6 @@
 """The parts of any input add up to its size, whoever its bytes are grouped by."""
 
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from golden_rows import ROOT, SHARED, sample, shared
 from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
+from kwire_cli.cost.overhead.accumulator import Accumulators, Setting
 from kwire_cli.cost.overhead.batch_sizes import BatchSizes
 from kwire_cli.cost.overhead.loose import Loose
 from kwire_cli.cost.overhead.record_sets import RecordSets
@@ -168,6 +170,23 @@ def test_damaged_bodies(row, data):
     tallies = Tallies(row.catalog, ("topic", "partition"))
     tallies.add(Loose(None, decoded, 1))
     assert size_of(part for account in tallies.accounts.values() for part in account.parts()) == len(damaged)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=60)
+@given(st.sampled_from(captures(ROOT / "samples")), st.sampled_from(GROUPINGS), st.data())
+def test_damaged_captures(path, dimensions, data):
+    damaged = bytearray(path.read_bytes()[: data.draw(st.integers(200, 12000))])
+    for _ in range(data.draw(st.integers(1, 30))):
+        damaged[data.draw(st.integers(100, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    accumulators = Accumulators([Setting(5, 16384)])
+    tallies = Tallies(CATALOG, dimensions, on_records=accumulators.add)
+    capture = Capture(io.BytesIO(bytes(damaged)))
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+        tallies.add(line)
+    made = report(tallies, [("field",), (*dimensions, "kind")], 4)
+    assert made.total.bytes == tallies.size
+    accumulators.outcome()
 
 
 @pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1", "v0", "v2"])
