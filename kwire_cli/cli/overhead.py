@@ -63,7 +63,8 @@ def command(environment: Environment, catalog: Catalog, laid: Catalog | None, so
     INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log directory, - for standard input. The
     tables add up to all bytes of the input, by field and by kind: values, length prefixes, counts, tags, headers, batch headers, framing of records.
     """
-    from kwire_cli.cli.overhead_inputs import Asked, count
+    from kwire_cli.cli.overhead_counting import Asked
+    from kwire_cli.cli.overhead_inputs import count
     from kwire_cli.cli.overhead_output import show
 
     asked = Asked(environment, catalog, options, laid)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,74 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.progress import Progress
+from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
 from kwire_cli.cli.segments import bytes_of, files_of, path_text
-from kwire_cli.cli.sizes import size_of
 from kwire_cli.errors import EncodeError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.overhead_counting import Asked, Counted
     from kwire_cli.cli.segments import SegmentFile
-    from kwire_cli.cost.overhead.accumulator import Accumulators
-    from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.source.text import Input
-    from kwire_cli.spec.catalog import Catalog
 
 OF_CAPTURES = ("filter", "frames", "stream", "port")
-_DEFAULTS = {"capture": (("api",), ("kind",)), "frames": (("field",), ("kind",)), "segments": (("topic", "partition"), ("kind",))}
-
-
-@dataclass
-class Asked:
-    """What was asked for."""
-
-    environment: Environment
-    catalog: Catalog
-    options: dict[str, Any]
-    laid: Catalog | None = None
-    """The definitions of a what-if."""
-
-    def __post_init__(self) -> None:
-        from kwire_cli.cost.overhead.dimensions import DIMENSIONS
-
-        self.tables: list[tuple[str, ...]] = []
-        for text in self.options["by"]:
-            names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-            if strange := [name for name in names if name not in DIMENSIONS]:
-                raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
-            self.tables.append(names)
-        self.progress = Progress(self.environment)
-
-
-@dataclass
-class Counted:
-    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone.
-
-    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is.
-    """
-
-    tables: list[tuple[str, ...]]
-    tallies: Tallies
-    accumulators: Accumulators | None
-    files: int = 0
-    captures: int = 0
-    segments: bool = True
-    decodable: bool = False
-    notes: list[str] = field(default_factory=list)
-    written: Tallies | None = None
-
-    def add(self, subject: Any, place: str) -> None:
-        """Count a line of a capture, or what has the same properties. InputError with its place for a value that an overlay has no room for."""
-        try:
-            self.tallies.add(subject)
-        except EncodeError as error:
-            raise InputError(f"{place}: {error}") from None
-        if self.written:
-            self.written.file = self.tallies.file
-            self.written.add(subject)
 
 
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
@@ -116,44 +60,13 @@ def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[st
         yield others
 
 
-def _begin(asked: Asked, kind: str) -> Counted:
-    """What is counted is known when the first input is: the tables depend on it."""
-    from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
-    from kwire_cli.cost.overhead.tallies import Tallies
-
-    tables = asked.tables or [*_DEFAULTS[kind]]
-    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    accumulators = None
-    if asked.options["batching"]:
-        from kwire_cli.cli.batching import accumulators_of
-
-        accumulators = accumulators_of(asked.options)
-    on_records = accumulators.add if accumulators else None
-    limits = _limits(asked.options)
-    tallies = Tallies(asked.catalog, names, limits=limits, on_records=on_records)
-    written = None
-    if asked.laid:
-        from kwire_cli.cost.overlaid import Overlaid
-
-        written = Tallies(asked.catalog, names, limits=limits)
-        tallies.overlaid = Overlaid(asked.catalog, asked.laid)
-    return Counted(tables, tallies, accumulators, written=written)
-
-
-def _limits(options: dict[str, Any]) -> Any:
-    from kwire_cli.codec.model import Limits
-
-    text = options["max_decompressed"]
-    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
-
-
 def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
     options = asked.options
     for file in files_of(asked.environment, (argument,)):
         if options["topics"] and file.topic not in options["topics"]:
             continue
         if counted is None:
-            counted = _begin(asked, "segments")
+            counted = begin(asked, "segments")
         view = bytes_of(asked.environment, file)
         counted.tallies.file = file.label
         counted.decodable = True
@@ -186,7 +99,7 @@ def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file:
 
 def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
     if isinstance(found, CaptureFile):
-        counted = counted or _begin(asked, "capture")
+        counted = counted or begin(asked, "capture")
         counted.segments = False
         counted.tallies.file = name and path_text(name)
         _capture(asked, counted, found)
@@ -194,15 +107,15 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
     for chunk in () if asked.options["message"] else found.chunks:
         if not (found.form == "raw" and _begins_with_batch(chunk.data)):
             break
-        counted = counted or _begin(asked, "segments")
+        counted = counted or begin(asked, "segments")
         counted.tallies.file, counted.decodable = name, True
         for at in counted.tallies.records(chunk.data, None, None, "auto"):
             asked.progress.tell(name or "", at, len(chunk.data))
     else:
         if not asked.options["message"]:
-            return counted or _begin(asked, "segments")
+            return counted or begin(asked, "segments")
     _refuse_capture_options(asked.options)
-    counted = counted or _begin(asked, "frames")
+    counted = counted or begin(asked, "frames")
     counted.segments = False
     counted.tallies.file = name
     _frames(asked, counted, found)

@@ -10,7 +10,7 @@ from kwire_cli.cli.overhead import MOST_ROWS
 from kwire_cli.cli.sizes import size_of
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.overhead_inputs import Asked, Counted
+    from kwire_cli.cli.overhead_counting import Asked, Counted
     from kwire_cli.cost.overhead.limits import Distance
     from kwire_cli.cost.overhead.report import Report
 

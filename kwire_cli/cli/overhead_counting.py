@@ -1,0 +1,101 @@
+"""What was asked of `kwire overhead`, and what came of it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.progress import Progress
+from kwire_cli.cli.sizes import size_of
+from kwire_cli.errors import EncodeError, InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cost.overhead.accumulator import Accumulators
+    from kwire_cli.cost.overhead.tallies import Tallies
+    from kwire_cli.spec.catalog import Catalog
+
+DEFAULTS = {"capture": (("api",), ("kind",)), "frames": (("field",), ("kind",)), "segments": (("topic", "partition"), ("kind",))}
+"""The tables of bytes where none were asked for, by what the first input is."""
+
+
+@dataclass
+class Asked:
+    """What was asked for."""
+
+    environment: Environment
+    catalog: Catalog
+    options: dict[str, Any]
+    laid: Catalog | None = None
+    """The definitions of a what-if."""
+
+    def __post_init__(self) -> None:
+        from kwire_cli.cost.overhead.dimensions import DIMENSIONS
+
+        self.tables: list[tuple[str, ...]] = []
+        for text in self.options["by"]:
+            names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+            if strange := [name for name in names if name not in DIMENSIONS]:
+                raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
+            self.tables.append(names)
+        self.progress = Progress(self.environment)
+
+
+@dataclass
+class Counted:
+    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone.
+
+    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is.
+    """
+
+    tables: list[tuple[str, ...]]
+    tallies: Tallies
+    accumulators: Accumulators | None
+    files: int = 0
+    captures: int = 0
+    segments: bool = True
+    decodable: bool = False
+    written: Tallies | None = None
+
+    def add(self, subject: Any, place: str) -> None:
+        """Count a line of a capture, or what has the same properties. InputError with its place for a value that an overlay has no room for."""
+        try:
+            self.tallies.add(subject)
+        except EncodeError as error:
+            raise InputError(f"{place}: {error}") from None
+        if self.written:
+            self.written.file = self.tallies.file
+            self.written.add(subject)
+
+
+def begin(asked: Asked, kind: str) -> Counted:
+    """What is counted is known when the first input is: the tables depend on it."""
+    from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
+    from kwire_cli.cost.overhead.tallies import Tallies
+
+    tables = asked.tables or [*DEFAULTS[kind]]
+    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
+    accumulators = None
+    if asked.options["batching"]:
+        from kwire_cli.cli.batching import accumulators_of
+
+        accumulators = accumulators_of(asked.options)
+    on_records = accumulators.add if accumulators else None
+    limits = _limits(asked.options)
+    tallies = Tallies(asked.catalog, names, limits=limits, on_records=on_records)
+    written = None
+    if asked.laid:
+        from kwire_cli.cost.overlaid import Overlaid
+
+        written = Tallies(asked.catalog, names, limits=limits)
+        tallies.overlaid = Overlaid(asked.catalog, asked.laid)
+    return Counted(tables, tallies, accumulators, written=written)
+
+
+def _limits(options: dict[str, Any]) -> Any:
+    from kwire_cli.codec.model import Limits
+
+    text = options["max_decompressed"]
+    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
