@@ -94,7 +94,7 @@ def _explained(each: Break) -> str:
 
 def _directions(each: Break) -> Iterator[tuple[str, str]]:
     if each.old_reads_new and each.old_reads_new == each.new_reads_old:
-        yield "old and new readers, each of what the other side writes:", each.old_reads_new
+        yield "either reader, of what the other side writes:", each.old_reads_new
         return
     if each.old_reads_new:
         yield "an old reader of what a new writer writes:", each.old_reads_new

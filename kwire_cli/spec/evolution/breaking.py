@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.spec.evolution.compatible import Problem, problems
 from kwire_cli.spec.evolution.layout import layout_at
-from kwire_cli.spec.evolution.matching import matched
+from kwire_cli.spec.evolution.matching import matched, versions_of
 from kwire_cli.spec.evolution.remarks import remarks
 from kwire_cli.spec.evolution.rules import RULES, SEVERITIES
 from kwire_cli.spec.header_versions import header_version_of
@@ -67,9 +67,11 @@ def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[
 def _of_message(match: Match) -> Iterator[Break]:
     found: dict[_Found, list[int]] = {}
     for problem in _of_definition(match):
-        found[_Found(problem, RULES[problem.rule].severity, match.new)] = []
+        # Of a message that was never released there are no programs either.
+        severity: Severity = "advice" if match.unreleased.issuperset(versions_of(match.old)) else RULES[problem.rule].severity
+        found[_Found(problem, severity, match.new)] = []
     for version, new, problem in _of_versions(match):
-        severity: Severity = "advice" if version in match.unreleased else RULES[problem.rule].severity
+        severity = "advice" if version in match.unreleased else RULES[problem.rule].severity
         found.setdefault(_Found(problem, severity, new), []).append(version)
     reused = {each.problem.path for each in found if each.problem.rule == "TAG_REUSED"}
     for each, versions in found.items():
@@ -96,7 +98,9 @@ def _of_versions(match: Match) -> Iterator[tuple[int, Given | None, Problem]]:
     """What is so at a version, with the definition that has the version now."""
     old, new = match.old.spec, match.new
     if new and new.spec.valid_versions:
-        lost = Problem("VERSIONS_REMOVED", "", f"{old.valid_versions} became {new.spec.valid_versions}")
+        deprecated = spans(version for version in match.lost if version in old.deprecated_versions)
+        before = f"; {deprecated} had been deprecated" if deprecated else ""
+        lost = Problem("VERSIONS_REMOVED", "", f"{old.valid_versions} became {new.spec.valid_versions}{before}")
     else:
         gone = "no version of it is valid any more" if new else "there is no definition of it any more"
         lost = Problem("MESSAGE_REMOVED", "", gone, old_fails=False)

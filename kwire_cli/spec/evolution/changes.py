@@ -31,7 +31,7 @@ class Part:
     facts: Facts
     parts: tuple[Part, ...] = ()
     versions: Versions = NONE
-    """The versions that it is in: two that share none are not one under two names."""
+    """The valid versions that it is in: two that share none are not one under two names. None at a single version, where a name is what it is."""
 
     @property
     def json_name(self) -> str:
@@ -187,7 +187,7 @@ def _version_parts(struct: StructAt) -> tuple[Part, ...]:
     out = []
     for field in (*struct.plain, *struct.tagged):
         inner = _version_parts(field.struct) if field.struct else ()
-        out.append(Part(field.name, _version_facts(field), inner, field.spec.versions))
+        out.append(Part(field.name, _version_facts(field), inner))
     return tuple(out)
 
 

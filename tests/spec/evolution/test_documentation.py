@@ -1,0 +1,70 @@
+"""docs/breaking.md: its rules are those of the code, its commands print what it says, its code runs, and it judges all that differs in two releases."""
+
+import json
+import re
+
+import pytest
+from command_line import ROOT, shell
+
+from kwire_cli.spec.evolution.breaking import breaking, spans
+from kwire_cli.spec.evolution.rules import SEVERITIES
+from kwire_cli.spec.evolution.sources import read_definitions
+from kwire_cli.view.breaking import rule_table
+
+FILE = ROOT / "docs" / "breaking.md"
+FACTS = ROOT.parent / "shared" / "facts"
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+RULES = re.compile(r"^\| rule \| severity \| broken when .*?\n\n", re.DOTALL | re.MULTILINE)
+JUDGED = re.compile(
+    r"^\| `(?P<rule>[A-Z_]+)` \| (?P<severity>\w+) \| (?P<where>[^|]+) \| (?P<versions>[-0-9, ]+) \| (?P<judgment>[^|]+) \|$", re.MULTILINE
+)
+
+
+def judgments():
+    return FILE.read_text("utf-8").partition("## From Kafka 3.9.2")[2]
+
+
+def test_its_commands_and_rules_are_those_of_the_code(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = FILE.read_text("utf-8")
+    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
+    now = RULES.sub(lambda _: f"{rule_table()}\n", now)
+    if updating:
+        FILE.write_text(now, "utf-8")
+    else:
+        assert now == text
+    for severity, meaning in SEVERITIES.items():
+        assert f"| `{severity}` | {meaning} |\n" in text
+
+
+def test_its_code_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    [example] = re.findall(r"```python\n(.*?)```\n", FILE.read_text("utf-8"), re.DOTALL)
+    exec(compile(example, str(FILE), "exec"), {})
+
+
+@pytest.mark.shared
+def test_all_that_two_releases_differ_in_is_judged(tmp_path):
+    sets = []
+    for release in ("3.9.2", "4.4.0"):
+        folder = tmp_path / release
+        folder.mkdir()
+        for document in json.loads((FACTS / f"kafka-{release}.json").read_text("utf-8")):
+            (folder / f"{document['name']}.json").write_text(json.dumps(document), "utf-8")
+        sets.append(read_definitions([str(folder)]))
+    found = {(each.rule, each.severity, f"{each.message}.{each.path}".rstrip("."), spans(each.versions) or "-") for each in breaking(*sets)}
+    judged = [row for row in JUDGED.finditer(judgments()) if len(row["judgment"]) > 10]
+    rows = [(row["rule"], row["severity"], where, row["versions"]) for row in judged for where in row["where"].split(", ")]
+    assert len(rows) == len(set(rows))
+    assert set(rows) == found
+    for definitions in sets:
+        assert breaking(definitions, definitions) == []
+
+
+@pytest.mark.shared
+def test_only_versions_that_were_never_released_got_other_bytes():
+    """The comparison of these releases that was made with the definitions, by other means, found two versions with other layouts."""
+    differences = json.loads((FACTS / "union-differences.json").read_text("utf-8"))
+    other = {(row["message"], str(row["version"])) for row in differences if row["kind"] in {"LAYOUT", "EXTRA"}}
+    rows = [row for row in JUDGED.finditer(judgments()) if row["rule"] == "FIELD_ADDED"]
+    assert {(row["where"].split(".")[0], row["versions"]) for row in rows} == other
