@@ -37,6 +37,7 @@ TOP = 10
 @click.option(
     "--min-saving", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES", help="Leave out of the overlay what saves less."
 )
+@click.option("--half", is_flag=True, help="Draw the overlay from the first half of the messages alone, and say what it saves of all.")
 @click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows of each table.  [default: {TOP}; in json all]")
 @click.option(
     "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw the values of so many integer fields."
@@ -78,7 +79,8 @@ def _advice(catalog: Catalog, messages: Messages, options: dict[str, Any]) -> Ad
         observed.add(message)
     fields, halves = observed.fields(), observed.halves()
     least = options["min_saving"]
-    plan, earlier = choose(catalog, fields, least=least), choose(catalog, halves.first, least=max(least // 2, 1))
+    earlier = choose(catalog, halves.first, least=max(least // 2, 1))
+    plan = earlier if options["half"] else choose(catalog, fields, least=least)
     whole, later = Predicted(catalog, plan), Predicted(catalog, earlier)
     size = 0
     for number, message in enumerate(messages.each()):
@@ -91,7 +93,8 @@ def _advice(catalog: Catalog, messages: Messages, options: dict[str, Any]) -> Ad
         encoded = [key for key, choice in earlier.items() if choice.encoding]
         negative = [negative_share([half[key] for key in encoded if key in half]) for half in (halves.first, halves.second)]
         split = Split(halves.messages, observed.messages - halves.messages, size, later.saved, *negative)
-    about = f"Drawn by kwire advise from {observed.messages} messages of {observed.size} bytes, of which it saves {whole.saved}."
+    drawn = f"the first {halves.messages} of " if options["half"] else ""
+    about = f"Drawn by kwire advise from {drawn}{observed.messages} messages of {observed.size} bytes, of which it saves {whole.saved}."
     return Advice(observed, fields, plan, overlay_document(catalog, plan, about), whole.saved, split)
 
 

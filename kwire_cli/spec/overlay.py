@@ -114,7 +114,7 @@ class _Laying:
 
     def _lay_one(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
         field, keys = self.fields[path]
-        kind = values.get("type", field["type"])
+        kind = str(values.get("type", field["type"]))
         self.places[keys] = self.overlay.text.nearest(where)
         for key, value in values.items():
             if key != "about":

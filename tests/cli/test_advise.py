@@ -69,6 +69,15 @@ def test_what_comes_through_a_pipe_is_read_twice_too():
     assert piped.out == kwire("advise", "--format", "json", segment).out
 
 
+def test_an_overlay_from_the_first_half(tmp_path):
+    path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "half.json"
+    whole, half = (json.loads(kwire("advise", "--format", "json", *said, path).out) for said in ((), ("--half", "--write-overlay", overlay)))
+    assert half["overlay"]["about"].startswith(f"Drawn by kwire advise from the first {half['otherHalf']['drawnFrom']} of 230 messages")
+    assert half["otherHalf"] == whole["otherHalf"]
+    assert 0 < half["saving"] <= whole["saving"]
+    assert json.loads(kwire("overhead", "--format", "json", "--overlay", overlay, path).out)["overlay"]["change"] == -half["saving"]
+
+
 def test_small_savings_are_left_out():
     path = SAMPLES / "captures" / "ipv6.pcap"
     fields = [json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["overlay"]["messages"] for least in (1, 200)]

@@ -1,5 +1,6 @@
 """Advice: what was seen, what is chosen from that, and that a prediction is what writing the messages comes to."""
 
+import io
 import json
 from collections import Counter
 from functools import cache
@@ -18,7 +19,7 @@ from kwire_cli.cost.advice.predicted import Predicted
 from kwire_cli.cost.advice.probes import can_be_tagged
 from kwire_cli.cost.encoded_widths import widths
 from kwire_cli.cost.overlaid import Overlaid
-from kwire_cli.errors import EncodeError
+from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode, decode_spec
 from kwire_cli.message.encode import build
 from kwire_cli.source.capture.reading import Capture
@@ -213,3 +214,18 @@ def test_a_message_that_is_not_regular_says_so():
     assert isinstance(message, Message)
     assert not message.regular
     assert (seen([message]).irregular, seen([message]).fields()) == (1, {})
+
+
+@pytest.mark.fuzz
+@given(st.sampled_from(["ipv6.pcap", "kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng"]), st.data())
+@settings(max_examples=60)
+def test_damaged_captures_are_advised_on_and_confirmed(name, data):
+    raw = bytearray((SAMPLES / name).read_bytes())
+    for at, byte in data.draw(st.lists(st.tuples(st.integers(24, len(raw) - 1), st.integers(0, 255)), min_size=1, max_size=200)):
+        raw[at] = byte
+    try:
+        messages = list(in_lines(traffic(CATALOG, Capture(io.BytesIO(raw)))))
+    except InputError:
+        return
+    plan = choose(CATALOG, seen(messages).fields())
+    assert predicted(plan, messages) == written(plan, messages)

@@ -5,13 +5,15 @@ from itertools import product
 
 import pytest
 from golden_rows import sample
+from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.errors import EncodeError, InputError, SpecError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import build
 from kwire_cli.spec.changing import fields_by_path
-from kwire_cli.spec.overlay_files import bundled_overlays, load_overlay, read_overlay
+from kwire_cli.spec.overlay_files import FIELD_KEYS, bundled_overlays, load_overlay, read_overlay
+from kwire_cli.structs.messages import declare
 
 METADATA = kwire.catalog().message("MetadataResponse")
 LEADER = "topics[].partitions[].leaderId"
@@ -224,3 +226,28 @@ def test_each_use_of_a_common_struct_can_be_changed():
 def test_headers_stay_as_they_are():
     with pytest.raises(SpecError, match="headers can't be laid over"):
         overlay({"correlationId": {"encoding": "packed"}}, "RequestHeader").laid(kwire.catalog().message("RequestHeader"))
+
+
+_WORDS = ("packed", "upacked32", "fixed64", "0+", "9+", "3-1", "none", "int64", "[]int8", "", "null", "x")
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(_WORDS),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["0+", "0-9", "10+", "tag", "encoding", "x"]), inner, max_size=3),
+    max_leaves=6,
+)
+_PATHS = [*(path for path, _ in fields_by_path(METADATA)), "*", "topics[].*", "nothing"]
+_FIELDS = st.dictionaries(st.sampled_from(_PATHS), st.dictionaries(st.sampled_from(FIELD_KEYS), _VALUES, max_size=4) | _VALUES, max_size=4)
+
+
+@pytest.mark.fuzz
+@given(_FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1))
+@settings(max_examples=300)
+def test_any_overlay_is_laid_or_refused(fields, keys):
+    """What is laid is a layout in every version."""
+    try:
+        laid = overlay(fields, **keys).laid(METADATA)
+    except SpecError as error:
+        place = (error.file, error.line)
+    else:
+        place = ("mine.json", all(declare(laid, version) for version in laid.valid_versions.each()) or laid)
+    assert place[0] == "mine.json"
+    assert place[1]

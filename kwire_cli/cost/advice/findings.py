@@ -38,22 +38,24 @@ def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Findin
     fields = observed.fields()
     said: dict[str, list[tuple[str, str, str]]] = {}
     for flag in taggable(fields):
-        text = f"at its default in {100 * flag.defaults:.1f} % of {flag.count} values; as a tagged field it would have saved {_bytes(flag.saving)}"
+        text = f"at its default in {100 * flag.defaults:.1f} % of {_some(flag.count, 'value')}"
+        text += f"; as a tagged field it would have saved {_some(flag.saving, 'byte')}"
         said.setdefault(flag.message, []).append((flag.path, "TRAFFIC_MOSTLY_DEFAULT", text))
     for row in integers(fields):
         name, size = min(((name, row.under[name]) for name in ("packed", "upacked")), key=lambda each: each[1])
         if size < row.bytes:
-            text = f"{row.count} values, {100 * row.negative:.1f} % of them negative, take {_bytes(row.bytes)}, and {size} as {name}{row.type[3:]}"
+            text = f"{_some(row.count, 'value')}, {100 * row.negative:.1f} % negative: {_some(row.bytes, 'byte')}, and {size} as {name}{row.type[3:]}"
             said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
     for each in tagged(fields):
-        text = f"there in {100 * each.present:.1f} % of {each.count} structures; without a tag it would have saved {_bytes(each.saving)}"
+        text = f"there in {100 * each.present:.1f} % of {_some(each.count, 'structure')}"
+        text += f"; without a tag it would have saved {_some(each.saving, 'byte')}"
         said.setdefault(each.message, []).append((each.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
     found = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
     return sorted(found, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule))
 
 
-def _bytes(size: int) -> str:
-    return f"{size} byte{'' if size == 1 else 's'}"
+def _some(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _placed(spec: MessageSpec, said: Sequence[tuple[str, str, str]]) -> Iterator[Finding]:
