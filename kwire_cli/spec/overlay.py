@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 EVERY = "*"
-"""As a message: every one. At the end of a path: every integer field, and every array of integers, there and below."""
+"""As a message: every one but those of WITHIN. At the end of a path: every integer field, and every array of integers, there and below."""
+WITHIN = ("header", "data")
+"""Types of messages that stand around or within others: whoever writes the others does not write them anew."""
 ENCODINGS = {"encoding": False, "elementEncoding": True}
 """The keys that name encodings, with whether they are for arrays."""
 OWN_WIDTH = ("fixed", "packed", "upacked")
@@ -53,8 +55,8 @@ class Overlay:
         """
         if spec.type == "header" and spec.name in self.messages:
             raise self.fail("headers can't be laid over: they are read before anything is known of a message", ("messages", spec.name))
-        names = [name for name in (EVERY, spec.name) if name in self.messages]
-        if not names or spec.type == "header":
+        names = [name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)]
+        if not names:
             return spec
         plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
         usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), DEFAULT_BOOK)[1]}
