@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     KindsOf = Callable[[Leaf], Kinds]
 
-MOST_KEPT = 1024
+MOST_KEPT = 256
 """Shapes and headers that are kept with how often they came; beyond that they are added up."""
 
 

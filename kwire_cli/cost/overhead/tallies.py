@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Key = tuple[Any, ...]
 
-MOST_SHAPES = 4096
+MOST_SHAPES = 512
 """Shapes of which it is kept where their records are."""
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
 
