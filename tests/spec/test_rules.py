@@ -3,22 +3,12 @@ from pathlib import Path
 import pytest
 from bad_definitions import BAD, BOOK_OF, MANY, MORE_BAD, field, message, tagged, with_field
 
+from kwire_cli.cost.papers.kip482_measured import FOO as FOO_RESPONSE
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.loader import load_text
 from kwire_cli.spec.location import specs_folder
 from kwire_cli.spec.rules import check, check_folder, check_many
 from kwire_cli.spec.rules.table import ADVICE, BOOKS, FATAL, RULES
-
-FOO_RESPONSE = """{
-  "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9", "flexibleVersions": "9+",
-  "fields": [
-    { "name": "UserAgent", "type": "string", "tag": 0, "taggedVersions": "9+" },
-    { "name": "Foos", "type": "[]Foo", "versions": "0+", "fields": [
-      { "name": "Bar", "type": "string", "tag": 0, "taggedVersions": "9+", "default": "hello world" },
-      { "name": "Baz", "type": "int16", "versions": "0+" }
-    ]}
-  ]
-}"""
 
 
 def ids(findings):

@@ -45,22 +45,29 @@ class _Walk:
         """The values of a struct."""
         if not isinstance(value, dict):
             return value
-        version = self.form.version
-        out = {key: part for key, part in value.items() if key not in {field.json_name for field in fields}}
-        for field in fields:
-            name = field.json_name
+        steps, names = self.steps(fields)
+        out = {key: part for key, part in value.items() if key not in names}
+        for field, name, here, left_out in steps:
             where = f"{path}.{name}" if path else name
-            if version not in field.versions:
+            if not here:
                 if name in value and not self.is_default(field, value[name]):
                     self.lose(where, value[name], ignorable=field.ignorable)
             elif name in value:
                 out[name] = self.field(field, value[name], where)
-            elif not self.form.tagged(field):
+            elif not left_out:
                 out[name] = self.default(field)
                 self.filled[where] = Filled(where, self.filled[where].number + 1 if where in self.filled else 1, out[name])
         if out.get(UNKNOWN_KEY):
             self.unknown_tags(fields, out, path)
         return out
+
+    def steps(self, fields: Sequence[FieldSpec]) -> tuple[Any, ...]:
+        """The fields of a struct, each with its key, whether it is there in this form and whether it may be left out; and all keys."""
+        known = self.form.known.get(id(fields))
+        if known is None:
+            rows = [(field, field.json_name, self.form.version in field.versions, self.form.tagged(field)) for field in fields]
+            known = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
+        return known
 
     def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
         """Note a value that has no place."""

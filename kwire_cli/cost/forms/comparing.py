@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 REDACTED = "<redacted>"
-KEPT = 512
-"""Messages whose prices are kept: captures say the same things again and again."""
+KEPT, SMALL = 512, 1024
+"""Messages whose prices are kept, and their bytes at most: captures say the same small things again and again."""
 
 
 class Comparing:
@@ -39,17 +39,21 @@ class Comparing:
 
     def add(self, decoded: Decoded) -> None:
         """One more message, whose bytes were decoded whole by the layout of their own version."""
-        key = decoded.message, decoded.version, bytes(decoded.data[decoded.start : decoded.stop])
-        if key not in self._priced:
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = decoded.message, decoded.version, data
+        priced = self._priced.get(key)
+        if priced is None:
             given, forms = self._forms_of(decoded.spec, decoded.version)
-            if len(self._priced) >= KEPT:
-                self._priced.clear()
             prices = [price(form, decoded.value) for form in forms]
             if self.hides and can_hold_secrets(decoded.message, raw_records=True):
                 secret = _secret_paths(decoded.spec)
                 prices = [replace(each, lost=tuple(_without_secret(loss, secret) for loss in each.lost)) for each in prices]
-            self._priced[key] = price_as_given(given, decoded), prices
-        self._comparison(decoded.message, decoded.version).add(*self._priced[key])
+            priced = price_as_given(given, decoded), prices
+            if len(data) <= SMALL:
+                if len(self._priced) >= KEPT:
+                    self._priced.clear()
+                self._priced[key] = priced
+        self._comparison(decoded.message, decoded.version).add(*priced)
 
     def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
         """One more message, given as values: as given is how they are written at this version. EncodeError where they can't be."""

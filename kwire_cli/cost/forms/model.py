@@ -12,6 +12,8 @@ from kwire_cli.engine.lower import lower
 from kwire_cli.structs.messages import MessageStruct, declare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.model import FieldSpec, MessageSpec
@@ -50,6 +52,11 @@ class Form:
         """What the integers of a case are, by their encoding."""
         return integers_at(self.layout, self.case) if self.case else {}
 
+    @cached_property
+    def known(self) -> dict[int, tuple[Any, ...]]:
+        """What was found out about structs of this form, by the identity of their fields."""
+        return {}
+
     def tagged(self, field: FieldSpec) -> bool:
         """Whether a field stands in the tag section."""
         return self.is_flexible and field.tag is not None and self.version in field.tagged_versions
@@ -84,14 +91,27 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a message's values are in a form. `refusal` says why nothing could be written; then there are no parts, and the size is None."""
+    """What a message's values are in a form: the spans of the bytes. `refusal` says why nothing could be written; then there are none."""
 
     form: Form
-    parts: tuple[Part, ...] = ()
+    spans: Spans | None = None
     lost: tuple[Loss, ...] = ()
     filled: tuple[Filled, ...] = ()
-    size: int | None = None
     refusal: str | None = None
+
+    @property
+    def size(self) -> int | None:
+        """The bytes; None where there are none."""
+        return None if self.spans is None else self.spans.stop - self.spans.start
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The spans by field and kind, in the order of the layout; together they are the message."""
+        if self.spans is None:
+            return ()
+        sums = Sums(self.spans.program)
+        sums.add(self.spans)
+        return tuple(parts_in(sums))
 
     @property
     def overhead(self) -> int:
@@ -99,9 +119,8 @@ class Price:
         return sum(part.prefix_bytes for part in self.parts)
 
 
-def parts_of(spans: Spans) -> tuple[Part, ...]:
-    """The spans of a message by field and kind, in the order of the layout; together they are the message."""
-    sums = Sums(spans.program)
-    sums.add(spans)
-    rows = zip(spans.program.leaves, sums.count, sums.prefix, sums.value, strict=False)
-    return tuple(Part(leaf.path, leaf.kind, number, prefix, value) for leaf, number, prefix, value in rows if number)
+def parts_in(sums: Sums) -> Iterator[Part]:
+    """What was counted, by field and kind."""
+    for leaf, number, prefix, value in zip(sums.program.leaves, sums.count, sums.prefix, sums.value, strict=False):
+        if number:
+            yield Part(leaf.path, leaf.kind, number, prefix, value)

@@ -8,7 +8,7 @@ import construct
 
 from kwire_cli.cost.forms.carrying import carried
 from kwire_cli.cost.forms.cases import extreme
-from kwire_cli.cost.forms.model import Form, Price, parts_of
+from kwire_cli.cost.forms.model import Form, Price
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 
@@ -23,12 +23,12 @@ def price(form: Form, value: Any) -> Price:
         data = written(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
     except EncodeError as error:
         return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
-    return Price(form, parts_of(walk(form.entry, data)), fit.lost, fit.filled, len(data))
+    return Price(form, walk(form.entry, data), fit.lost, fit.filled)
 
 
 def price_as_given(form: Form, decoded: Decoded) -> Price:
     """What the bytes of a decoded message are as they came: another encoder may write the same values in fewer."""
-    return Price(form, parts_of(decoded.raw), size=decoded.stop - decoded.start)
+    return Price(form, decoded.raw)
 
 
 def written(form: Form, value: Any) -> bytes:

@@ -6,10 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from kwire_cli.cost.forms.model import parts_in
+from kwire_cli.cost.sums import Sums
 
-    from kwire_cli.cost.forms.model import Filled, Loss, Price
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.cost.forms.model import Filled, Loss, Part, Price
+    from kwire_cli.engine.program import Program
 
 KINDS = {
     "string": "strings",
@@ -22,6 +26,7 @@ KINDS = {
     "unknown-tag": "unknown tags",
 }
 """What carries bytes that are no value, by the kind of its spans; everything else is nothing but values."""
+WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", "tag-header"})
 VALUES = "values"
 
 
@@ -29,8 +34,8 @@ VALUES = "values"
 class Sum:
     """Messages in one form. `given` are the bytes that the very messages that could be written have as they were given.
 
-    `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `parts` are count, prefix bytes and value
-    bytes by path and kind. `integers` are by encoding what all of them are in a best or worst case.
+    `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `counted` are the spans of all of them, by
+    layout. `integers` are by encoding what all of them are in a best or worst case.
     """
 
     name: str
@@ -43,7 +48,7 @@ class Sum:
     refused: Counter[str] = field(default_factory=Counter)
     lost: dict[str, Loss] = field(default_factory=dict)
     filled: dict[str, Filled] = field(default_factory=dict)
-    parts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    counted: list[Sums] = field(default_factory=list)
     integers: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,38 +85,42 @@ class Sum:
     @property
     def overhead(self) -> int:
         """The bytes that are no field's value."""
-        return sum(prefix for _, prefix, _ in self.parts.values())
+        return sum(sum(sums.prefix) for sums in self.counted)
 
     def add(self, price: Price, given: int) -> None:
         """One more message, of so many bytes as it was given."""
-        if price.size is None:
+        if price.spans is None:
             self.refused[price.refusal or ""] += 1
             return
         self.messages += 1
-        self.size += price.size
+        self.size += price.size or 0
         self.given += given
         self.cut += bool(price.lost)
         self.integers |= price.form.integers
-        for path, kind, *numbers in price.parts:
-            self._add_part((path, kind), numbers)
+        self._counts_of(price.spans.program).add(price.spans)
         self._add_changes(price.lost, price.filled)
 
     def merge(self, other: Sum, message: str) -> None:
-        """All messages of another sum, which are of another kind: paths begin with the message's name, and bytes are kept by kind alone."""
+        """All messages of another sum, which are of another kind: paths of what was lost begin with the message's name."""
         self.messages += other.messages
         self.size += other.size
         self.given += other.given
         self.cut += other.cut
         self.refused += other.refused
         self.integers |= other.integers
-        for (_, kind), numbers in other.parts.items():
-            self._add_part(("", kind), numbers)
+        self.counted += other.counted
         lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]
         self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
 
-    def _add_part(self, key: tuple[str, str], numbers: Iterable[int]) -> None:
-        known = self.parts.get(key)
-        self.parts[key] = [a + b for a, b in zip(known, numbers, strict=True)] if known else [*numbers]
+    def _counts_of(self, program: Program) -> Sums:
+        found = next((sums for sums in self.counted if sums.program is program), None)
+        if found is None:
+            found = Sums(program)
+            self.counted.append(found)
+        return found
+
+    def _parts(self) -> Iterator[Part]:
+        return (part for sums in self.counted for part in parts_in(sums))
 
     def _add_changes(self, lost: Iterable[Loss], filled: Iterable[Filled]) -> None:
         for loss in lost:
@@ -125,10 +134,10 @@ class Sum:
     def by_kind(self) -> dict[str, tuple[int, int]]:
         """How many there are of what KINDS names, and their bytes that are no value; last the values: of how many fields, and their bytes."""
         found = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
-        for (_, kind), (count, prefix, value) in self.parts.items():
+        for _, kind, count, prefix, value in self._parts():
             if kind in KINDS:
                 found[KINDS[kind]] = (found[KINDS[kind]][0] + count, found[KINDS[kind]][1] + prefix)
-            if kind not in KINDS or value:
+            if kind not in WITHOUT_VALUE:
                 found[VALUES] = (found[VALUES][0] + count, found[VALUES][1] + value)
         return {name: numbers for name, numbers in found.items() if any(numbers)}
 
@@ -136,7 +145,7 @@ class Sum:
     def by_path(self) -> dict[str, tuple[int, int, int]]:
         """By field: how often it is there, bytes that are no value, and bytes of its values."""
         found: dict[str, tuple[int, int, int]] = {}
-        for (path, kind), (count, prefix, value) in self.parts.items():
+        for path, kind, count, prefix, value in self._parts():
             old = found.get(path, (0, 0, 0))
             found[path] = (old[0] + (0 if kind == "tag-header" else count), old[1] + prefix, old[2] + value)
         return found
