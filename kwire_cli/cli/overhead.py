@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_what_if
-from kwire_cli.source.text import FORMS
+from kwire_cli.cli.frame_options import of_captures, of_frames
+from kwire_cli.cli.options import complete_message, complete_version, with_output, with_what_if
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
@@ -28,28 +28,22 @@ MOST_ROWS = 25
     help="Group bytes by these: api, message, version, client, topic, partition, broker, stream, file, field, kind; repeatable, a table each.",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"No more than so many rows of a table.  [default: {MOST_ROWS}, in json all]")
+@click.option("--records/--no-records", default=True, help="What records and batches cost, and what is in them.  [default: shown]")
 @click.option(
-    "--limits/--no-limits", default=None, help="How far the largest batch, record, request and fetch are from their limits.  [default: shown]"
+    "--limits/--no-limits", default=True, help="How far the largest batch, record, request and fetch are from their limits.  [default: shown]"
 )
 @click.option(
     "--limit", "given", multiple=True, metavar="NAME=BYTES", help="Another limit than Kafka's default, as message.max.bytes=10MiB; repeatable."
 )
 @click.option("--batching", is_flag=True, help="Try values of linger.ms and batch.size on when each record came.")
-@click.option("--linger", metavar="MS,MS", help="With --batching: these values of linger.ms.")
-@click.option("--batch-size", "batch_sizes", metavar="BYTES,BYTES", help="With --batching: these values of batch.size.")
+@click.option("--linger", metavar="MS,MS", help="As --batching, with these values of linger.ms.")
+@click.option("--batch-size", "batch_sizes", metavar="BYTES,BYTES", help="As --batching, with these values of batch.size.")
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The input is a body alone, of this message; needs --version.")
 @click.option(
     "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
 )
-@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
-@click.option("--request", "kind", flag_value="request", help="The frames are requests.")
-@click.option("--response", "kind", flag_value="response", help="The frames are responses.")
-@click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
-@click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
-@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md.")
-@click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
-@click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
-@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@of_frames
+@of_captures
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
 @click.option("--record-format", type=click.Choice(RECORD_FORMATS), help="The input is a record set of this format.")
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")

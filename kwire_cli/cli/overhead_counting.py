@@ -78,7 +78,7 @@ def begin(asked: Asked, kind: str) -> Counted:
     tables = asked.tables or [*DEFAULTS[kind]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
     accumulators = None
-    if asked.options["batching"]:
+    if any(asked.options[name] for name in ("batching", "linger", "batch_sizes")):
         from kwire_cli.cli.batching import accumulators_of
 
         accumulators = accumulators_of(asked.options)

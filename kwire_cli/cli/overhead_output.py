@@ -46,7 +46,7 @@ def limits_given(options: dict[str, Any]) -> dict[str, int]:
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
     from kwire_cli.cost.overhead.limits import distances
 
-    return [] if asked.options["limits"] is False else distances(counted.tallies.largest, limits_given(asked.options))
+    return distances(counted.tallies.largest, limits_given(asked.options)) if asked.options["limits"] else []
 
 
 def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:
@@ -60,7 +60,7 @@ def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Dist
     if counted.files:
         what = "the capture's file" if counted.captures == 1 else f"the files of {number_of(counted.captures, 'capture')}"
         environment.write_lines([[(f"{what}, packets and all: {number_of(counted.files, 'byte')}", "dim")]])
-    if made.records:
+    if made.records and asked.options["records"]:
         environment.write_lines([[], *record_lines(made, asked.options["top"] or MOST_ROWS)])
     if limits:
         environment.write_lines([[], [("limits", "title")], *limit_lines(limits)])
@@ -108,6 +108,8 @@ def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distan
     from kwire_cli.view.json import dumps
 
     document = made.to_json()
+    if not asked.options["records"]:
+        document.pop("records", None)
     document["limits"] = [each.to_json() for each in limits]
     if counted.accumulators:
         document["batching"] = counted.accumulators.outcome().to_json()

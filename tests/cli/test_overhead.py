@@ -151,8 +151,14 @@ def test_limits_that_are_given():
     assert document("--no-limits", CAPTURE)["limits"] == []
 
 
+def test_records_can_be_left_out():
+    assert document(CAPTURE)["records"]["batches"] == 4
+    assert "records" not in document("--no-records", CAPTURE)
+    assert "records/batch" not in kwire("overhead", "--no-records", CAPTURE).out
+
+
 def test_batching_in_json():
-    found = document("--batching", "--linger", "0,10", "--batch-size", "1KB", CAPTURE)["batching"]
+    found = document("--linger", "0,10", "--batch-size", "1KB", CAPTURE)["batching"]
     assert [(each["linger.ms"], each["batch.size"]) for each in found["settings"]] == [(0, 1024), (10, 1024)]
     assert found["records"] == 10
 
