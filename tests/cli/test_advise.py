@@ -105,6 +105,18 @@ def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):
     assert re.search(r"ipv6\.pcap: frame \d+: FetchRequest \d+: maxBytes: 52428800 does not fit int32 written as packed16", done.err)
 
 
+def test_what_stays_as_it_is_is_counted_by_its_reason():
+    newer = json.loads(
+        kwire("overhead", "--format", "json", "--overlay", "all-packed", "--message", "HeartbeatRequest", "--version", 9, "0267000000000261").out
+    )
+    cut = json.loads(
+        kwire("overhead", "--format", "json", "--overlay", "all-packed", "--message", "HeartbeatRequest", "--version", 4, "0267000000000261").out
+    )
+    assert newer["overlay"]["asWritten"] == {"of a version that is not known": 1}
+    assert cut["overlay"]["asWritten"] == {"with anomalies": 1}
+    assert all(each["inputBytes"] == each["bytes"] == 8 and each["overlay"]["change"] == 0 for each in (newer, cut))
+
+
 def test_input_that_is_in_the_form_of_the_overlay():
     frame = SAMPLES / "frames" / "metadata-v13-response.hex"
     said = ("--api", "Metadata", "--version", 13)

@@ -108,7 +108,7 @@ class Tallies:
         account.frame()
         account.header((layout.kind, layout.header_version, plain.tail.data), partial(_header, self.catalog, plain))
         found = plain.found()
-        if type(found) is not Shape or self.overlaid or self._is_split(line):
+        if type(found) is not Shape or (self.overlaid and self.overlaid.form(layout.message, layout.version)) or self._is_split(line):
             self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
             return
         account.shape(layout.message, found)
@@ -169,6 +169,8 @@ class Tallies:
         """Count a body that was decoded in full."""
         if body.guess:
             self.account(key).other("guess", Kind.GUESS, _size(body))
+            if self.overlaid:
+                self.overlaid.spans(body.message, body.layout_version, body.entry, body.raw, guess=True)
         else:
             self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
 
