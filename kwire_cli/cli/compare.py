@@ -8,9 +8,9 @@ import click
 
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.counts import counts, numbers
-from kwire_cli.cli.options import complete_api, complete_message, complete_overlay, complete_version, with_catalog, with_output
+from kwire_cli.cli.frame_options import of_captures, of_frames
+from kwire_cli.cli.options import complete_message, complete_overlay, complete_version, with_catalog, with_output
 from kwire_cli.cost.papers import PAPERS
-from kwire_cli.source.text import FORMS
 from kwire_cli.spec.encodings import ENCODING_NAMES
 
 if TYPE_CHECKING:
@@ -72,15 +72,8 @@ ROLES = ("brokers", "topics", "partitions", "replicas")
 @click.option("--by-field", is_flag=True, help="Show the bytes of each field.")
 @click.option("--paper", type=click.Choice([*PAPERS]), help="A source document's own numbers beside what kwire measures.")
 @click.option("--times/--no-times", default=None, help="With --paper kafka9927: measure times longer, compiled ones too; or measure none.")
-@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
-@click.option("--request", "kind", flag_value="request", help="The frames are requests.")
-@click.option("--response", "kind", flag_value="response", help="The frames are responses.")
-@click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
-@click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
-@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match; see docs/filter.md.")
-@click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
-@click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
-@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@of_frames
+@of_captures
 @click.option("--show-secrets", is_flag=True, help="Show values that can't be carried even of messages that hold secrets.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")

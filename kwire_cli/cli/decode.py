@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.frame_options import of_frames
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, records_of, shows_raw_records, with_overlaid_catalog, with_output
+from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
 from kwire_cli.message.frames import Frame, Hints
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.frames import frames_in
-from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +34,7 @@ ROWS = 4
 @click.option(
     "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
 )
-@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3.")
-@click.option("--request", "kind", flag_value="request", help="The frames are requests.")
-@click.option("--response", "kind", flag_value="response", help="The frames are responses.")
-@click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input.")
-@click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell.")
+@of_frames
 @click.option(
     "--header",
     type=click.Choice(["kafka", "kip482"]),

@@ -1,0 +1,45 @@
+"""Options of commands that read frames: what the bytes are, and which frames of a capture are wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.options import complete_api
+from kwire_cli.source.text import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Command = Callable[..., Any]
+
+_FRAMES = (
+    click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3."),
+    click.option("--request", "kind", flag_value="request", help="The frames are requests."),
+    click.option("--response", "kind", flag_value="response", help="The frames are responses."),
+    click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input."),
+    click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell."),
+)
+_CAPTURES = (
+    click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md."),
+    click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers."),
+    click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable."),
+    click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
+)
+
+
+def of_frames(command: Command) -> Command:
+    """--api, --request, --response, --input and --framed; the command gets `api`, `kind`, `form` and `framed`."""
+    return _with(_FRAMES, command)
+
+
+def of_captures(command: Command) -> Command:
+    """--filter, --frames, --stream and --port."""
+    return _with(_CAPTURES, command)
+
+
+def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
