@@ -78,6 +78,21 @@ def test_json_adds_up():
     assert found["fileBytes"] == CAPTURE.stat().st_size
 
 
+def test_the_page_has_every_key():
+    text = PAGE.read_text("utf-8")
+    found = document("--top", "1", "--linger", "5", "--overlay", "metadata-upacked", CAPTURE)
+    keys = {*found, *found["tables"][0], *found["tables"][0]["rows"][-1]} - {"api", "kind"}
+    assert {key for key in keys if f"`{key}`" not in text} == set()
+    assert {"batching", "fileBytes", "overlay", "rest"} <= keys
+
+
+def test_names_are_text_and_nothing_else(wire):
+    done = kwire("overhead", "--by", "client", wire.request("Heartbeat", 0, client="\x1b[31mred\n").hex())
+    assert "\x1b" not in done.out
+    assert "red" in done.out
+    assert done.out.splitlines()[0].startswith("client")
+
+
 def test_json_lines_and_csv_have_the_same_rows():
     whole = document("--by", "api,kind", CAPTURE)["tables"][0]["rows"]
     lines = [json.loads(line) for line in kwire("overhead", "-f", "jsonl", "--by", "api,kind", CAPTURE).out.splitlines()]
