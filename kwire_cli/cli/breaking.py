@@ -33,17 +33,20 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     that both have, not the text. Exits with 1 if something breaks. Rules: docs/breaking.md.
     """
     from kwire_cli.spec.evolution.breaking import breaking
-    from kwire_cli.spec.evolution.sources import is_file, read_definitions
+    from kwire_cli.spec.evolution.matching import message_pairs
+    from kwire_cli.spec.evolution.sources import are_files, read_definitions
 
     if not against and len(paths) != 2:
         raise click.UsageError("give OLD and NEW, or NEW and --against OLD")
     allowed = [_exception(text) for text in exceptions]
     before, after = (against, paths) if against else (paths[:1], paths[1:])
     old, new = read_definitions(before), read_definitions(after)
-    found = [each for each in breaking(old, new, part=all(map(is_file, after))) if not any(_excepted(each, *exception) for exception in allowed)]
+    part = are_files(after, new)
+    found = [each for each in breaking(old, new, part=part) if not any(_excepted(each, *exception) for exception in allowed)]
     wanted = LEVELS[: LEVELS.index(level) + 1]
     shown = [each for each in found if each.severity in wanted]
-    _show(environment, shown, [*old], fmt)
+    compared = [given.spec.name for given, _ in message_pairs(old, new, part=part) if given]
+    _show(environment, shown, compared, fmt)
     environment.note(_summary(found, shown))
     return Exit.FOUND if shown else Exit.DONE
 

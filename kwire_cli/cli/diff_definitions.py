@@ -13,7 +13,7 @@ from kwire_cli.cost.forms.model import Form
 from kwire_cli.errors import InputError
 from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part
 from kwire_cli.spec.evolution.matching import message_pairs
-from kwire_cli.spec.evolution.sources import is_file, read_definitions
+from kwire_cli.spec.evolution.sources import are_files, read_definitions
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
@@ -75,7 +75,7 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
     """Print what differs between two definitions, or two sets of them; whether anything does."""
     old, new = read_definitions([a]), read_definitions([b])
     given = _values(environment, catalog, values)
-    alone = is_file(a) or is_file(b)
+    alone = are_files([a], old) or are_files([b], new)
     pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
     if not pairs:
         raise InputError(f"there is no definition of the same message in {b}", file=a)
@@ -128,6 +128,7 @@ def _values(environment: Environment, catalog: Catalog, source: str | None) -> V
 def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
     from kwire_cli.view.changes import change_lines, cost_document, cost_lines
     from kwire_cli.view.json import dumps
+    from kwire_cli.view.lines import without_control
 
     differing = [each for each in found if each.status != "same"]
     if fmt == "json":
@@ -144,7 +145,7 @@ def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
                 [[(f"{'+++' if each.new else '---'} {each.new or each.old}: ", "name"), (f"{each.message} is {each.status}", "title")]]
             )
             continue
-        environment.write_lines([[(f"--- {each.old}", "name")], [(f"+++ {each.new}", "name")]])
+        environment.write_lines(without_control([(f"{mark} {side}", "name")]) for mark, side in (("---", each.old), ("+++", each.new)))
         environment.write_lines(change_lines(each.changes) if each.changes else [[("no difference", "title")]])
         environment.write_lines(cost_lines(each.costs))
     if len(found) > 2:

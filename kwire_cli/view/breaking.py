@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.spec.evolution.breaking import spans
 from kwire_cli.spec.evolution.rules import RULES
+from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,12 +24,8 @@ def break_lines(found: Sequence[Break]) -> Iterator[Line]:
     """Each with its place, severity, rule, path and versions; below it what either side does."""
     for each in found:
         place = f"{each.file}:{each.line}:{each.column}" if each.file else ""
-        yield [
-            (f"{place}: ", "name"),
-            (f"{each.severity} {each.rule}", _STYLES[each.severity]),
-            (f" {_where(each)}: ", "dim"),
-            (each.what, ""),
-        ]
+        what = [(f"{place}: ", "name"), (f"{each.severity} {each.rule}", _STYLES[each.severity]), (f" {_where(each)}: ", "dim"), (each.what, "")]
+        yield without_control(what)
         for who, does in _directions(each):
             yield [(f"    {who} ", "dim"), (does, "")]
 

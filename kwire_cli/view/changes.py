@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.spec.defaults import ZERO_UUID
-from kwire_cli.view.lines import counted
+from kwire_cli.view.lines import counted, without_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,14 +33,14 @@ def change_lines(found: Sequence[Change]) -> Iterator[Line]:
     quiet = [path for path, group in by_path if turned and {change.key for change in group} == {"compact"}]
     for path, group in by_path:
         if not path:
-            yield from _message_lines(group)
+            yield from map(without_control, _message_lines(group))
         elif path not in quiet:
             for _, some in groupby(group, lambda change: change.kind in {"added", "removed"} and change.kind):
-                yield from _field_lines(list(some))
+                yield from map(without_control, _field_lines(list(some)))
     if quiet:
         compact = next(change.new for change in found if change.path == quiet[0])
         became = "became varints" if compact else "are no varints any more"
-        yield [(f"  lengths and counts {became}: ", "dim"), (", ".join(quiet), "dim")]
+        yield without_control([(f"  lengths and counts {became}: ", "dim"), (", ".join(quiet), "dim")])
 
 
 def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
@@ -54,25 +54,27 @@ def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
         yield [(f"{_VALUES[cost.values]}, version {which}: ", "title"), *_sizes(cost)]
         for price in (cost.old, cost.new):
             if price.refusal:
-                yield [(f"   {price.form.name} can't be written: ", "warning"), (price.refusal, "")]
+                yield without_control([(f"   {price.form.name} can't be written: ", "warning"), (price.refusal, "")])
             for loss in price.lost if cost.values == "given" else ():
-                yield [(f"   {price.form.name} can't carry ", "warning"), (loss.path, "name"), (f" ({counted(loss.number, 'value')})", "dim")]
+                about = f" ({counted(loss.number, 'value')})"
+                yield without_control([(f"   {price.form.name} can't carry ", "warning"), (loss.path, "name"), (about, "dim")])
             for filled in price.filled if cost.values == "given" else ():
                 about = f" ({counted(filled.number, 'time')} at its default {_shown(filled.value)})"
-                yield [(f"   {price.form.name} needs ", "dim"), (filled.path, "name"), (about, "dim")]
+                yield without_control([(f"   {price.form.name} needs ", "dim"), (filled.path, "name"), (about, "dim")])
 
 
 def cost_document(cost: Cost) -> dict[str, Any]:
     """A cost as a JSON object."""
     out: dict[str, Any] = {"values": cost.values, "oldVersion": cost.old.form.version, "newVersion": cost.new.form.version}
     out |= {"oldSize": cost.old.size, "newSize": cost.new.size, "difference": cost.difference}
-    return out | {"old": _price_document(cost.old), "new": _price_document(cost.new)}
+    return out | ({"old": _price_document(cost.old), "new": _price_document(cost.new)} if cost.values == "given" else {})
 
 
 def _price_document(price: Price) -> dict[str, Any]:
+    """What became of values that were given; of default values there is nothing to tell."""
     lost = [{"path": loss.path, "count": loss.number, "ignorable": loss.ignorable} for loss in price.lost]
     filled = [{"path": filled.path, "count": filled.number, "default": filled.value} for filled in price.filled]
-    return {"overhead": None if price.size is None else price.overhead, "lost": lost, "filled": filled, "refusal": price.refusal}
+    return {"lost": lost, "filled": filled, "refusal": price.refusal}
 
 
 def _sizes(cost: Cost) -> Line:

@@ -36,6 +36,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def without_control(line: Line) -> Line:
+    """A line in which nothing moves a terminal's cursor, whatever names somebody made up."""
+    return [(text if text.isprintable() else text.translate(CONTROL), style) for text, style in line]
+
+
 def plain(line: Line) -> str:
     """The text of a line."""
     return "".join(text for text, _ in line)

@@ -4,7 +4,7 @@ import json
 from typing import NamedTuple
 
 from kwire_cli.spec.evolution.breaking import breaking
-from kwire_cli.spec.evolution.sources import Given
+from kwire_cli.spec.evolution.given import Given
 from kwire_cli.spec.loader import read_text_leniently
 
 A = {"name": "A", "type": "int32", "versions": "0+"}

@@ -28,8 +28,10 @@ def test_commands_print_what_the_page_says(name, monkeypatch):
 @pytest.mark.parametrize("name", PAGES)
 def test_python_examples_run(name, monkeypatch):
     monkeypatch.chdir(ROOT)
-    [example] = re.findall(r"```python\n(.*?)```\n", page(name), re.DOTALL)
-    exec(compile(example, name, "exec"), {})  # the page's own code
+    examples = re.findall(r"```python\n(.*?)```\n", page(name), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(compile(example, name, "exec"), {})  # the page's own code
 
 
 def test_every_kind_is_named():

@@ -16,9 +16,10 @@ from kwire_cli.spec.versions import Versions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.spec.evolution.given import Given
     from kwire_cli.spec.evolution.matching import Match
     from kwire_cli.spec.evolution.rules import Severity
-    from kwire_cli.spec.evolution.sources import Definitions, Given
+    from kwire_cli.spec.evolution.sources import Definitions
     from kwire_cli.spec.model import MessageSpec
 
 

@@ -11,7 +11,8 @@ from kwire_cli.spec.versions import MAX, NONE, Versions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.spec.evolution.sources import Definitions, Given
+    from kwire_cli.spec.evolution.given import Given
+    from kwire_cli.spec.evolution.sources import Definitions
 
 
 class Common(NamedTuple):

@@ -4,65 +4,43 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.evolution.git import revision_files
+from kwire_cli.spec.evolution.given import definitions_in
 from kwire_cli.spec.files import exists, read_text
-from kwire_cli.spec.jsontext import Place
-from kwire_cli.spec.loader import read_text_leniently
 from kwire_cli.spec.releases import jar_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.spec.model import MessageSpec
-    from kwire_cli.spec.reading import Definition, Item
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A definition as somebody gave it."""
-
-    definition: Definition
-
-    @property
-    def spec(self) -> MessageSpec:
-        """What it says."""
-        return self.definition.spec
-
-    def place(self, path: str = "", key: str = "") -> Place:
-        """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a path."""
-        keys = _keys(self.definition, path)
-        text = self.definition.report.text
-        return text.nearest((*keys, key) if key else keys) if text else Place(1, 1)
+    from kwire_cli.spec.evolution.given import Given
 
 
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}[:\s]*)+")
 
-Definitions = dict[str, Given]
-"""Definitions by the name of their message."""
+if TYPE_CHECKING:
+    Definitions = dict[str, Given]
+    """Definitions by the name of their message."""
 
 
 def read_definitions(sources: Iterable[str]) -> Definitions:
-    """The definitions in files, folders, jars and git revisions (REV:PATH), all of one release.
+    """The definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
 
     Of a folder those in it, or where there are none those at any depth. InputError for what can't be read or holds no definition, and for a
     message that is defined twice; SpecError for a definition that can't be loaded.
     """
     found: Definitions = {}
     for source in sources:
-        some = False
-        for place, text in _texts(source):
-            given = Given(read_text_leniently(text, place)[0])
-            name = given.spec.name
-            if name in found and found[name].spec.file != place:
-                raise InputError(f"{name} is defined here and in {found[name].spec.file}; of a release there is one", file=place)
+        these = [given for place, text in _texts(source) for given in definitions_in(text, place)]
+        for given in these:
+            name, file = given.spec.name, given.spec.file
+            if name in found and found[name].spec != given.spec:
+                raise InputError(f"{name} is defined here and in {found[name].spec.file}; of a release there is one", file=file)
             found[name] = given
-            some = True
-        if not some:
+        if not these:
             raise InputError("there is no message definition here", file=source)
     return found
 
@@ -72,9 +50,9 @@ def is_revision(source: str) -> bool:
     return ":" in source and not _HEX.fullmatch(source) and not exists(source)
 
 
-def is_file(source: str) -> bool:
-    """Whether this names one definition, and not a folder or jar of them."""
-    return Path(source).suffix == ".json" and not (exists(source) and Path(source).is_dir())
+def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
+    """Whether these sources name their definitions one by one, and are no folders, jars or lists of all that there are."""
+    return len(definitions) <= len(sources) and all(Path(name).suffix == ".json" and not (exists(name) and Path(name).is_dir()) for name in sources)
 
 
 def holds_definitions(source: str) -> bool:
@@ -82,7 +60,7 @@ def holds_definitions(source: str) -> bool:
     if not is_revision(source) and not (exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})):
         return False
     try:
-        return any(_is_definition(text) for _, text in _texts(source))
+        return any(_is_definition(text) or _is_list(text) for _, text in _texts(source))
     except (InputError, SpecError):
         return False
 
@@ -130,24 +108,13 @@ def _is_definition(text: str) -> bool:
     return isinstance(value, dict) and "validVersions" in value
 
 
+def _is_list(text: str) -> bool:
+    """Whether a file that was named holds a list, the first of which is a definition."""
+    return text.lstrip().startswith("[") and '"validVersions"' in text
+
+
 def _decoded(data: bytes, place: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError("this is not UTF-8 text", file=place, line=data.count(b"\n", 0, error.start) + 1) from None
-
-
-def _keys(definition: Definition, path: str) -> tuple[str | int, ...]:
-    """What leads to a field through the JSON; to the last part of its path that is there."""
-    items = definition.items
-    keys: tuple[str | int, ...] = ()
-    for name in path.replace("[]", "").split(".") if path else ():
-        item = next((item for item in items if item.spec.json_name == name), None)
-        if not item:
-            break
-        keys, items = item.spot.keys, item.items or _common(definition, item)
-    return keys
-
-
-def _common(definition: Definition, item: Item) -> tuple[Item, ...]:
-    return next((struct.items for struct in definition.structs if struct.spec.name == item.spec.struct_name), ())

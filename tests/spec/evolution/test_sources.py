@@ -127,3 +127,37 @@ def test_places_are_found_through_common_structs(tmp_path):
     file.write_text(text)
     given = read_definitions([str(file)])["M"]
     assert [given.place(*where).line for where in (("p",), ("p[].a",), ("p[].a", "default"), ("p[].gone",), ("", "commonStructs"))] == [2, 4, 5, 2, 3]
+
+
+def test_a_list_of_definitions(tmp_path):
+    file = tmp_path / "release.json"
+    one, two = (json.dumps(message(A, name=name), indent=1) for name in ("One", "Two"))
+    file.write_text(f" [\n{one} ,   {two}\n]\n")
+    found = read_definitions([str(file)])
+    assert [*found] == ["One", "Two"]
+    lines = file.read_text().split("\n")
+    for given in found.values():
+        place = given.place(key="name")
+        assert lines[place.line - 1][place.column - 1 :].startswith(f'"name": "{given.spec.name}"')
+        assert lines[given.place().line - 1][given.place().column - 1] == "{"
+        field = given.place("a")
+        assert lines[field.line - 1][field.column - 1] == "{"
+    assert holds_definitions(str(file))
+    assert [*read_definitions([str(file), str(file)])] == ["One", "Two"]
+
+
+@pytest.mark.parametrize("text", ["[{]", "[", "[{} {}]", "[{}] x", "[" * 5000, '[{"name": "One"},\n {"validVersions": 3}]', "[1]", "[]"])
+def test_what_is_no_list_of_definitions(tmp_path, text):
+    file = tmp_path / "release.json"
+    file.write_text(text)
+    with pytest.raises((SpecError, InputError), match=r"release\.json"):
+        read_definitions([str(file)])
+
+
+def test_what_is_wrong_in_a_list_has_its_place(tmp_path):
+    file = tmp_path / "release.json"
+    bad = '{"name": "B", "type": "data", "validVersions": "x", "flexibleVersions": "none", "fields": []}'
+    file.write_text(f"[{json.dumps(message(name='One'))},\n   {bad}]")
+    with pytest.raises(SpecError) as error:
+        read_definitions([str(file)])
+    assert (error.value.line, error.value.column) == (2, 4 + bad.index('"validVersions"'))

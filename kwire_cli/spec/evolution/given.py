@@ -1,0 +1,104 @@
+"""A definition as somebody gave it: what it says, and where in its file everything stands. A file holds one, or a list of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.jsontext import Place
+from kwire_cli.spec.loader import read_text_leniently
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.reading import Definition, Item
+
+TOP = Place(1, 1)
+_BLANK = " \t\r\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A definition; `start` is where its text begins in the file."""
+
+    definition: Definition
+    start: Place = TOP
+
+    @property
+    def spec(self) -> MessageSpec:
+        """What it says."""
+        return self.definition.spec
+
+    def place(self, path: str = "", key: str = "") -> Place:
+        """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a path."""
+        keys = _keys(self.definition, path)
+        text = self.definition.report.text
+        return _from(self.start, text.nearest((*keys, key) if key else keys)) if text else self.start
+
+
+def definitions_in(text: str, file: str) -> Iterator[Given]:
+    """The definition in a file's text, or those of a list; SpecError for one that can't be loaded."""
+    parts = _items(text)
+    if parts is None:
+        yield Given(read_text_leniently(text, file)[0])
+        return
+    for start, part in parts:
+        try:
+            yield Given(read_text_leniently(part, file)[0], start)
+        except SpecError as error:
+            place = _from(start, Place(error.line or 1, error.column or 1))
+            raise SpecError(error.reason, file=file, line=place.line, column=place.column, path=error.path) from None
+
+
+def _items(text: str) -> list[tuple[Place, str]] | None:
+    """The texts of a list's items with where each begins; None for what is no list, or is one that has to be read to say what is wrong with it."""
+    at = _blank(text, 0)
+    if not text.startswith("[", at):
+        return None
+    found: list[tuple[Place, str]] = []
+    line, line_start, counted = 1, 0, 0
+    decoder = json.JSONDecoder()
+    at = _blank(text, at + 1)
+    try:
+        while not text.startswith("]", at):
+            _, end = decoder.raw_decode(text, at)
+            if newlines := text.count("\n", counted, at):
+                line, line_start = line + newlines, text.rindex("\n", counted, at) + 1
+            found.append((Place(line, at - line_start + 1), text[at:end]))
+            counted, at = at, _blank(text, end)
+            if not text.startswith((",", "]"), at):
+                return None
+            at = _blank(text, at + 1) if text.startswith(",", at) else at
+    except (ValueError, RecursionError):
+        return None
+    return found if not text[at + 1 :].strip() else None
+
+
+def _blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
+
+
+def _from(start: Place, place: Place) -> Place:
+    """A place in a file, of one in a part of it."""
+    return Place(start.line + place.line - 1, place.column + (start.column - 1 if place.line == 1 else 0))
+
+
+def _keys(definition: Definition, path: str) -> tuple[str | int, ...]:
+    """What leads to a field through the JSON; to the last part of its path that is there."""
+    items = definition.items
+    keys: tuple[str | int, ...] = ()
+    for name in path.replace("[]", "").split(".") if path else ():
+        item = next((item for item in items if item.spec.json_name == name), None)
+        if not item:
+            break
+        keys, items = item.spot.keys, item.items or _common(definition, item)
+    return keys
+
+
+def _common(definition: Definition, item: Item) -> tuple[Item, ...]:
+    return next((struct.items for struct in definition.structs if struct.spec.name == item.spec.struct_name), ())

@@ -1,0 +1,79 @@
+"""kwire diff of definitions and of versions; what it prints is in golden/diff-definitions.txt."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+import kwire_cli as kwire_api
+
+BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", "after"))
+VALUES = ROOT / "samples" / "definitions" / "leases.json"
+
+
+def documents(text):
+    decoder, found = json.JSONDecoder(), []
+    while text.strip():
+        document, end = decoder.raw_decode(text.lstrip())
+        found.append(document)
+        text = text.lstrip()[end:]
+    return found
+
+
+def test_exit_code_is_asked_for():
+    assert kwire("diff", "Metadata", 9, 12).code == 0
+    assert kwire("diff", "Metadata", 9, 12, "--exit-code").code == 1
+    assert kwire("diff", "MetadataResponse", 12, 12, "--exit-code").code == 0
+    assert kwire("diff", BEFORE, AFTER, "--exit-code").code == 1
+    assert kwire("diff", BEFORE, BEFORE, "--exit-code").code == 0
+
+
+def test_sizes_are_those_of_encoded_values():
+    body = json.loads(VALUES.read_text())["body"]
+    [document] = documents(kwire("diff", "--specs", BEFORE, "LeaseResponse", 1, 2, "--values", VALUES, "-f", "json").out)
+    costs = {cost["values"]: cost for cost in document["costs"]}
+    assert costs["given"]["newSize"] == len(kwire_api.encode(body, message="LeaseResponse", version=2, specs=BEFORE))
+    carried = {key: value for key, value in body.items() if key != "cursor"}
+    carried["leases"] = [{key: value for key, value in lease.items() if key != "endMs"} for lease in body["leases"]]
+    assert costs["given"]["oldSize"] == len(kwire_api.encode(carried, message="LeaseResponse", version=1, specs=BEFORE))
+    assert [(lost["path"], lost["count"]) for lost in costs["given"]["old"]["lost"]] == [("leases[].endMs", 2), ("cursor", 1)]
+    empty = {"throttleTimeMs": 0, "errorCode": 0, "leases": []}
+    assert costs["default"]["oldSize"] == len(kwire_api.encode(empty, message="LeaseResponse", version=1, specs=BEFORE))
+
+
+def test_values_under_old_names_are_written_under_the_new_ones():
+    [_, document] = documents(kwire("diff", BEFORE, AFTER, "--values", VALUES, "-f", "json").out)
+    [cost] = [cost for cost in document["costs"] if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)]
+    assert (cost["difference"], cost["new"]["lost"]) == (1, [])
+    text = VALUES.read_text().replace("endMs", "expiryTimeMs")
+    assert documents(kwire("diff", BEFORE, AFTER, "--values", "-", "-f", "json", stdin=text.encode()).out)[1]["costs"] == document["costs"]
+
+
+def test_what_one_side_has_no_field_for_is_told(tmp_path):
+    document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "none"}
+    field = {"name": "A", "type": "int8", "versions": "0"}
+    for name, fields in (("old", [field, field | {"name": "B", "type": "string"}]), ("new", [field])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document | {"fields": fields}))
+    done = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": 1, "b": "gone"}')
+    assert "given values, version 0: 7 -> 1 byte (-6)" in done.out
+    assert "the new version 0 can't carry b (1 value)" in done.out
+    wrong = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": "text", "b": "gone"}')
+    assert "can't be written: a: int8 takes an integer" in wrong.out
+
+
+@pytest.mark.parametrize(("a", "b", "status"), [(BEFORE, "empty", "removed"), ("empty", BEFORE, "added")])
+def test_messages_of_one_side(a, b, status, tmp_path):
+    (tmp_path / "Other.json").write_text('{"name": "Other", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": []}')
+    found = documents(kwire("diff", *(tmp_path if side == "empty" else side for side in (a, b)), "-f", "json").out)
+    assert {document["message"]: document["status"] for document in found if document["message"] != "Other"} == {
+        "LeaseRequest": status,
+        "LeaseResponse": status,
+    }
+
+
+def test_an_empty_file_or_hex_is_no_definition(tmp_path):
+    empty = tmp_path / "empty.json"
+    empty.write_text("")
+    done = kwire("diff", empty, AFTER / "LeaseRequest.json")
+    assert (done.code, "there is no message definition here" in done.err) == (2, True)
+    assert kwire("diff", "00:12:00:03", "00:12:00:04").code == 2  # messages, too short to be any
