@@ -65,7 +65,7 @@ ROLES = ("brokers", "topics", "partitions", "replicas")
     help="Compare with integers in this encoding (KAFKA-9927): fixed, packed, upacked, or with a width, as packed32; repeatable.",
 )
 @click.option("--fields", metavar="PATH,PATH", help="With --encoding: these fields alone, by path or its last part.  [default: every integer]")
-@click.option("--cases", is_flag=True, help="With encodings: their best and worst case too.")
+@click.option("--cases", is_flag=True, help="With encodings and overlays: their best and worst case too.")
 @click.option(
     "--overlay", "overlays", multiple=True, metavar="NAME|FILE", shell_complete=complete_overlay, help="Compare with this overlay; repeatable."
 )
@@ -97,7 +97,7 @@ def command(
         return show_paper(environment, catalog, paper, fmt, times=times)
     if times is not None:
         raise click.UsageError("--times needs --paper")
-    if not options["message"] and wants_records(source, options):
+    if options["as_records"] or (not options["message"] and wants_records(source, options)):
         return show_records(environment, catalog, source, options, fmt)
     from kwire_cli.cli.compare_messages import show_messages
 

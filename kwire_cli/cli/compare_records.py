@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.record_inputs import Found
     from kwire_cli.cost.generated_records import Wanted
     from kwire_cli.cost.header_keys import Register
     from kwire_cli.cost.record_forms import Codec, Plan
@@ -27,6 +26,9 @@ NONE, EVERY = "none", "all"
 MOST_BYTES = 100 << 20
 """Of a key, a value or a header that is made up."""
 _OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register")
+_OF_MESSAGES = {name: name.replace("_", "-") for name in ("values", "versions", "flexible", "all_tagged", "fields", "cases", "by_field")}
+_OF_MESSAGES |= {"message": "message", "encodings": "encoding", "overlays": "overlay", "counts": "count"}
+_OF_MESSAGES |= {name: name for name in ("brokers", "topics", "partitions", "replicas")}
 _GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
 
 
@@ -80,6 +82,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     from kwire_cli.view.lines import counted
 
     wanted = _wanted(options)
+    _refuse_message_options(options)
     if wanted and sources:
         raise click.UsageError("--records makes records up: leave the input away, or --records")
     plan = _plan(options, wanted)
@@ -111,21 +114,32 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     return Exit.DONE
 
 
+def _refuse_message_options(options: dict[str, Any]) -> None:
+    """What is asked of messages alone is not passed over."""
+    for name, option in _OF_MESSAGES.items():
+        if options.get(name):
+            raise click.UsageError(f"--{option} is of the values of messages, and this compares records")
+
+
 def _found(
     environment: Environment, catalog: Catalog, sources: tuple[str, ...], options: dict[str, Any], wanted: Wanted | None
 ) -> Iterator[tuple[str, Any]]:
     from itertools import islice
 
-    from kwire_cli.cli.record_inputs import batches_in
+    from kwire_cli.cli.progress import Progress
+    from kwire_cli.cli.record_inputs import Asked, batches_in
     from kwire_cli.cost.generated_records import generated
     from kwire_cli.records.layouts import FORMATS
 
+    progress = Progress(environment)
     if wanted:
-        yield from (("", batch) for batch in generated(wanted))
+        for batch in generated(wanted):
+            progress.tell("generated records", batch.head.last_offset, wanted.records)
+            yield "", batch
+        progress.done()
         return
     [form] = _names("--record-format", options["record_format"] or FORMATS[0], FORMATS) or ("",)
-    found: Iterator[Found] = batches_in(environment, catalog, sources, form)
-    yield from islice(found, options["limit"])
+    yield from islice(batches_in(Asked(environment, catalog, options, progress), sources, form), options["limit"])
 
 
 def _wanted(options: dict[str, Any]) -> Wanted | None:
@@ -144,7 +158,7 @@ def _wanted(options: dict[str, Any]) -> Wanted | None:
     given = options["header_name"]
     count = len(given) if options["headers"] is None else options["headers"]
     if len(given) > count:
-        raise click.UsageError(f"{len(given)} times --header-name, and --headers {count}")
+        raise click.UsageError(f"--headers {count} is fewer than the {len(given)} that --header-name names")
     names = (*given, *(f"header-{number}" for number in range(len(given) + 1, count + 1)))
     key, value = (None if size < 0 else size for size in sizes[:2])
     return Wanted(options["records"], key, value, names, sizes[2])

@@ -104,8 +104,10 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
         counted.tallies.file = name and path_text(name)
         _capture(asked, counted, found)
         return counted
+    from kwire_cli.records.opening import begins_with_batch
+
     for chunk in () if asked.options["message"] else found.chunks:
-        if not (found.form == "raw" and _begins_with_batch(chunk.data)):
+        if not (found.form == "raw" and begins_with_batch(chunk.data)):
             break
         counted = counted or begin(asked, "segments")
         counted.tallies.file, counted.decodable = name, True
@@ -120,13 +122,6 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
     counted.tallies.file = name
     _frames(asked, counted, found)
     return counted
-
-
-def _begins_with_batch(data: bytes) -> bool:
-    from kwire_cli.records.opening import source_of
-    from kwire_cli.records.reading import Reader
-
-    return Reader(source_of(data)).right_at(0)
 
 
 def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:

@@ -1,11 +1,15 @@
-"""Where `kwire compare` gets record batches from: segments and record sets, messages and captures with records in them, JSON, or made up."""
+"""Where `kwire compare` gets record batches from: segments and record sets, messages and captures with records in them, batches as JSON."""
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.cli.progress import Progress
+import click
+
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
@@ -14,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.progress import Progress
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Catalog
 
 _JSON = (b"{", b"[")
+OF_CAPTURES, OF_FRAMES = ("filter", "frames", "stream", "port"), ("api", "version", "kind", "framed")
 
 
 class Found(NamedTuple):
@@ -25,6 +32,16 @@ class Found(NamedTuple):
 
     partition: str
     batch: Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command was asked for."""
+
+    environment: Environment
+    catalog: Catalog
+    options: dict[str, Any]
+    progress: Progress
 
 
 def holds_batches(argument: str) -> bool:
@@ -37,61 +54,70 @@ def holds_batches(argument: str) -> bool:
             return False
     except (OSError, ValueError):
         return False
-    from kwire_cli.records.opening import mapped
+    from kwire_cli.records.opening import begins_with_batch, mapped
 
-    return _begins_with_batch(mapped(path))
+    return begins_with_batch(mapped(path))
 
 
-def batches_in(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], form: str) -> Iterator[Found]:
-    """The batches of all inputs; what is between them is noted. InputError where there are none."""
-    progress = Progress(environment)
+def batches_in(asked: Asked, arguments: tuple[str, ...], form: str) -> Iterator[Found]:
+    """The batches of all inputs, in this record format; bytes between them are noted. InputError where there are none."""
     some = False
-    for file in _files(environment, arguments):
-        for found in _in_file(environment, catalog, file, form, progress):
+    for file in _files(asked.environment, arguments):
+        for found in _in_file(asked, file, form):
             some = True
             yield found
-    progress.done()
+    asked.progress.done()
     if not some:
-        raise InputError("there are no record batches in this; kwire compare --message reads the values of messages")
+        raise InputError("there are no record batches in this; without --as-records kwire compare reads the values of messages")
 
 
 def _files(environment: Environment, arguments: tuple[str, ...]) -> Iterator[SegmentFile | bytes]:
     """Files, or the bytes that the arguments are: hex, base64 or JSON."""
-    if arguments and not any(argument == "-" or Path(argument).exists() for argument in arguments if len(argument) < 4096):
+    if arguments and not any(argument == "-" or _exists(argument) for argument in arguments):
         yield " ".join(arguments).encode("utf-8", "surrogateescape")
         return
     yield from files_of(environment, arguments)
 
 
-def _in_file(environment: Environment, catalog: Catalog, file: SegmentFile | bytes, form: str, progress: Progress) -> Iterator[Found]:
-    label, name = ("argument", FileName(Kind.OTHER)) if isinstance(file, bytes) else (file.label, file.name)
-    view = memoryview(file) if isinstance(file, bytes) else bytes_of(environment, file)
-    if name.kind in BATCH_KINDS or form != "auto" or _begins_with_batch(view):
-        folder = "" if isinstance(file, bytes) or file.path is None else file.path.resolve().parent.name
-        yield from _batches(environment, label, folder or label, view, form, progress)
+def _exists(argument: str) -> bool:
+    try:
+        return Path(argument).exists()
+    except (OSError, ValueError):  # too long to be a name
+        return False
+
+
+def _in_file(asked: Asked, file: SegmentFile | bytes, form: str) -> Iterator[Found]:
+    from kwire_cli.records.opening import begins_with_batch
+
+    label, name, path = ("argument", FileName(Kind.OTHER), None) if isinstance(file, bytes) else (file.label, file.name, file.path)
+    view = memoryview(file) if isinstance(file, bytes) else bytes_of(asked.environment, file)
+    if name.kind in BATCH_KINDS or form != "auto" or begins_with_batch(view):
+        _refuse(asked, (*OF_CAPTURES, *OF_FRAMES), "messages, and this input is batches")
+        yield from _batches(asked, label, path.resolve().parent.name if path else label, view, form)
     elif bytes(view[:64]).lstrip().startswith(_JSON):
-        yield from _batches(environment, label, label, _from_json(bytes(view), label), "auto", progress)
+        _refuse(asked, (*OF_CAPTURES, *OF_FRAMES), "messages, and this input is batches")
+        yield from _batches(asked, label, label, _from_json(bytes(view), label), "auto")
     else:
-        yield from _in_messages(environment, catalog, label, view, progress)
+        yield from _in_messages(asked, label, path, view)
 
 
-def _begins_with_batch(view: memoryview) -> bool:
-    from kwire_cli.records.opening import source_of
-    from kwire_cli.records.reading import Reader
+def _refuse(asked: Asked, names: tuple[str, ...], what: str) -> None:
+    for name in names:
+        if asked.options.get(name) not in {None, ()}:
+            option = asked.options[name] if name == "kind" else name
+            raise click.UsageError(f"--{option} is for {what}")
 
-    return Reader(source_of(view)).right_at(0)
 
-
-def _batches(environment: Environment, label: str, partition: str, view: memoryview, form: str, progress: Progress) -> Iterator[Found]:
+def _batches(asked: Asked, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
     from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.opening import items, source_of
 
     for item in items(source_of(view, form=form)):
-        progress.tell(label, item.position, len(view))
+        asked.progress.tell(label, item.position, len(view))
         if not isinstance(item, Gap):
             yield Found(partition, item)
         elif item.code != PADDING:
-            environment.note(f"kwire: {label}: {item.size} bytes at {item.position} are no batch ({item.code})")
+            asked.environment.note(f"kwire: {label}: {item.size} bytes at {item.position} are no batch ({item.code})")
 
 
 def _from_json(data: bytes, label: str) -> memoryview:
@@ -108,40 +134,62 @@ def _from_json(data: bytes, label: str) -> memoryview:
         raise InputError(f"{label}: {error}") from None
 
 
-def _in_messages(environment: Environment, catalog: Catalog, label: str, view: memoryview, progress: Progress) -> Iterator[Found]:
-    """Records in the fields of requests and responses; each api by itself, since what is produced may be fetched in the same capture."""
+def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) -> Iterator[Found]:
+    from kwire_cli.records.opening import begins_with_batch
+    from kwire_cli.source.frames import capture_in, read_source
+
+    form = asked.options.get("form") or "auto"
+    if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
+        _refuse(asked, OF_FRAMES, "frames, and this input is a capture")
+        yield from _in_capture(asked, label, capture, len(view))
+        return
+    _refuse(asked, OF_CAPTURES, "captures, and this input is none")
+    found = read_source(bytes(view), form, file=label)
+    for chunk in found.chunks:
+        if begins_with_batch(chunk.data):
+            yield from _batches(asked, label, label, memoryview(chunk.data), "auto")
+        else:
+            yield from _in_frames(asked, chunk)
+
+
+def _in_frames(asked: Asked, chunk: Any) -> Iterator[Found]:
     from kwire_cli.message.frames import Hints
     from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.message.record_sets import record_sets
     from kwire_cli.message.roles import roles
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.source.frames import capture_in, frames_in, read_source
-
-    def found(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Iterator[Found]:
-        for each in record_sets(where, raw):
-            partition = f"{api} {reading.topic(each.topic)}-{each.partition}"
-            yield from (Found(partition, item) for item in reading.items(raw.data, each.topic, each.start, each.stop) if isinstance(item, Batch))
-
-    capture = capture_in(view)
-    if capture is not None:
-        from kwire_cli.source.capture.reading import Capture
-        from kwire_cli.source.kafka.traffic import traffic
-
-        for line in traffic(catalog, Capture(capture)):
-            if line.seen.size and (read := line.read):
-                yield from found(line.api, *read, line.reading())
-            progress.tell(label, capture.tell(), len(view))
-        return
-    for chunk in read_source(bytes(view), "auto", file=label).chunks:
-        if _begins_with_batch(memoryview(chunk.data)):
-            yield from _batches(environment, label, label, memoryview(chunk.data), "auto", progress)
-            continue
-        for frame in frames_in(catalog, _one(chunk), Hints()):
-            if frame.body and not frame.guess:
-                yield from found(frame.api, roles(frame.body.spec, frame.body.entry), frame.body.raw, RecordsAs(catalog))
-
-
-def _one(chunk: Any) -> Any:
+    from kwire_cli.source.frames import frames_in
     from kwire_cli.source.text import Input
 
-    return Input("raw", (chunk,), "")
+    options, catalog = asked.options, asked.catalog
+    hints = Hints(catalog.api(options["api"]) if options.get("api") else None, options.get("version"), options.get("kind"))
+    for frame in frames_in(catalog, Input("raw", (chunk,), ""), hints, framed=options.get("framed")):
+        if frame.body and not frame.guess:
+            yield from _of_body(frame.api, roles(frame.body.spec, frame.body.entry), frame.body.raw, RecordsAs(catalog))
+
+
+def _in_capture(asked: Asked, label: str, source: Any, size: int) -> Iterator[Found]:
+    from kwire_cli.cli.captures import chosen
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    options = {name: asked.options.get(name) for name in OF_CAPTURES} | {"limit": None, "stream": asked.options.get("stream") or ()}
+    with contextlib.ExitStack() as opened:
+        again = partial(Capture, source) if isinstance(source, str) else None
+        file: Any = opened.enter_context(Path(source).open("rb")) if isinstance(source, str) else source
+        capture = Capture(file)
+        lines = traffic(asked.catalog, capture, port=options["port"], waiting_since=capture.waiting_since, again=again)
+        for line in chosen(lines, asked.catalog, options):
+            asked.progress.tell(label, file.tell(), size)
+            if line.seen.size and (read := line.read):
+                yield from _of_body(line.api, *read, line.reading())
+    for notice in capture.notices:
+        asked.environment.note(f"kwire: {label}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+
+
+def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Iterator[Found]:
+    """The batches in a body; each api's by themselves, since what is produced may be fetched in the same capture."""
+    from kwire_cli.message.record_sets import record_sets
+    from kwire_cli.records.batch import Batch
+
+    for each in record_sets(where, raw):
+        partition = f"{api} {reading.topic(each.topic)}-{each.partition}"
+        yield from (Found(partition, item) for item in reading.items(raw.data, each.topic, each.start, each.stop) if isinstance(item, Batch))

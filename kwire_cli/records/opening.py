@@ -10,7 +10,7 @@ from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
 from kwire_cli.records.layouts import AUTO, layouts_of
 from kwire_cli.records.model import Source
-from kwire_cli.records.reading import read_items
+from kwire_cli.records.reading import Reader, read_items
 
 if TYPE_CHECKING:
     import os
@@ -44,6 +44,11 @@ def _view(data: Any) -> memoryview:
         return memoryview(data).cast("B")
     except TypeError as error:
         raise InputError(f"records are read from a path, or from bytes, bytearray or a contiguous memoryview: {error}") from None
+
+
+def begins_with_batch(data: Any) -> bool:
+    """Whether the bytes begin with a batch whose checksum is right; drafts are not looked for."""
+    return Reader(source_of(data)).right_at(0)
 
 
 def items(source: Source) -> Iterator[Batch | Gap]:
