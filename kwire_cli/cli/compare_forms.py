@@ -26,8 +26,8 @@ def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *
     fields = tuple(name.strip() for name in (options["fields"] or "").split(",") if name.strip())
     if fields and not options["encodings"]:
         raise click.UsageError("--fields says which integers get an --encoding")
-    if options["cases"] and not options["encodings"] and any(options[name] for name in CHOOSING):
-        raise click.UsageError("--cases are those of an --encoding")
+    if options["cases"] and not (options["encodings"] or options["overlays"]) and any(options[name] for name in CHOOSING):
+        raise click.UsageError("--cases are those of an --encoding or --overlay")
     if not several:
         check_fields(specs, fields)
     if not any(options[name] for name in CHOOSING):

@@ -167,7 +167,8 @@ def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ..
     found = messages(environment, catalog, source, options, skipped)
     ahead = [*islice(found, 3)]
     if not ahead:
-        raise InputError("there is no message to price; --api and --version, or --message and --version, say what the bytes are")
+        found_instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
+        raise InputError(f"there is no message to price{found_instead}; --api and --version, or --message and --version, say what the bytes are")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
     first = ahead[0].decoded

@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_overlaid_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 
@@ -105,6 +105,8 @@ def documents(data: bytes, name: str | None) -> Iterator[Any]:
             raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
         except (RecursionError, EncodeError) as error:
             raise InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name) from None
+        except ValueError:  # Python reads no ints of more than 4300 digits
+            raise InputError("a number of the JSON is longer than any field", file=name) from None
         yield value
         at = _skip(text, at)
 

@@ -150,6 +150,21 @@ def test_numbers_of_an_option(text, numbers):
     assert [row.get("counts", {"topics": numbers[0]})["topics"] for row in found] == numbers
 
 
+@pytest.mark.parametrize("depth", [10, 500, 100_000])
+def test_values_that_nest_deeply_are_refused(depth, tmp_path):
+    file = tmp_path / "deep.json"
+    file.write_text('{"topics":[],"allowAutoTopicCreation":' + "[" * depth + "]" * depth + "}")
+    for version in (1, 12):
+        done = kwire("compare", "-m", "MetadataRequest", "-n", version, "--values", file, "--versions", "0-12")
+        assert (done.code, done.err.count("\n")) in {(0, 0), (2, 1)}
+
+
+@pytest.mark.parametrize("command", [("compare", "-m", "MetadataRequest", "--values", "-"), ("encode", "-m", "MetadataRequest", "-n", "12")])
+def test_numbers_that_no_field_holds_are_refused(command):
+    done = kwire(*command, stdin=b'{"topics":' + b"9" * 5000 + b"}")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "1..", "5..1", "1..5:0", "1..100000:1", "1.5"])
 def test_what_is_no_number_is_refused(text):
     assert kwire("compare", "-m", "MetadataRequest", "--topics", text).code == 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from kwire_cli.cost.forms.cases import BEST, WORST
+from kwire_cli.cost.forms.cases import BEST, WORST, integers_at
 from kwire_cli.cost.forms.model import Form
 from kwire_cli.errors import InputError
 from kwire_cli.spec.changing import changed, fields_by_path
@@ -53,11 +53,15 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     if choice.tagged:
         forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
     for name in choice.encodings:
-        new = encoded(spec, name, choice.fields)
-        forms.append(Form(name, new, version))
-        if choice.cases and not name.startswith("fixed"):
-            forms += [Form(f"{name}, {case} case", new, version, case=case) for case in (BEST, WORST)]
-    return forms + [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
+        forms.append(Form(name, encoded(spec, name, choice.fields), version))
+    forms += [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
+    return [each for form in forms for each in (form, *(_cases(form) if choice.cases else ()))]
+
+
+def _cases(form: Form) -> Iterator[Form]:
+    """The best and the worst case of a form that has varints."""
+    if integers_at(form.layout, BEST):
+        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
 
 
 def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
