@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -81,3 +82,22 @@ class Look:
         fields = parts_of(element).fields.items() if isinstance(element.node, Struct) else ()
         hidden = self.form.hidden
         return {name: leaf_value(item, self.tree) for name, item in fields if isinstance(item.node, Leaf) and item.span not in hidden}
+
+    def payload(self, item: Item) -> bytes:
+        """The bytes of a leaf without its length."""
+        return bytes(self.data[self.tree.spans.value[item.span] : item.end])
+
+    def record_items(self, item: Item) -> tuple[list[Any], list[Any]]:
+        """The batches of a record set, and the gaps between them, in JSON form; and the same with secrets redacted."""
+        reading = self.operand.reading
+        items = list(reading.items(self.payload(item), self.topic))
+        whole = [each.to_json() for each in items]
+        return whole, [each.to_json(hide=reading.hide) for each in items] if reading.hide else whole
+
+    def gap_side(self, item: Item | None, path: str) -> Side | None:
+        """The bytes that could not be decoded."""
+        if item is None:
+            return None
+        size, hidden = item.end - item.start, item.span in self.form.hidden
+        text = f"<redacted {size} bytes>" if hidden else base64.b64encode(self.raw(item)).decode("ascii")
+        return Side(path, text, item.start, size, is_bytes=not hidden)

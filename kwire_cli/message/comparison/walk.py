@@ -6,26 +6,21 @@ length, a tag), that is counted by field and not told one by one.
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import is_null, read_count
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import InputError
-from kwire_cli.message.comparison.alignment import InOrder, by_key
+from kwire_cli.message.comparison.alignment import InOrder
 from kwire_cli.message.comparison.differences import At, Comparison, Difference, Side
+from kwire_cli.message.comparison.elements import elements, together
 from kwire_cli.message.comparison.forms import form_name
-from kwire_cli.message.comparison.identity import candidates, key_names, key_text
 from kwire_cli.message.comparison.operands import Look, Operand
-from kwire_cli.message.comparison.struct_parts import Parts, parts_of, reached
-from kwire_cli.spec.values import field_at
+from kwire_cli.message.comparison.struct_parts import Parts, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from kwire_cli.engine.tree import Item
-    from kwire_cli.spec.model import FieldSpec
 
 
 def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()) -> Comparison:  # noqa: B008 - a tuple of texts
@@ -211,57 +206,26 @@ class _Walk:
         """Record sets: by batch and record, the bytes only if those are the same."""
         from kwire_cli.message.comparison.record_sets import record_differences  # noqa: PLC0415 - few messages hold records
 
-        documents = []
-        for look, item in ((self.a, p), (self.b, q)):
-            items = list(look.operand.reading.items(look.data[look.tree.spans.value[item.span] : item.end], look.topic))
-            hide = look.operand.reading.hide
-            whole = [each.to_json() for each in items]
-            documents += [whole, [each.to_json(hide=hide) for each in items] if hide else whole]
-        mine, mine_shown, other, other_shown = documents
-        found = list(record_differences(mine, other, (mine_shown, other_shown), at, self.order))
+        mine, other = (look.record_items(item) for look, item in ((self.a, p), (self.b, q)))
+        found = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
         self.out.differences += found
-        if found:
-            return
-        payloads = {bytes(look.data[look.tree.spans.value[item.span] : item.end]) for look, item in ((self.a, p), (self.b, q))}
-        if len(payloads) == 1:
+        if not found and self.a.payload(p) == self.b.payload(q):
             self.other_bytes(p, q, at)
-        else:
+        elif not found:
             self.tell("bytes", at, p, q, "the same records, written in another way")
 
     # Arrays
 
     def arrays(self, p: Item, q: Item, at: At) -> None:
-        mine, other = ([each for each in item.parts[1:] if reached(each)] for item in (p, q))
-        if len(mine) == len(other) or form_name(p.parts[0]) != form_name(q.parts[0]):
+        if len(elements(p)) == len(elements(q)) or form_name(p.parts[0]) != form_name(q.parts[0]):
             self.other_bytes(p.parts[0], q.parts[0], at)
-        rows = [look.key_parts(each) for look, row in ((self.a, mine), (self.b, other)) for each in row]
-        keyed = rows[: len(mine)], rows[len(mine) :]
-        names = key_names(*keyed, candidates(*self._element_fields(p, q))) if all(rows) else ()
-        if names:
-            pairs = by_key(*([tuple(row[name] for name in names) for row in side] for side in keyed))
-        else:
-            pairs = self.order.pairs(self._identities(self.a, mine), self._identities(self.b, other))
-        for i, j, moved in pairs:
-            key = key_text(names, keyed[0][i] if i is not None else keyed[1][j or 0]) if names else None
-            place = at.element(i, j, key)
-            if i is None or j is None:
-                self.tell("added" if i is None else "removed", place, None if i is None else mine[i], None if j is None else other[j])
+        for each in together(self.a, self.b, p, q, at, self.order):
+            if each.a is None or each.b is None:
+                self.tell("added" if each.a is None else "removed", each.at, each.a, each.b)
                 continue
-            if moved:
-                self.tell("moved", place, mine[i], other[j])
-            self.values(mine[i], other[j], place)
-
-    def _element_fields(self, p: Item, q: Item) -> list[Sequence[FieldSpec]]:
-        found: list[Sequence[FieldSpec]] = []
-        for look, item in ((self.a, p), (self.b, q)):
-            spec = look.body.spec
-            known = field_at(spec, item.node.path.replace("[]", ""))
-            found.append(spec.struct_fields(known) if known else ())
-        return found
-
-    def _identities(self, look: Look, row: Sequence[Item]) -> list[Hashable]:
-        """What makes elements equal: values, or the bytes of structs, which in another layout always differ."""
-        return [leaf_value(each, look.tree) if isinstance(each.node, Leaf) else look.raw(each) for each in row]
+            if each.moved:
+                self.tell("moved", each.at, each.a, each.b)
+            self.values(each.a, each.b, each.at)
 
     # What could not be decoded
 
@@ -272,17 +236,9 @@ class _Walk:
             return
         if p or q:
             place = at.below("gap")
-            sides = [self._gap_side(look, item, place) for look, item in ((self.a, p), (self.b, q))]
+            sides = self.a.gap_side(p, place.a), self.b.gap_side(q, place.b)
             kind = "changed" if p and q else "removed" if p else "added"
-            self.out.differences.append(Difference(kind, place, sides[0], sides[1], "bytes that could not be decoded"))
-
-    def _gap_side(self, look: Look, item: Item | None, at: At) -> Side | None:
-        if item is None:
-            return None
-        size = _size(item)
-        hidden = item.span in look.operand.hidden
-        text = f"<redacted {size} bytes>" if hidden else base64.b64encode(look.raw(item)).decode("ascii")
-        return Side(at.path, text, item.start, size, is_bytes=not hidden)
+            self.out.differences.append(Difference(kind, place, *sides, "bytes that could not be decoded"))
 
 
 def _size(item: Item | None) -> int:
