@@ -60,7 +60,10 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     with closing(Messages(environment, catalog, source, options)) as messages:
         advice = _advice(catalog, messages, options)
     if not advice.observed.messages:
-        raise InputError("there is no message in this; --message, --api and --filter choose among those that there are")
+        raise InputError(
+            "there is no message in this that is known for sure: of a response outside a capture say --api and --version; "
+            "--message, --api and --filter choose among those that there are"
+        )
     if options["write_overlay"]:
         _write(environment, Path(options["write_overlay"]), advice)
     _show(environment, advice, fmt, options)

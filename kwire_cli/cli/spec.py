@@ -112,6 +112,23 @@ def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
     return dumps(version_document(spec, version, header), indent=True)
 
 
+@command.command(name="overlays", short_help="List the overlays that come with kwire.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How the result looks.")
+@with_output
+def overlays(environment: Environment, fmt: str) -> None:
+    """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over definitions."""
+    from kwire_cli.spec.overlay_files import bundled_overlays, load_overlay
+    from kwire_cli.view.json import dumps
+
+    found = {name: load_overlay(name) for name in bundled_overlays()}
+    width = max(map(len, found), default=0)
+    for name, overlay in found.items():
+        if fmt == "jsonl":
+            environment.write(dumps({"name": name, "about": overlay.about, "messages": list(overlay.messages), "file": overlay.file}, indent=False))
+        else:
+            environment.write_lines([[(f"{name:<{width}}", "name"), (f"  {overlay.about}", "")]])
+
+
 @command.command(name="headers", short_help="Show the versions of headers.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How it looks.")
 @with_output

@@ -42,6 +42,11 @@ class Overlay:
         """The names of the messages that it speaks of, EVERY among them where it has something to say about all."""
         return tuple(self.text.value["messages"])
 
+    @property
+    def about(self) -> str:
+        """What it says of itself."""
+        return str(self.text.value.get("about", ""))
+
     def fail(self, message: str, keys: Keys, path: str | None = None) -> SpecError:
         """An error at the place of these keys."""
         place = self.text.nearest(keys)

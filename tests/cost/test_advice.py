@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from golden_rows import sample
+from golden_rows import sample, shared
 from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
@@ -77,12 +77,8 @@ def test_a_prediction_is_what_writing_comes_to(path):
     assert predicted(half, messages) == written(half, messages)
 
 
-@pytest.mark.parametrize("name", ["packed", "upacked"])
-@pytest.mark.parametrize("row", [row for row in sample() if not row.message.endswith("Header")], ids=str)
-def test_any_plan_comes_to_what_writing_comes_to(row, name):
+def all_of(spec, name):
     """Every integer encoded, and all that can be tagged tagged, paying or not."""
-    spec = row.catalog.message(row.message)
-    message = in_body(decode(row.catalog, row.body, row.message, row.version))
     plan, free = {}, Counter()
     for path, field in fields_by_path(spec):
         struct = path.rpartition(".")[0]
@@ -96,7 +92,32 @@ def test_any_plan_comes_to_what_writing_comes_to(row, name):
             plan[spec.name, path] = Choice(encoding, tag)
         if field.is_array and field.element_type in ENCODABLE_TYPES:
             plan[spec.name, f"{path}[]"] = Choice(f"{name}{field.element_type[3:]}", None)
-    assert predicted(plan, [message], row.catalog) == written(plan, [message], row.catalog)
+    return plan
+
+
+def agree(rows, name):
+    """Whether both prices of the bodies of one message are the same."""
+    catalog = rows[0].catalog
+    messages = [in_body(decode(catalog, row.body, row.message, row.version)) for row in rows]
+    plan = all_of(catalog.message(rows[0].message), name)
+    return predicted(plan, messages, catalog) == written(plan, messages, catalog)
+
+
+@pytest.mark.parametrize("name", ["packed", "upacked"])
+@pytest.mark.parametrize("row", [row for row in sample() if not row.message.endswith("Header")], ids=str)
+def test_any_plan_comes_to_what_writing_comes_to(row, name):
+    assert agree([row], name)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["packed", "upacked"])
+def test_any_plan_of_any_golden_body_comes_to_what_writing_comes_to(name):
+    bodies = {}
+    for row in shared():
+        if not row.message.endswith("Header"):
+            bodies.setdefault((row.kafka, row.message), []).append(row)
+    assert [key for key, rows in bodies.items() if not agree(rows, name)] == []
+    assert sum(map(len, bodies.values())) > 1000
 
 
 @given(st.integers(100, 300), st.integers(0, 300), st.booleans())
@@ -156,7 +177,7 @@ def test_memory_does_not_grow_with_what_is_seen():
     observed = Observed(CATALOG)
     for number in range(20_000):
         observed.add(_offset(number * 1000 - 5_000_000, f"metadata-{number}"))
-    assert all(len(probe.values) <= 4097 for _, probes in observed._probes.values() for probe in probes.values())
+    assert all(len(probe.values) <= 4097 for _, _, probes in observed._probes.values() for probe in probes.values())
     assert len(observed._blocks) <= BLOCKS + 1
     assert all(len(texts.known) <= 4096 for texts in observed.texts.values())
     found = observed.fields()["OffsetCommitValue", "offset"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.cost.advice.probes import INTEGER, SECTION, STRING, TAGGED, Probe, probes_of
+from kwire_cli.cost.advice.probes import INTEGER, SECTION, STRING, TAGGED, Probe, at_default, probes_of
 from kwire_cli.cost.encoded_widths import widths
 from kwire_cli.structs.numbers import unsigned_varint
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.cost.advice.messages import Message
+    from kwire_cli.engine.program import Entry
     from kwire_cli.spec.catalog import Catalog
 
     Key = tuple[str, str]
@@ -106,7 +107,7 @@ class Observed:
         self.messages = self.irregular = self.size = 0
         self.texts: dict[Key, Texts] = {}
         self._catalog = catalog
-        self._probes: dict[int, tuple[Message, dict[int, Probe]]] = {}
+        self._probes: dict[int, tuple[Entry, str, dict[int, Probe]]] = {}
         self._blocks: list[tuple[int, Fields]] = []
         self._block, self._in_block = 1, 0
         self._fields: Fields = {}
@@ -126,9 +127,9 @@ class Observed:
     def _look(self, message: Message) -> None:
         known = self._probes.get(id(message.entry))
         if known is None:
-            # The message keeps the entry, so that its id stays its own.
-            known = self._probes[id(message.entry)] = message, probes_of(self._catalog.message(message.name), message.entry)
-        probes, spans = known[1], message.spans
+            probes = probes_of(self._catalog.message(message.name), message.entry)
+            known = self._probes[id(message.entry)] = message.entry, message.name, probes  # the entry is kept, so that its id stays its own
+        probes, spans = known[2], message.spans
         data, start = spans.data, spans.start
         for at, (node, value, end) in enumerate(zip(spans.node, spans.value, spans.end, strict=True)):
             probe = probes.get(node)
@@ -161,7 +162,7 @@ class Observed:
             found.default_bytes -= len(probe.default)
             return
         found.total += 1
-        if data[start:end] == probe.default:
+        if at_default(probe.decl, data[start:end], probe.default):
             found.defaults += 1
             found.default_bytes += end - start
         else:
@@ -186,10 +187,10 @@ class Observed:
         probe.values.clear()
 
     def _settled(self) -> Fields:
-        for message, probes in self._probes.values():
+        for _, name, probes in self._probes.values():
             for probe in probes.values():
                 if probe.values:
-                    self._settle(message.name, probe)
+                    self._settle(name, probe)
         return self._fields
 
     def _close(self) -> None:

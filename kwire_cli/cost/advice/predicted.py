@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.advice.plan import Choice
-from kwire_cli.cost.advice.probes import default_bytes, last_node
+from kwire_cli.cost.advice.probes import at_default, default_bytes, last_node
 from kwire_cli.cost.encoded_widths import widths
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.spec.changing import fields_by_path
@@ -137,7 +137,7 @@ class _Steps:
                 more, at = one(spans, at)
                 if tag:
                     data = spans.data[begin : spans.end[at - 1]]
-                    if data == tag[1]:
+                    if at_default(tag[2], data, tag[1]):
                         change -= len(data)
                         continue
                     change += len(unsigned_varint(tag[0])) + len(unsigned_varint(len(data) + more))
@@ -150,10 +150,10 @@ class _Steps:
 
         return step
 
-    def tag(self, node: Node) -> tuple[int, bytes | None] | None:
-        """The new tag of a field, and its bytes at its default; None for one that gets none."""
+    def tag(self, node: Node) -> tuple[int, bytes | None, Any] | None:
+        """The new tag of a field, its bytes at its default, and what reads it if that is one value; None for one that gets none."""
         tag = self.plan.get(node.path, NOTHING).tag
-        return None if tag is None else (tag, default_bytes(self.fields[node.path], node))
+        return None if tag is None else (tag, default_bytes(self.fields[node.path], node), node.decl if isinstance(node, Leaf) else None)
 
     def tags(self, node: Tags) -> Callable[[Spans, int, int], tuple[int, int]]:
         known = {header: self.field(part) for header, (part, _) in node.known.items()}

@@ -12,7 +12,7 @@ from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.encodings import ENCODABLE_TYPES
 from kwire_cli.spec.versions import MAX
-from kwire_cli.structs.numbers import FixedInt, Varint
+from kwire_cli.structs.numbers import FixedInt, Float64, Varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,6 +129,11 @@ def _in_field(spec: MessageSpec, fields: Mapping[str, FieldSpec], node: Node, *,
         yield from _in_struct(spec, fields, node.struct)
     elif isinstance(node, Struct):
         yield from _in_struct(spec, fields, node)
+
+
+def at_default(decl: Any, data: Any, default: bytes | None) -> bool:
+    """Whether these bytes of a field are its default: of a float, -0.0 is 0.0 too, since writers compare numbers."""
+    return data == default or (isinstance(decl, Float64) and default is not None and bool(decl.read(data) == decl.read(default)))
 
 
 def default_bytes(field: FieldSpec, node: Node) -> bytes | None:
