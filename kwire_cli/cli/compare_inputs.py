@@ -35,6 +35,8 @@ class Found(NamedTuple):
 def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any], skipped: Counter[str]) -> Iterator[Found]:
     """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
     bodies = bool(options["message"])
+    if bodies:
+        _refuse_frame_options(options)
     for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
         if isinstance(found, CaptureFile):
             if bodies:
@@ -105,3 +107,9 @@ def _refuse_capture_options(options: dict[str, Any]) -> None:
     given = [name for name in OF_CAPTURES if options[name] not in {None, ()}]
     if given:
         raise click.UsageError(f"--{given[0]} is for packet captures, and this input is none")
+
+
+def _refuse_frame_options(options: dict[str, Any]) -> None:
+    given = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
+    if given:
+        raise click.UsageError(f"{given[0]} is for frames, and --message says that this is a body alone")

@@ -51,7 +51,7 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--codec", metavar="A,B", help="none, gzip, snappy, lz4, zstd, with a level as in zstd:19, or as-is.  [default: as-is]"),
             click.option("--headers-as", metavar="A,B", help="The forms of headers to write, none or all.  [default: all, where there are headers]"),
             click.option("--register", metavar="FILE", help="Numbers of header names, as JSON, for the KIP-82 draft."),
-            click.option("--limit", type=click.IntRange(1), metavar="N", help="No more than so many batches of the input."),
+            click.option("--limit", type=click.IntRange(1), metavar="N", help="No more than so many batches of the input, or frames of a capture."),
         )
     ):
         command = option(command)

@@ -182,6 +182,9 @@ def test_what_is_no_number_is_refused(text):
         ("--values", "{}", "--topics", "3"),
         ("--topics", "1,2", "--by-field"),
         ("--filter", "api == Fetch", "00"),
+        ("-n", "1", "--api", "Metadata", "00000000"),
+        ("-n", "1", "--response", "00000000"),
+        ("00000000",),
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments):
@@ -189,3 +192,10 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert done.code == 2
     assert done.err.count("\n") <= 3
     assert not done.out
+
+
+def test_without_anything_it_asks_for_input():
+    done = kwire("compare", stdin=None)
+    assert done.code == 2
+    assert "no input: give files" in done.err
+    assert kwire("compare", stdin=b"").code == 2

@@ -120,7 +120,7 @@ class _Walk:
             return  # also what is no list: writing refuses it
         where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
         for tag in (tag for tag, keep in zip(given, keeps, strict=True) if not keep):
-            self.lose(where, tag, ignorable=True)
+            self.lose(where, tag, ignorable=False)
         out[UNKNOWN_KEY] = [tag for tag, keep in zip(given, keeps, strict=True) if keep]
         if not out[UNKNOWN_KEY]:
             del out[UNKNOWN_KEY]

@@ -1,6 +1,8 @@
 import pytest
 from definitions import definition
 from golden_rows import sample, shared
+from hypothesis import given, settings, strategies as st
+from valid_values import values
 
 import kwire_cli as kwire
 from kwire_cli.cost.forms.carrying import carried
@@ -12,6 +14,7 @@ from kwire_cli.cost.generated import counts_for, generate
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
+from kwire_cli.structs.messages import declare
 
 EVERYTHING = Choice(ends=True, both_ways=True, tagged=True, encodings=("fixed", "packed", "upacked"), cases=True)
 
@@ -142,6 +145,21 @@ def test_sums_compare_like_with_like():
     assert (found.messages, found.size, found.given, found.difference, found.refused.total()) == (2, 2, 8, -6, 1)
     total = Comparison.of_all([comparison, comparison])
     assert (total.given.size, total.sums["packed16"].difference, total.sums["packed16"].refused.total()) == (24, -12, 2)
+
+
+@pytest.mark.parametrize(
+    ("message", "version"), [("MetadataResponse", 12), ("FetchResponse", 16), ("CreateTopicsResponse", 7), ("OffsetFetchResponse", 5)]
+)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_makes_bytes_up(message, version, data):
+    spec = kwire.catalog().message(message)
+    value = data.draw(values(declare(spec, version)))
+    for form in forms_of(spec, version, EVERYTHING):
+        found = price(form, value)
+        assert found.refusal or sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
+    own = price(Form("own", spec, version), value)
+    assert (own.size, own.lost, own.filled) == (len(encode_spec(spec, value, version)), (), ())
 
 
 @pytest.mark.shared
