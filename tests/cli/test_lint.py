@@ -1,0 +1,70 @@
+"""kwire lint with advice, and with traffic; what it prints of rules is in golden/lint.txt."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+SPECS = ROOT / "specs"
+
+
+def found(*arguments):
+    done = kwire("lint", "-f", "jsonl", *arguments)
+    return done, [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_advice_is_asked_for_and_is_no_error():
+    quiet, nothing = found(SPECS)
+    assert (quiet.code, nothing, quiet.err) == (0, [], "0 errors, 0 warnings\n")
+    done, advice = found("--advice", SPECS)
+    assert done.code == 0
+    assert {each["severity"] for each in advice} == {"advice"}
+    assert done.err == f"0 errors, 0 warnings, {len(advice)} advice\n"
+
+
+def test_errors_stay_errors_beside_advice(tmp_path):
+    text = (SPECS / "SyncGroupRequest.json").read_text().replace('"SyncGroupRequest"', '"SyncGroup"').replace('"MemberId"', '"memberId"')
+    (tmp_path / "bad.json").write_text(text)
+    done, advice = found("--advice", tmp_path / "bad.json")
+    assert done.code == 1
+    assert {each["rule"]: each["severity"] for each in advice} | {"NAME_REQUEST_SUFFIX": "error"} == {
+        each["rule"]: each["severity"] for each in advice
+    }
+    assert {each["rule"] for each in advice} >= {"NAME_REQUEST_SUFFIX", "NAME_LOWER_CASE"}
+
+
+def test_traffic_speaks_of_the_definitions_that_are_given():
+    done, advice = found("--traffic", CAPTURE, SPECS / "JoinGroupRequest.json")
+    assert done.code == 0
+    assert advice
+    assert {each["file"] for each in advice} == {str(SPECS / "JoinGroupRequest.json")}
+    assert all(each["rule"].startswith("TRAFFIC_") and each["severity"] == "advice" and each["line"] for each in advice)
+    _, of_all = found("--traffic", CAPTURE, SPECS)
+    assert len(of_all) > len(advice)
+
+
+def test_traffic_counts_all_captures():
+    def count(*captures):
+        _, advice = found(*(part for capture in captures for part in ("--traffic", capture)), SPECS / "ApiVersionsResponse.json")
+        [row] = [each for each in advice if (each["rule"], each["path"]) == ("TRAFFIC_INT_WOULD_SHRINK", "ApiKeys.ApiKey")]
+        return int(row["message"].split(" values")[0])
+
+    assert count(CAPTURE, CAPTURE) == 2 * count(CAPTURE)
+
+
+def test_traffic_needs_captures_and_definitions_with_a_meaning(tmp_path):
+    done, _ = found("--traffic", ROOT / "README.md", SPECS / "JoinGroupRequest.json")
+    assert (done.code, done.out) == (2, "")
+    assert "neither pcap nor pcapng" in done.err
+    (tmp_path / "bad.json").write_text("{}")
+    done, rows = found("--traffic", CAPTURE, tmp_path / "bad.json")
+    assert done.code == 1
+    assert all(each["severity"] == "error" for each in rows)
+
+
+@pytest.mark.parametrize("options", [("--advice",), ("--traffic", CAPTURE)])
+def test_advice_is_text_too(options):
+    done = kwire("lint", *options, SPECS / "JoinGroupRequest.json")
+    assert done.code == 0
+    assert all(": advice " in line for line in done.out.splitlines())
