@@ -48,7 +48,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
         click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
         click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
-        click.option("--values-only", is_flag=True, help="Leave out bytes that differ where the values are the same."),
+        click.option("--ignore-bytes", is_flag=True, help="Leave out bytes that differ where the values are the same."),
         click.option("--full", is_flag=True, help="Show all differences of two messages, and long values whole."),
         click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs."),
     )
@@ -263,14 +263,14 @@ def _reading(catalog: Catalog, found: _Found, *, shown: bool) -> RecordsAs:
 
 
 def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
-    """Keep what --ignore and --values-only leave."""
+    """Keep what --ignore and --ignore-bytes leave."""
     fields = [field.replace("[]", "") for field in options["ignore"]]
 
     def ignored(path: str) -> bool:
         plain = path.replace("[]", "")
         return any(plain == field or plain.startswith((f"{field}.", f"{field}[")) for field in fields)
 
-    only = options["values_only"]
+    only = options["ignore_bytes"]
     comparison.differences = [each for each in comparison.differences if not ignored(each.at.field) and not (only and each.kind == "bytes")]
     comparison.rewritten = {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
 

@@ -62,10 +62,10 @@ def test_what_is_ignored():
     assert kwire("diff", "--ignore", "topics", "--exit-code", *BODY, ONE, OTHER).code == 0
 
 
-def test_values_only():
+def test_ignore_bytes():
     bodies = ("0000 01 00000000 00", "0000 8100 00000000 00")
     assert document("--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same-values"
-    assert document("--values-only", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
+    assert document("--ignore-bytes", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
     versions = ("--message", "MetadataRequest", "--version", "1", "--version", "2")
     assert document(*versions, ONE, ONE)["verdict"] == "same"
 
