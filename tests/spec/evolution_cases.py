@@ -85,6 +85,8 @@ CASES = {
         Case(message(A, S), message(S, A), "s"),
         Case(message(A, B), message(B, A), "b"),
         Case(message(ARRAY | {"fields": [A, B, S]}), message(ARRAY | {"fields": [S, A, B]}), "p[].s"),
+        Case(message(A, B), message(B, A | {"name": "C"}), "b"),
+        Case(message(S, STRUCT), message(S | {"name": "P"}, STRUCT | {"name": "Q"}), "p"),
     ],
     "TYPE_CHANGED": [
         Case(message(A), message(A | {"type": "int64"}), "a"),
@@ -149,6 +151,7 @@ CASES = {
     "SAME_BYTES_OTHER_TYPE": [
         Case(message(S | {"type": "bytes"}), message(S | {"type": "records"}), "s", fails="none"),
         Case(message(A), message(A | {"type": "int64", "encoding": "fixed32"}), "a", fails="none"),
+        Case(message(A), message(STRUCT | {"name": "A"}), "a", (0,), fails="none"),
     ],
     "MESSAGE_KIND_CHANGED": [Case(message(A), message(A, type="coordinator-value", apiKey=3), versions=(), fails="none")],
     "DEFAULT_CHANGED": [Case(message(A), message(A | {"default": "-1"}), "a", (), "none")],

@@ -35,8 +35,17 @@ def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
     fields = _paired(old, new)
     inside = [each for a, b in fields.same if (a.tag is None) == (b.tag is None) for each in _value(a, b, path)]
     found = [*_mandatory(old, new, fields, path), *_tags(old, new, fields, path), *inside]
-    same = old.wire == new.wire
-    yield from (each for each in found if not same or each.rule in _OF_EQUAL_BYTES)
+    if old.wire != new.wire:
+        yield from found
+        return
+    kept = [each for each in found if each.rule in _OF_EQUAL_BYTES]
+    yield from kept
+    elsewhere = set() if any(each.rule == "FIELD_MOVED" for each in kept) else _elsewhere(old, new, path)
+    for where in sorted(elsewhere):
+        yield Problem("FIELD_MOVED", where, "its bytes are now where those of another field were")
+    for each in found:
+        if each.rule == "TYPE_CHANGED" and each.path not in elsewhere:
+            yield each._replace(rule="SAME_BYTES_OTHER_TYPE", old_fails=False, new_fails=False)
 
 
 def _paired(old: StructAt, new: StructAt) -> Pairs[FieldAt]:
@@ -66,6 +75,27 @@ def _mandatory(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) 
             at = order.index(field.spec.json_name)
             before, after = (old.plain[number - 1].spec.json_name if number else None), (order[at - 1] if at else None)
             yield Problem("FIELD_MOVED", path + field.spec.json_name, f"it {_place(before)}, and now {_place(after)}")
+
+
+def _elsewhere(old: StructAt, new: StructAt, path: str) -> set[str]:
+    """Fields of structs with equal bytes whose own bytes are those of another one now, by names alone: A and B became B and C.
+
+    A struct of which only some fields are still the same is where these are.
+    """
+    before, after = ({where: (start, group) for where, start, group in _offsets(struct, path)} for struct in (old, new))
+    both = before.keys() & after.keys()
+    return {where for where in both if before[where][0] != after[where][0] and not (before[where][1] and after[where][1])}
+
+
+def _offsets(struct: StructAt, path: str, start: int = 0) -> Iterator[tuple[str, int, bool]]:
+    """The place of each mandatory field among the forms of a struct, and whether it is a struct that adds nothing to its own fields."""
+    for field in struct.plain:
+        where = path + field.spec.json_name
+        group = field.struct if not field.spec.is_array and not field.nullable else None
+        yield where, start, group is not None
+        if group:
+            yield from _offsets(group, f"{where}.", start)
+        start += len(field.wire)
 
 
 def _place(previous: str | None) -> str:

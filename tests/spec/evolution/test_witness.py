@@ -136,7 +136,7 @@ def mutated(draw, document):
     document = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         rows = draw(st.sampled_from([*_lists(document)]))
-        change = draw(st.sampled_from(["add", "add tagged", "remove", "swap", "rename", "wrap", "key", "key", "key", "key", "flexible"]))
+        change = draw(st.sampled_from(["add", "add tagged", "remove", "swap", "rename", "take over", "wrap", "key", "key", "key", "key", "flexible"]))
         at = draw(st.integers(0, max(len(rows) - 1, 0)))
         if change == "add":
             rows.insert(at, {"name": "New", "type": draw(st.sampled_from(TYPES)), "versions": draw(st.sampled_from(RANGES))})
@@ -159,6 +159,8 @@ def _change_field(draw, change, rows, at):
         rows[at], rows[other] = rows[other], row
     elif change == "rename":
         row["name"] += "Now"
+    elif change == "take over":
+        row["name"], rows[other]["name"] = f"{rows[other]['name']}Was" if row is rows[other] else rows[other]["name"], f"{row['name']}Was"
     elif change == "wrap":
         rows[at] = {"name": "W", "type": "Wrapped", "versions": row["versions"], "fields": [row]}
     else:
