@@ -62,6 +62,7 @@ def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[st
 
 def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
     options = asked.options
+    _refuse(options, OF_CAPTURES, "is for packet captures, and this input is none")
     for file in files_of(asked.environment, (argument,)):
         if options["topics"] and file.topic not in options["topics"]:
             continue
@@ -98,6 +99,7 @@ def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file:
 
 
 def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
+    _refuse(asked.options, ("topics",), "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures")
     if isinstance(found, CaptureFile):
         counted = counted or begin(asked, "capture")
         counted.segments = False
@@ -106,17 +108,14 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
         return counted
     from kwire_cli.records.opening import begins_with_batch
 
-    for chunk in () if asked.options["message"] else found.chunks:
-        if not (found.form == "raw" and begins_with_batch(chunk.data)):
-            break
+    _refuse(asked.options, OF_CAPTURES, "is for packet captures, and this input is none")
+    if found.form == "raw" and not asked.options["message"] and all(begins_with_batch(chunk.data) for chunk in found.chunks):
         counted = counted or begin(asked, "segments")
         counted.tallies.file, counted.decodable = name, True
-        for at in counted.tallies.records(chunk.data, None, None, "auto"):
-            asked.progress.tell(name or "", at, len(chunk.data))
-    else:
-        if not asked.options["message"]:
-            return counted or begin(asked, "segments")
-    _refuse_capture_options(asked.options)
+        for chunk in found.chunks:
+            for at in counted.tallies.records(chunk.data, None, None, "auto"):
+                asked.progress.tell(name or "", at, len(chunk.data))
+        return counted
     counted = counted or begin(asked, "frames")
     counted.segments = False
     counted.tallies.file = name
@@ -181,7 +180,8 @@ def _frames(asked: Asked, counted: Counted, found: Input) -> None:
             )
 
 
-def _refuse_capture_options(options: dict[str, Any]) -> None:
-    given = [name for name in OF_CAPTURES if options[name] not in {None, ()}]
+def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    """UsageError where one of these options was given."""
+    given = [name.removesuffix("s") if name == "topics" else name for name in names if options[name] not in {None, ()}]
     if given:
-        raise click.UsageError(f"--{given[0]} is for packet captures, and this input is none")
+        raise click.UsageError(f"--{given[0]} {why}")

@@ -87,12 +87,10 @@ def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
             others.merge(each.total)
         rows.append((f"({len(rest)} more)", *[""] * (len(dimensions) - 1), *_costs(others)))
     yield from grid_lines(heading, rows, DIGITS)
-    yield []
-    yield from _by_size(sizes)
-    yield []
-    yield from _by_codec(sizes)
-    yield []
-    yield from _contents(report.contents, sizes.total)
+    if sizes.by_records:
+        for section in (_by_size(sizes), _by_codec(sizes), _contents(report.contents, sizes.total)):
+            yield []
+            yield from section
     odd = [counted(sizes.unread, "batch", "batches") + " could not be decompressed whole"] if sizes.unread else []
     odd += [counted(sizes.gaps, "gap") + " between batches"] if sizes.gaps else []
     if odd:

@@ -135,6 +135,17 @@ def test_record_sets_from_anywhere(tmp_path):
     assert found[0]["bytes"] == segment.stat().st_size
 
 
+def test_files_without_a_batch_are_counted_too(tmp_path):
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for number, data in enumerate((b"", b"\0" * 300, b"no batch is here")):
+        (folder / f"{number:020d}.log").write_bytes(data)
+    found = document("--by", "topic,partition", "--by", "kind", folder)
+    assert [(row["kind"], row["bytes"]) for row in found["tables"][1]["rows"]] == [("padding", 300), ("gap", 16)]
+    assert found["messages"] == 3
+    assert "records in a batch" not in kwire("overhead", folder).out
+
+
 def test_several_inputs_are_added_up():
     segments = ROOT / "samples" / "segments"
     one, two = segments / "orders-zstd-0", segments / "txn-out-0"
@@ -196,6 +207,8 @@ def test_a_guess_is_said():
         (("--batching", "--batch-size", "9GB", CAPTURE), "is the most that batch.size can be"),
         (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most"),
         (("--filter", "api == Fetch", FETCHED), "is for packet captures"),
+        (("--frames", "1-2", ROOT / "samples" / "logs"), "is for packet captures"),
+        (("--topic", "t", CAPTURE), "is for folders of a log directory"),
         (("--message", "MetadataRequest", "00"), "--message needs --version: 0-13"),
         (("--message", "Nothing", "--version", "0", "00"), "no message is called 'Nothing'"),
         (("--message", "MetadataRequest", "--version", "4", ""), "nothing of MetadataRequest 4"),
