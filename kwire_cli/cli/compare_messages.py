@@ -13,7 +13,7 @@ import click
 from kwire_cli.cli.compare_forms import CHOOSING, comparing
 from kwire_cli.cli.counts import combinations
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cost.forms.choices import check_fields, highest
+from kwire_cli.cost.forms.choices import FLEXIBLE, check_fields, highest
 from kwire_cli.cost.forms.comparing import Comparing
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.cost.generated import USUAL, counts_for, generate
@@ -47,7 +47,7 @@ def show_messages(environment: Environment, catalog: Catalog, source: tuple[str,
     result = given or _of_inputs(environment, catalog, source, options)
     for reason, number in result.skipped.items():
         environment.note(f"kwire: left out: {number} {reason}")
-    _show(environment, result, fmt, options)
+    _show(environment, catalog, result, fmt, options)
     return Exit.DONE
 
 
@@ -204,14 +204,15 @@ def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, 
 # Output
 
 
-def _show(environment: Environment, result: Result, fmt: str, options: dict[str, Any]) -> None:
+def _show(environment: Environment, catalog: Catalog, result: Result, fmt: str, options: dict[str, Any]) -> None:
     rows = result.rows
     if fmt == "json":
         from kwire_cli.view.json import dumps
 
         comparisons = [_head(row) | row.comparison.to_json() for row in rows]
         total = {"total": _total(rows).to_json()} if _is_total(rows) else {}
-        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total, indent=True))
+        headers = {"flexibleHeaders": _headers(catalog, rows)} if FLEXIBLE in rows[0].comparison.sums else {}
+        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total | headers, indent=True))
     elif fmt == "jsonl":
         from kwire_cli.view.json import dumps
 
@@ -228,10 +229,10 @@ def _show(environment: Environment, result: Result, fmt: str, options: dict[str,
             for each in row.comparison.sums.values():
                 environment.write(csv_row(csv_cells(row.counts, row.comparison, each)))
     else:
-        _show_table(environment, result, options)
+        _show_table(environment, catalog, result, options)
 
 
-def _show_table(environment: Environment, result: Result, options: dict[str, Any]) -> None:
+def _show_table(environment: Environment, catalog: Catalog, result: Result, options: dict[str, Any]) -> None:
     from kwire_cli.view import compare as view
 
     rows = result.rows
@@ -243,11 +244,19 @@ def _show_table(environment: Environment, result: Result, options: dict[str, Any
     if _is_total(rows):
         environment.write_lines(view.message_lines([row.comparison for row in rows]))
     environment.write_lines(view.loss_lines(comparison))
-    environment.write_lines(view.flexible_lines(comparison))
+    environment.write_lines(view.flexible_lines(comparison, _headers(catalog, rows)))
     if options["by_field"] or "b" in result.about:
         for row in rows:
             columns = {name: each for name, each in row.comparison.sums.items() if each.messages}
             environment.write_lines(view.field_lines(columns))
+
+
+def _headers(catalog: Catalog, rows: list[Row]) -> int:
+    """The bytes of flexible headers beyond inflexible ones, for all messages."""
+    from kwire_cli.cost.forms.headers import header_difference
+
+    named = [(row.comparison.message, row.comparison.given.messages) for row in rows if row.comparison.version is not None]
+    return sum(messages * header_difference(catalog, catalog.message(message)) for message, messages in named if message)
 
 
 def _head(row: Row) -> dict[str, Any]:

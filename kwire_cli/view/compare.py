@@ -81,8 +81,8 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
         yield from _cut(("why", "forms"), [(reason[:100], names_text(names)) for reason, names in refused.items()])
 
 
-def flexible_lines(comparison: Comparison) -> Iterator[Line]:
-    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section."""
+def flexible_lines(comparison: Comparison, headers: int = 0) -> Iterator[Line]:
+    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section; `headers` is what they cost beside bodies."""
     plain, flexible = comparison.sums.get(INFLEXIBLE), comparison.sums.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
         return
@@ -91,6 +91,8 @@ def flexible_lines(comparison: Comparison) -> Iterator[Line]:
     yield []
     yield [("inflexible against flexible", "title"), ("  bytes of prefixes by what carries them", "dim")]
     yield from grid_lines(("of", "number", INFLEXIBLE, FLEXIBLE, "difference"), [(*row, sign) for row, sign in zip(rows, signs, strict=True)])
+    if headers:
+        yield [(f"flexible headers, which are not in this, have {counted(headers, 'byte')} more for their own tag sections", "dim")]
 
 
 def field_lines(columns: Mapping[str, Sum]) -> Iterator[Line]:

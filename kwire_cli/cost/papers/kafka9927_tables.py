@@ -76,12 +76,13 @@ def _times(catalog: Catalog, *, full: bool) -> Table:
     base = found[0]
     rows: list[tuple[Cell, ...]] = []
     for row in found:
-        compiled = row.compiled / base.compiled if row.compiled and base.compiled else None
-        rows.append((row.encoding, row.encode / base.encode, row.decode / base.decode, compiled))
+        compiled = (row.compiled / base.compiled,) if row.compiled and base.compiled else ()
+        rows.append((row.encoding, row.encode / base.encode, row.decode / base.decode, *compiled))
+    heading = ("encoding", "encode", "decode, plain", *(("decode, compiled",) if base.compiled else ()))
     said = f"Fixed took {base.encode * 1e6:.0f} µs to encode, {base.decode * 1e6:.0f} µs to decode"
     said += f", {base.compiled * 1e6:.2f} µs compiled" if base.compiled else ""
     note = (
         f"Measured now, on this machine; other machines and other runs differ. {said}. Encode: by construct; decode: the kernel as plain Python, and "
         f"compiled by numba{'' if full else ' (with --times)'}."
     )
-    return Table("kwire's times as ratios to fixed", ("encoding", "encode", "decode, plain", "decode, compiled"), tuple(rows), note)
+    return Table("kwire's times as ratios to fixed", heading, tuple(rows), note)
