@@ -12,6 +12,7 @@ from kwire_cli.cli.options import with_output
 
 if TYPE_CHECKING:
     from kwire_cli.spec.evolution.breaking import Break
+    from kwire_cli.spec.evolution.given import Given
 
 FORMATS = ("text", "json", "jsonl", "junit", "github")
 LEVELS = ("wire", "tagged", "source", "advice")
@@ -42,6 +43,8 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     before, after = (against, paths) if against else (paths[:1], paths[1:])
     old, new = read_definitions(before), read_definitions(after)
     part = are_files(after, new)
+    for given in new.values():
+        _note_faults(environment, given)
     found = [each for each in breaking(old, new, part=part) if not any(_excepted(each, *exception) for exception in allowed)]
     wanted = LEVELS[: LEVELS.index(level) + 1]
     shown = [each for each in found if each.severity in wanted]
@@ -49,6 +52,15 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     _show(environment, shown, compared, fmt)
     environment.note(_summary(found, shown))
     return Exit.FOUND if shown else Exit.DONE
+
+
+def _note_faults(environment: Environment, given: Given) -> None:
+    """What is wrong with a new definition by itself: what it breaks can't be told for sure then."""
+    errors = [fault for fault in given.faults if fault.severity == "error"]
+    if errors:
+        first = errors[0]
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        environment.note(f"kwire: {given.spec.file}: {first.rule} {first.path or ''}: {first.message}{more}; kwire lint says all".replace(" :", ":"))
 
 
 def _exception(text: str) -> tuple[str, str]:

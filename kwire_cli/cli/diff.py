@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kwire_cli.cli.diff_messages import with_message_options
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_message, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +19,19 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 
 
+def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files; names of messages in the first place, and their versions after it."""
+    typed = ctx.params.get("things") or ()
+    if not typed:
+        names = complete_message(ctx, parameter, incomplete)
+    else:
+        ctx.params["message"] = typed[0]
+        names = complete_version(ctx, parameter, incomplete)
+    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+
+
 @click.command(name="diff")
-@click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=complete_message)
+@click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete)
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: text]", default="text")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there is a difference.")
 @click.option("--ignore-legal", is_flag=True, help="With --exit-code: not for what retention, compaction and lag bring about.")

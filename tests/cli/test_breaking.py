@@ -106,3 +106,16 @@ def test_names_move_no_cursor(tmp_path):
         done = kwire(command, tmp_path / "old.json", tmp_path / "new.json")
         assert "a\\x1b[2J" in done.out
         assert "\x1b" not in done.out
+
+
+def test_what_is_wrong_with_the_new_definition_itself_is_noted(tmp_path):
+    field = {"name": "A", "type": "int8", "versions": "0+", "tag": 1, "taggedVersions": "0+"}
+    document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "0+"}
+    for name, fields in (("old", []), ("new", [field])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document | {"fields": fields}))
+    done = kwire("breaking", tmp_path / "old.json", tmp_path / "new.json")
+    assert (done.code, done.out) == (0, "")
+    note, summary = done.err.splitlines()
+    assert "new.json: TAG_" in note
+    assert note.endswith("; kwire lint says all")
+    assert summary == "nothing breaks"

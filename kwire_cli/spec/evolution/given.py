@@ -13,6 +13,7 @@ from kwire_cli.spec.loader import read_text_leniently
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.spec.findings import Finding
     from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.reading import Definition, Item
 
@@ -22,10 +23,11 @@ _BLANK = " \t\r\n"
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A definition; `start` is where its text begins in the file."""
+    """A definition; `start` is where its text begins in the file, `faults` are the rules of Kafka's generator that it breaks by itself."""
 
     definition: Definition
     start: Place = TOP
+    faults: tuple[Finding, ...] = ()
 
     @property
     def spec(self) -> MessageSpec:
@@ -43,14 +45,16 @@ def definitions_in(text: str, file: str) -> Iterator[Given]:
     """The definition in a file's text, or those of a list; SpecError for one that can't be loaded."""
     parts = _items(text)
     if parts is None:
-        yield Given(read_text_leniently(text, file)[0])
+        definition, faults = read_text_leniently(text, file)
+        yield Given(definition, TOP, tuple(faults))
         return
     for start, part in parts:
         try:
-            yield Given(read_text_leniently(part, file)[0], start)
+            definition, faults = read_text_leniently(part, file)
         except SpecError as error:
             place = _from(start, Place(error.line or 1, error.column or 1))
             raise SpecError(error.reason, file=file, line=place.line, column=place.column, path=error.path) from None
+        yield Given(definition, start, tuple(faults))
 
 
 def _items(text: str) -> list[tuple[Place, str]] | None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import SpecError
+from kwire_cli.spec.changing import MAX_DEPTH
 from kwire_cli.spec.defaults import INTEGER_RANGES, default_value
 from kwire_cli.spec.encodings import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.spec.model import FIXED_TYPES
@@ -17,8 +18,8 @@ from kwire_cli.spec.model import FIXED_TYPES
 if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
-MAX_DEPTH, MAX_FIELDS = 48, 100_000
-"""As much as a layout can hold; structs that hold themselves, or double at every level, have no end."""
+MAX_FIELDS = 100_000
+"""As much as a layout can hold; structs that double at every level have no end."""
 
 Wire = tuple[Any, ...]
 """A form of bytes, to be compared: two layouts with equal forms read each other's bytes."""
