@@ -21,7 +21,8 @@ class Gathering:
 
     def __init__(self, size: int | str, *, own_codec: bool) -> None:
         self.size, self.own_codec = size, own_codec
-        self.waiting: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.waiting: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
+        """By partition and producer id, then by whatever else has to be the same in a batch."""
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
         """The batches that are full with these records."""
@@ -29,24 +30,24 @@ class Gathering:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
             yield found.head | found.place | {"records": rows}
             return
-        key = (partition, *found.group, found.head["compression"] if self.own_codec else None)
+        producer, key = (partition, found.group[0]), (*found.group[1:], found.head["compression"] if self.own_codec else None)
         if found.control:
-            # what this producer has in hand, whatever else its batches say
-            for other in [other for other in self.waiting if other[:2] == key[:2]]:
-                yield self.waiting.pop(other)
+            yield from self.waiting.pop(producer, {}).values()
             yield found.head | {"records": found.rows}
             return
+        waiting = self.waiting.setdefault(producer, {})
         at = 0
         while at < len(found.rows):
             first = {"baseOffset": found.offsets[at]} | ({"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {})
-            item = self.waiting.setdefault(key, found.head | first | {"records": []})
+            item = waiting.setdefault(key, found.head | first | {"records": []})
             room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
             item["records"] += found.rows[at : at + room]
             at += room
             if self.size != ALL and len(item["records"]) == self.size:
-                yield self.waiting.pop(key)
+                yield waiting.pop(key)
 
     def end(self) -> Iterator[dict[str, Any]]:
         """What is left."""
-        yield from self.waiting.values()
+        for waiting in self.waiting.values():
+            yield from waiting.values()
         self.waiting = {}

@@ -7,11 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT
+from command_line import ROOT, shell
 
+import kwire_cli as kwire
 from kwire_cli.codec.compression import CODECS
 from kwire_cli.codec.libraries import library
 from kwire_cli.cost.header_forms import HEADER_FORMS
+from kwire_cli.cost.papers import paper
 from kwire_cli.cost.record_forms import FORMS
 
 PAGES = ("compare-records", "kip98", "kip82")
@@ -42,6 +44,22 @@ def test_commands_print_what_the_page_says(page, updating):
         # compressed sizes are those of the libraries that are named with them
         if set(LIBRARY.findall(block["output"])) <= VERSIONS:
             assert run(block["command"]) == block["output"], block["command"]
+
+
+def unrolled(commands):
+    """`a; b`, and `for N in 1 2; do a $N; done`, as single commands."""
+    loop = re.fullmatch(r"for N in ([\d ]+); do (.*); done", commands)
+    return [loop[2].replace("$N", number) for number in loop[1].split()] if loop else commands.split("; ")
+
+
+def test_the_commands_that_papers_give_run():
+    repeats = {claim.repeat for name in ("kip98", "kip82") for claim in paper(name, kwire.catalog()).claims}
+    commands = [command for repeat in sorted(repeats) if repeat.startswith(("kwire ", "for ")) for command in unrolled(repeat)]
+    assert len(commands) >= 20
+    for command in commands:
+        said = shell(command)
+        assert said, command
+        assert "[exit" not in said, said
 
 
 def test_every_form_and_option_is_on_the_page():

@@ -20,6 +20,7 @@ _ALLOCATION, _REGISTERS, _SCOPE = "Example Key Allocation", "Sample register", "
 _DECLARATION = "by the declaration: kwire_cli.structs.records.kip82"
 _HEADERS = " ".join(f"--header-name {name}" for name in NAMES)
 _COMPARE = f"kwire compare --records 1 --key-size -1 --value-size {PAYLOAD} {_HEADERS} --header-size {HEADER_SIZE} --headers-as all"
+_EACH = f"for N in {' '.join(map(str, KEY_SIZES))}; do"
 _ENCODE = "kwire encode --records --record-format kip82-draft"
 _PROPOSED = (
     "Headers in the message of format v1, between key and value: an int32 length, then for each header, in ascending order of its integer key, the "
@@ -163,7 +164,7 @@ def _prices() -> tuple[Claim, ...]:
             (4,) * len(KEY_SIZES),
             measured.saved("varint-key-length", KEY_SIZES),
             "of the 4 bytes, 1 and more stay: zig-zag varints, as shipped, so that -1 is a null key",
-            "kwire compare --records 1 --key-size N --headers-as kip82-draft,varint-key-length",
+            f"{_EACH} kwire compare --records 1 --key-size $N --headers-as kip82-draft,varint-key-length; done",
             "explained",
         ),
         Claim(
@@ -172,7 +173,7 @@ def _prices() -> tuple[Claim, ...]:
             (4,) * len(KEY_SIZES),
             measured.saved("varint-value-length", KEY_SIZES, of_value=True),
             "as above",
-            "kwire compare --records 1 --value-size N --headers-as kip82-draft,varint-value-length",
+            f"{_EACH} kwire compare --records 1 --value-size $N --headers-as kip82-draft,varint-value-length; done",
             "explained",
         ),
     )
