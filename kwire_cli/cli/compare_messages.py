@@ -6,14 +6,15 @@ import io
 from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.compare_forms import CHOOSING, comparing
+from kwire_cli.cli.compare_output import Result, Row, show
 from kwire_cli.cli.counts import combinations
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cost.forms.choices import FLEXIBLE, check_fields, highest
+from kwire_cli.cost.forms.choices import check_fields, highest
 from kwire_cli.cost.forms.comparing import Comparing
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.cost.generated import USUAL, counts_for, generate
@@ -25,29 +26,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-class Row(NamedTuple):
-    """A comparison; of generated values with the counts that differ between rows."""
-
-    counts: dict[str, int]
-    comparison: Comparison
-
-
-class Result(NamedTuple):
-    """What was compared, in words for eyes and as JSON; `skipped` are frames by the reason for which they have no price."""
-
-    remark: str
-    about: dict[str, Any]
-    rows: list[Row]
-    skipped: Counter[str]
-
-
 def show_messages(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]) -> Exit:
     """Price messages in the forms that were asked for, and print that. InputError where there is none to price."""
     given = _values(environment, catalog, source, options)
     result = given or _of_inputs(environment, catalog, source, options)
     for reason, number in result.skipped.items():
         environment.note(f"kwire: left out: {number} {reason}")
-    _show(environment, catalog, result, fmt, options)
+    show(environment, catalog, result, fmt, options)
     return Exit.DONE
 
 
@@ -199,73 +184,3 @@ def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, 
     first = price_as_given(Form(labels[0], a.spec, a.version), a)
     comparison.add(first, [price_as_given(Form(labels[1], b.spec, b.version), b)])
     return Result(f"{labels[0]} against {labels[1]}", {"a": labels[0], "b": labels[1]}, [Row({}, comparison)], skipped)
-
-
-# Output
-
-
-def _show(environment: Environment, catalog: Catalog, result: Result, fmt: str, options: dict[str, Any]) -> None:
-    rows = result.rows
-    if fmt == "json":
-        from kwire_cli.view.json import dumps
-
-        comparisons = [_head(row) | row.comparison.to_json() for row in rows]
-        total = {"total": _total(rows).to_json()} if _is_total(rows) else {}
-        headers = {"flexibleHeaders": _headers(catalog, rows)} if FLEXIBLE in rows[0].comparison.sums else {}
-        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total | headers, indent=True))
-    elif fmt == "jsonl":
-        from kwire_cli.view.json import dumps
-
-        for row in rows:
-            head = _head(row) | {"message": row.comparison.message, "givenVersion": row.comparison.version}
-            for each in row.comparison.sums.values():
-                environment.write(dumps(head | each.to_json(), indent=False))
-    elif fmt == "csv":
-        from kwire_cli.view.compare import CSV, csv_cells
-        from kwire_cli.view.table import csv_row
-
-        environment.write(csv_row(CSV))
-        for row in rows:
-            for each in row.comparison.sums.values():
-                environment.write(csv_row(csv_cells(row.counts, row.comparison, each)))
-    else:
-        _show_table(environment, catalog, result, options)
-
-
-def _show_table(environment: Environment, catalog: Catalog, result: Result, options: dict[str, Any]) -> None:
-    from kwire_cli.view import compare as view
-
-    rows = result.rows
-    if rows[0].counts:
-        environment.write_lines([*view.title_lines(rows[0].comparison, result.remark), *view.range_lines(rows)])
-        return
-    comparison = _total(rows) if _is_total(rows) else rows[0].comparison
-    environment.write_lines([*view.title_lines(comparison, result.remark), *view.form_lines(comparison)])
-    if _is_total(rows):
-        environment.write_lines(view.message_lines([row.comparison for row in rows]))
-    environment.write_lines(view.loss_lines(comparison))
-    environment.write_lines(view.flexible_lines(comparison, _headers(catalog, rows)))
-    if options["by_field"] or "b" in result.about:
-        for row in rows:
-            columns = {name: each for name, each in row.comparison.sums.items() if each.messages}
-            environment.write_lines(view.field_lines(columns))
-
-
-def _headers(catalog: Catalog, rows: list[Row]) -> int:
-    """The bytes of flexible headers beyond inflexible ones, for all messages."""
-    from kwire_cli.cost.forms.headers import header_difference
-
-    named = [(row.comparison.message, row.comparison.given.messages) for row in rows if row.comparison.version is not None]
-    return sum(messages * header_difference(catalog, catalog.message(message)) for message, messages in named if message)
-
-
-def _head(row: Row) -> dict[str, Any]:
-    return {"counts": row.counts} if row.counts else {}
-
-
-def _is_total(rows: list[Row]) -> bool:
-    return len(rows) > 1 and not rows[0].counts
-
-
-def _total(rows: list[Row]) -> Comparison:
-    return Comparison.of_all(row.comparison for row in rows)
