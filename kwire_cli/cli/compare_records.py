@@ -77,7 +77,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     `fmt` is table, json, jsonl, or csv: the prices of records, or with --headers-as those of headers.
     """
     from kwire_cli.cost.header_forms import HEADER_FORMS, HeaderForms
-    from kwire_cli.cost.record_forms import RecordForms
+    from kwire_cli.cost.record_forms import MOST_RECORDS, RecordForms
     from kwire_cli.view import record_forms as view
     from kwire_cli.view.lines import counted
 
@@ -95,10 +95,10 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
             headers.add(records)
     forms.end()
     if not forms.written.batches:
-        raise InputError("no batch of this could be read whole; kwire dump --verify says what is wrong")
+        raise InputError("not all records of any batch can be read; kwire dump --verify says what is wrong")
     if forms.written.skipped:
         left_out = f"{counted(forms.written.skipped, 'batch', 'batches')} of {counted(forms.written.skipped_bytes, 'byte')}"
-        environment.note(f"kwire: left out, since it can't be read whole: {left_out}")
+        environment.note(f"kwire: left out, since not all can be read, or there are more than {MOST_RECORDS} records: {left_out}")
     shown = headers if asked and (options["headers_as"] or forms.written.headers) else None
     if fmt == "table":
         environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))

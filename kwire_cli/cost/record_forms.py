@@ -37,6 +37,8 @@ _UNREADABLE = frozenset(
     }
 )
 """What leaves doubt whether all records of a batch are there."""
+MOST_RECORDS = 1 << 18
+"""Of one batch, all of which have to be in memory. With the limits that brokers and producers have by default none comes near it."""
 _CODECS = {name: number for number, name in COMPRESSION.names.items()}
 
 
@@ -66,7 +68,7 @@ class Plan:
 class Written:
     """The records as they came: batches, records, their bytes, and what of these are keys, values, and headers' values and names.
 
-    `skipped` are batches that could not be read whole, `skipped_bytes` their bytes; the other numbers are without them. `formats` and `compressed`
+    `skipped` are batches that were passed over, `skipped_bytes` their bytes; the other numbers are without them. `formats` and `compressed`
     are batches by format and codec.
     """
 
@@ -168,10 +170,9 @@ class RecordForms:
         }
 
     def add(self, partition: str, batch: Batch) -> list[Record] | None:
-        """Price the records of a batch, and give them; None where it is passed over, since it can't be read whole."""
-        notes: list[Anomaly] = []
-        records = [*batch.records(notes)]
-        if not batch.crc_valid or any(note.code in _UNREADABLE for note in (*batch.notes, *notes)):
+        """Price the records of a batch, and give them; None where it is passed over, since it can't be read whole, or has more than MOST_RECORDS."""
+        records = _records(batch)
+        if records is None:
             self.written.skipped += 1
             self.written.skipped_bytes += batch.size
             return None
@@ -200,6 +201,17 @@ class RecordForms:
             return self.written.size
         like = ("v2", price.batch, price.codec)
         return next((other.size for other in self.prices if (other.form, other.batch, other.codec) == like), None)
+
+
+def _records(batch: Batch) -> list[Record] | None:
+    notes: list[Anomaly] = []
+    records: list[Record] = []
+    for piece in batch.pieces(notes):
+        records += piece
+        if len(records) > MOST_RECORDS:
+            return None
+    whole = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
+    return records if whole else None
 
 
 def _write(item: dict[str, Any], prices: list[Price]) -> None:

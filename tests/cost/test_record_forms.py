@@ -209,6 +209,13 @@ def test_batches_that_cannot_be_read_whole_are_left_out():
     assert found.prices[0].size == len(data) // 2
 
 
+def test_a_batch_of_too_many_records_is_left_out(monkeypatch):
+    monkeypatch.setattr(record_forms, "MOST_RECORDS", 9)
+    data = written({"records": ROWS}, {"records": ROWS[:9]})
+    found = priced(data, forms=("v2",))
+    assert (found.written.batches, found.written.skipped, found.written.records) == (1, 1, 9)
+
+
 def test_offsets_that_a_form_cannot_hold_are_left_out_and_counted():
     rows = [{"offset": 0, "value": {"text": "a"}}, {"offset": 1 << 40, "value": {"text": "b"}}]
     data = kwire.write_records([{"magic": 1, "compression": "gzip", "records": rows}])
