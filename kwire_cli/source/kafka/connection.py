@@ -75,10 +75,10 @@ class Seen:
     def __init__(
         self, kind: str, side: int, cut: Cut, *, head: RequestHead | None = None, request: Seen | None = None, protocol: str | None = None
     ) -> None:
-        self.kind, self.side, self.data, self.packet, self.time, self.missing = kind, side, cut.data, cut.packet, cut.time, cut.missing
-        self.head, self.request, self.protocol = head, request, protocol
-        self.size = len(cut.data) if cut.kind != "lost" else cut.missing
-        self.code = None if cut.kind == "frame" else _GAPS[cut.kind]
+        what, self.data, self.packet, self.time, self.missing = cut
+        self.kind, self.side, self.head, self.request, self.protocol = kind, side, head, request, protocol
+        self.size = len(self.data) if what != "lost" else self.missing
+        self.code = None if what == "frame" else _GAPS[what]
         self.in_flight: int | None = None
         self.line: Any = None
         self.plain: Plain | None = None

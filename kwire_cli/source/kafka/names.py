@@ -16,6 +16,7 @@ from kwire_cli.message.roles import topic_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire_cli.message.plain import Layout
     from kwire_cli.source.kafka.captured import Captured
 
 FETCH, METADATA, DESCRIBE_CLUSTER = 1, 3, 60
@@ -34,6 +35,7 @@ class Names:
     brokers: dict[str, int] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     ahead: Callable[[], Names] | None = None
+    _silent: set[Layout] = field(default_factory=set)  # of messages that tell nothing
 
     def topic(self, topic: str) -> str:
         """The name of a topic id, or what was given where none is known."""
@@ -50,17 +52,21 @@ class Names:
 
     def learn(self, line: Captured, broker: str) -> None:
         """What a frame tells; `broker` is the address of the broker's end."""
-        head = line.seen.head
-        if head is None:  # a response without its request: what it is can only be guessed
-            return
+        seen = line.seen
+        head, plain = seen.head, seen.plain
+        if head is None or (plain is not None and plain.layout in self._silent):
+            return  # what a response without its request is can only be guessed
         key = head.api_key
         if key == FETCH:
             self._learn_session(line, broker)
         elif key == API_VERSIONS:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
                 line.connection.software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
-        elif line.seen.kind == "response" and (found := _naming(line)):
-            self.topics.update(topic_names(*found))
+        elif plain is not None and (seen.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})):
+            self._silent.add(plain.layout)
+        elif seen.kind == "response" and (found := line.read):
+            for topic, name in topic_names(*found):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
+                self.topics.setdefault(topic, name)
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
                 self._learn_brokers(body)
 
@@ -92,14 +98,6 @@ class Names:
 
 UUID_TEXT = 22
 """Characters of a uuid's text; a topic's name can be as long, and then is its own name."""
-
-
-def _naming(line: Captured) -> Any:
-    """What a response says, if it can name anything."""
-    plain = line.seen.plain
-    if plain and not plain.layout.roles.naming and plain.layout.api_key not in {METADATA, DESCRIBE_CLUSTER}:
-        return None
-    return line.read
 
 
 def _changed(line: Captured, known: list[str]) -> list[str]:

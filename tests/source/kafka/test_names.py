@@ -45,6 +45,14 @@ def test_topic_ids_get_their_names_from_metadata(wire):
     assert topics(lines) == [["orders"], ["orders"], [], ["orders"], ["orders", PAYMENTS]]
 
 
+def test_a_topic_id_keeps_its_name_whatever_a_wrong_request_calls_it(wire):
+    asked = wire.request("DeleteTopics", 6, 2, topics=[{"name": "other", "topicId": ORDERS}], timeoutMs=1)
+    refused = [{"name": "other", "topicId": ORDERS, "errorCode": 42, "errorMessage": "You may not specify both topic name and topic id."}]
+    answered = wire.response("DeleteTopics", 6, 2, responses=refused)
+    lines = wire.lines(*named(wire, 1, (ORDERS, "orders")), (0, asked), (1, answered), fetch(wire, 3, topics=[ORDERS]))
+    assert topics(lines)[-1] == ["orders"]
+
+
 def test_a_topic_id_is_looked_for_ahead_where_the_capture_can_be_read_again(wire):
     said = [fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders"))]
 
