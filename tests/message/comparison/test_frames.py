@@ -99,6 +99,22 @@ def test_payloads_in_which_nothing_is_to_be_seen_stay_bytes():
     assert told(compared(a, b))
 
 
+def envelope(inner):
+    body = {"requestData": base64.b64encode(inner[4:]).decode(), "requestPrincipal": None, "clientHostAddress": "fwAAAQ=="}
+    return request("Envelope", 0, body)
+
+
+def test_forwarded_requests_are_compared():
+    one, two = (envelope(request("Heartbeat", 4, HEARTBEAT | {"memberId": member}, correlation=7)) for member in ("m", "n"))
+    [found] = compared(one, two).differences
+    assert (found.kind, found.path, found.a.value, found.b.value) == ("changed", "requestData.memberId", "m", "n")
+    assert told(compared(one, envelope(request("Heartbeat", 4, HEARTBEAT, correlation=8)))) == [("changed", "requestData.header.correlationId")]
+    assert told(compared(one, envelope(request("ApiVersions", 0, {})))) == [("changed", "requestData")]
+    older = compared(one, envelope(request("Heartbeat", 3, HEARTBEAT, correlation=7)))
+    assert told(older) == [("changed", "requestData.header.requestApiVersion")]
+    assert "requestData.groupId" in {row.field for row in older.rewritten.values()}
+
+
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
