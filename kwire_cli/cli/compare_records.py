@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cost.generated_records import Wanted
     from kwire_cli.cost.header_keys import Register
-    from kwire_cli.cost.record_forms import Codec, Plan
+    from kwire_cli.cost.record_forms import Plan
+    from kwire_cli.cost.record_prices import Codec
     from kwire_cli.spec.catalog import Catalog
 
 BATCHES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
@@ -202,7 +203,7 @@ def _batch(text: str, wanted: Wanted | None) -> int | str:
 def _codec(text: str) -> Codec:
     from kwire_cli.codec.compression import CODECS, compress
     from kwire_cli.cost.gathering import AS_IS
-    from kwire_cli.cost.record_forms import Codec
+    from kwire_cli.cost.record_prices import Codec
     from kwire_cli.errors import EncodeError
 
     name, colon, level = text.strip().partition(":")

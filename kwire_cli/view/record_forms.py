@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kwire_cli.cost.header_forms import HeaderForms
-    from kwire_cli.cost.record_forms import RecordForms, Written
+    from kwire_cli.cost.record_forms import RecordForms
+    from kwire_cli.cost.record_prices import Written
     from kwire_cli.view.lines import Line
 
 HEADING = ("batch", "codec", "form", "batches", "bytes", "per record", "overhead a record", "a batch", "ratio", "")

@@ -8,7 +8,8 @@ import kwire_cli as kwire
 from kwire_cli.cost import record_forms
 from kwire_cli.cost.gathering import ALL, AS_IS
 from kwire_cli.cost.header_keys import Register
-from kwire_cli.cost.record_forms import FORMS, Codec, Plan, RecordForms
+from kwire_cli.cost.record_forms import FORMS, Plan, RecordForms
+from kwire_cli.cost.record_prices import Codec
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.opening import items, source_of
 
