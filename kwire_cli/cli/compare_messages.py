@@ -153,7 +153,8 @@ def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ..
     ahead = [*islice(found, 3)]
     if not ahead:
         found_instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
-        raise InputError(f"there is no message to price{found_instead}; --api and --version, or --message and --version, say what the bytes are")
+        how = "--api and --version, or --message and --version, say what the bytes are, --as-records that they are record batches"
+        raise InputError(f"there is no message to price{found_instead}; {how}")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
     first = ahead[0].decoded
