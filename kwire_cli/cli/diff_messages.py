@@ -169,7 +169,7 @@ def _find(environment: Environment, catalog: Catalog, place: tuple[str, int | No
     if isinstance(found, CaptureFile):
         if options["message"]:
             raise click.UsageError("--message is for bodies alone, and this is a packet capture")
-        return _of_capture(catalog, found.source, number, shown, options["port"])
+        return _of_capture(environment, catalog, found.source, number, shown, options["port"])
     if options["message"]:
         from kwire_cli.message.decoded import checked, decode
 
@@ -196,13 +196,10 @@ def _numbered(found: list[Any], number: int | None, name: str, one: str, many: s
     return found[(number or 1) - 1]
 
 
-def _of_capture(catalog: Catalog, source: Any, number: int | None, name: str, port: int | None) -> _Found:
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
+def _of_capture(environment: Environment, catalog: Catalog, source: Any, number: int | None, name: str, port: int | None) -> _Found:
+    from kwire_cli.cli.capture_lines import capture_lines
 
-    capture = Capture(source)
-    again = partial(Capture, capture.name) if capture.name and Path(capture.name).is_file() else None
-    line = _line(traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again), number, name)
+    line = _line(capture_lines(environment, catalog, source, port=port), number, name)
     if not line.frame:
         raise InputError(f"frame {line.number} is no request or response, but {line.kind}", file=name)
     return _Found(name, line.frame, line.asked, known=line.kind == "request" or line.request is not None, names=line.names.topic)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,6 @@ from kwire_cli.cli.options import with_output
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.findings import Finding
 
 BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
@@ -76,6 +71,7 @@ def command(
 
 def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...]) -> list[Finding]:
     """What the values in captures say about the definitions that were given; nothing where one of these has no usable meaning."""
+    from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cost.advice.findings import traffic_findings
     from kwire_cli.errors import SpecError
     from kwire_cli.spec.catalog import catalog
@@ -86,23 +82,8 @@ def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tupl
     except SpecError:
         return []
     files = {str(path) for path in json_files(list(paths))}
-    lines = (line for capture in captures for line in _lines(environment, known, capture))
+    lines = (line for capture in captures for line in capture_lines(environment, known, capture))
     return [finding for finding in traffic_findings(known, lines) if finding.file in files]
-
-
-def _lines(environment: Environment, known: Catalog, name: str) -> Iterator[Captured]:
-    """The lines of a capture; how far it is shows where that takes long."""
-    from kwire_cli.cli.progress import Progress
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
-
-    progress, size = Progress(environment), Path(name).stat().st_size
-    with Path(name).open("rb") as file:
-        capture = Capture(file)
-        for line in traffic(known, capture, waiting_since=capture.waiting_since, again=partial(Capture, name)):
-            progress.tell(name, file.tell(), size)
-            yield line
-    progress.done()
 
 
 def _line(finding: Finding) -> list[tuple[str, str]]:
