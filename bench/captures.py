@@ -1,4 +1,7 @@
-"""Block `captures`: whole processes against tshark on the same captures; and kwire's memory on a capture and on one ten times as long."""
+"""Block `captures`: whole processes against tshark on the same captures; and kwire's memory on a capture and on one ten times as long.
+
+Measured is processor time: all rows are one busy thread, and a machine that has other things to do gives the same ratios.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
         files = make_traffic.captures(where, messages)
         if not tshark:
             print("  tshark is not here: kwire alone")
-        rows = [Row(name, row, *timed(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
-        rows += [Row(name, row, *timed(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
+        rows = [Row(name, row, *busy(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
+        rows += [Row(name, row, *busy(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
         measure_in_turns(rows, runs)
         for name, path in files.items():
             print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
@@ -80,11 +83,27 @@ def timed(program: str | None, *words: str):
     return once, ""
 
 
+def busy(program: str | None, *words: str):
+    """As `timed`, but the time that processors were busy with it."""
+    if program is None:
+        return None, "not installed"
+
+    def once() -> float:
+        usage = _usage(program, *words)
+        return usage.ru_utime + usage.ru_stime
+
+    return once, ""
+
+
 def peak(*command: str) -> int:
     """The most memory that a process had, in bytes."""
-    child = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    return _usage(*command).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _usage(*command: str):
+    child = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return usage

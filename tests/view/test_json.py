@@ -15,7 +15,9 @@ from kwire_cli.view.json import dumps, line_dumps, many_dumps
 from kwire_cli.view.table import TABLE, plain_rows, row
 
 CATALOG = kwire.catalog()
-CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures").glob("*.pcap*"))
+ROOT = Path(__file__).resolve().parents[2]
+REAL = sorted((ROOT.parent / "shared" / "real").glob("**/*.pcap*"))
+CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -34,6 +36,26 @@ def test_lines_are_printed_the_same_quickly(path):
                 shown = line_dumps(line, records, None, items)
                 assert shown.count(b"\n") == 1
                 assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records=records))))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_lines_of_real_captures_are_printed_the_same_quickly(path):
+    items = field_text(RecordsAs(CATALOG))
+    for line in traffic(CATALOG, Capture(path)):
+        if line.message:
+            shown = line_dumps(line, "decoded", None, items)
+            assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records="decoded"))))
+
+
+def test_short_latencies_are_shown_as_decimals(wire):
+    request, answer = wire.request("Heartbeat", 3, 1, "me", groupId="g", memberId="m"), wire.response("Heartbeat", 3, 1)
+    for nanoseconds in (0, 1, 999, 46_000, 99_999, 100_000, 12_345_678, 3_000_000_000, -46_000):
+        asked, answered = wire.lines((0, request), (1, answer))
+        answered.seen.time = asked.seen.time + nanoseconds
+        shown = line_dumps(answered, "base64")
+        assert json.loads(shown)["latency"] == nanoseconds / 1e9 == answered.to_json()["latency"]
+        assert nanoseconds < 0 or b"e-" not in shown
 
 
 def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
