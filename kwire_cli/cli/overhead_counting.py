@@ -30,6 +30,8 @@ class Asked:
     options: dict[str, Any]
     laid: Catalog | None = None
     """The definitions of a what-if."""
+    several: bool = False
+    """Whether there is more than one input, so that a place has to say in which it is."""
 
     def __post_init__(self) -> None:
         from kwire_cli.cost.overhead.dimensions import DIMENSIONS
@@ -58,6 +60,11 @@ class Counted:
     segments: bool = True
     decodable: bool = False
     written: Tallies | None = None
+
+    def turn_to(self, name: str | None, *, several: bool) -> None:
+        """What comes next is from this input."""
+        self.tallies.file = name
+        self.tallies.largest.place = {"file": name} if several and name else {}
 
     def add(self, subject: Any, place: str) -> None:
         """Count a line of a capture, or what has the same properties. InputError with its place for a value that an overlay has no room for."""

@@ -28,6 +28,7 @@ OF_CAPTURES = ("filter", "frames", "stream", "port")
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     """Count all inputs. InputError where one can't be read, or nothing is there that can be counted."""
     counted: Counted | None = None
+    asked.several = len(arguments) > 1
     for argument in _groups(asked, arguments):
         if isinstance(argument, str):
             counted = _segments(asked, counted, argument)
@@ -69,7 +70,7 @@ def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
         if counted is None:
             counted = begin(asked, "segments")
         view = bytes_of(asked.environment, file)
-        counted.tallies.file = file.label
+        counted.turn_to(file.label, several=asked.several)
         counted.decodable = True
         for at in counted.tallies.records(view, file.topic, file.partition, options["record_format"] or "auto"):
             asked.progress.tell(file.label, at, len(view))
@@ -103,7 +104,7 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
     if isinstance(found, CaptureFile):
         counted = counted or begin(asked, "capture")
         counted.segments = False
-        counted.tallies.file = name and path_text(name)
+        counted.turn_to(name and path_text(name), several=asked.several)
         _capture(asked, counted, found)
         return counted
     from kwire_cli.records.opening import begins_with_batch
@@ -111,14 +112,15 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
     _refuse(asked.options, OF_CAPTURES, "is for packet captures, and this input is none")
     if found.form == "raw" and not asked.options["message"] and all(begins_with_batch(chunk.data) for chunk in found.chunks):
         counted = counted or begin(asked, "segments")
-        counted.tallies.file, counted.decodable = name, True
+        counted.turn_to(name, several=asked.several)
+        counted.decodable = True
         for chunk in found.chunks:
             for at in counted.tallies.records(chunk.data, None, None, "auto"):
                 asked.progress.tell(name or "", at, len(chunk.data))
         return counted
     counted = counted or begin(asked, "frames")
     counted.segments = False
-    counted.tallies.file = name
+    counted.turn_to(name, several=asked.several)
     _frames(asked, counted, found)
     return counted
 

@@ -155,5 +155,6 @@ def where_text(where: dict[str, Any]) -> str:
     """Where something is, in one cell."""
     topic = "" if where.get("topic") is None else f" {where['topic']}"
     partition = "" if where.get("partition") is None else f"-{where['partition']}"
-    place = f"frame {where['frame']}" if "frame" in where else where.get("file", "")
-    return f"{place}{topic}{partition}" + (f" at {where['position']}" if "position" in where else "")
+    place = [where["file"]] if "file" in where else []
+    place += [f"frame {where['frame']}"] if "frame" in where else []
+    return f"{' '.join(place)}{topic}{partition}" + (f" at {where['position']}" if "position" in where else "")

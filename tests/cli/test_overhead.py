@@ -153,6 +153,9 @@ def test_several_inputs_are_added_up():
     alone = [document(path)["bytes"] for path in (one, two, CAPTURE)]
     assert both["bytes"] == sum(alone)
     assert sorted(row["bytes"] for row in both["tables"][0]["rows"]) == sorted(alone)
+    places = {limit["limit"][0]: limit["where"] for limit in both["limits"]}
+    assert places["socket.request.max.bytes"] == {"file": str(CAPTURE), "frame": 21}
+    assert places["message.max.bytes"] == {"file": str(one / "00000000000000000000.log"), "position": 0}
 
 
 def test_a_topic_of_a_log_directory():

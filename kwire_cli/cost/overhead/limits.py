@@ -110,17 +110,18 @@ class Seen:
 
 @dataclass(slots=True)
 class Largest:
-    """The largest thing of each kind so far."""
+    """The largest thing of each kind so far; `place` is where what comes next is from, beyond what it says itself."""
 
     sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BY_KEY, 0))
     seen: dict[str, Seen] = field(default_factory=dict)
+    place: dict[str, Any] = field(default_factory=dict)
 
     def see(self, key: str, size: int, where: Callable[[], dict[str, Any]], asked: Callable[[], int | None] | None = None) -> None:
         """Keep this one, if it is larger."""
         if size > self.sizes[key]:
             self.sizes[key] = size
             said = asked() if asked else None
-            self.seen[key] = Seen(size, where(), said if said and said > 0 else None)
+            self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,8 @@ class RecordSets:
         inside = found.unpacked - found.packed
         self.sizes.add(batch.compression, found.records, batch.size, batch.size + inside - found.payload, found.packed, found.unpacked)
         self.sizes.unread += found.unread
-        self._seen(batch.size, found.content, found.key, found.value, found.headers, framed=batch.layout is _V2)
+        content = found.content if batch.layout.name != "kip98-draft" else 0  # which no producer ever estimated
+        self._seen(batch.size, content, found.key, found.value, found.headers, framed=batch.layout is _V2)
         if self._on_batch:
             packing = found.packed / found.unpacked if found.unpacked else 1.0
             self._on_batch(Told(batch, batch.size - found.packed + found.unpacked, found.payload, packing, None))
