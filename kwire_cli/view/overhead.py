@@ -88,7 +88,12 @@ def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
         rows.append((f"({len(rest)} more)", *[""] * (len(dimensions) - 1), *_costs(others)))
     yield from grid_lines(heading, rows, DIGITS)
     if sizes.by_records:
-        for section in (_by_size(sizes), _by_codec(sizes), _contents(report.contents, sizes.total)):
+        for section in (
+            _by_size("records in a batch", sizes.by_records),
+            _by_size("bytes in a batch", sizes.by_bytes),
+            _by_codec(sizes),
+            _contents(report.contents, sizes.total),
+        ):
             yield []
             yield from section
     odd = [counted(sizes.unread, "batch", "batches") + " could not be decompressed whole"] if sizes.unread else []
@@ -109,11 +114,11 @@ def _costs(found: Batches) -> tuple[Any, ...]:
     return batches, records, *each, found.overhead / batches if batches else None, percent(found.overhead, whole)
 
 
-def _by_size(sizes: BatchSizes) -> Iterator[Line]:
-    most = max((found.batches for found in sizes.by_records.values()), default=0)
-    heading = ("records in a batch", "batches", "records", "bytes/record", "overhead/record", "overhead %", "batches of this size")
+def _by_size(name: str, buckets: dict[int, Batches]) -> Iterator[Line]:
+    most = max((found.batches for found in buckets.values()), default=0)
+    heading = (name, "batches", "records", "bytes/record", "overhead/record", "overhead %", "batches of this size")
     rows = []
-    for bucket, found in sorted(sizes.by_records.items()):
+    for bucket, found in sorted(buckets.items()):
         batches, records, _, size, overhead, _, share = _costs(found)
         rows.append((bucket_text(bucket), batches, records, size, overhead, share, bar(found.batches, most)))
     yield from grid_lines(heading, rows, DIGITS)

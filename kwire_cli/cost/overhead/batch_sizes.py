@@ -47,12 +47,13 @@ class Batches:
 
 @dataclass(slots=True)
 class BatchSizes:
-    """Batches by how many records they have (buckets of powers of two), and by codec; `unread` could not be decompressed, `gaps` are no batches.
+    """Batches by records and by bytes (buckets of powers of two), and by codec; `unread` could not be decompressed, `gaps` are no batches.
 
     `largest` are the largest key and value, and the most bytes that the headers of one record take, their lengths and count included.
     """
 
     by_records: dict[int, Batches] = field(default_factory=dict)
+    by_bytes: dict[int, Batches] = field(default_factory=dict)
     by_codec: dict[str, Batches] = field(default_factory=dict)
     largest: tuple[int, int, int] = (0, 0, 0)
     unread: int = 0
@@ -60,14 +61,16 @@ class BatchSizes:
 
     def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
         """Count one batch; sizes in bytes."""
-        bucket, named = records.bit_length(), self.by_codec.get(codec)
-        sized = self.by_records.get(bucket)
-        if sized is None:
-            sized = self.by_records[bucket] = Batches()
-        if named is None:
-            named = self.by_codec[codec] = Batches()
-        sized.add(records, size, overhead, packed, unpacked)
-        named.add(records, size, overhead, packed, unpacked)
+        places: tuple[tuple[dict[Any, Batches], Any], ...] = (
+            (self.by_records, records.bit_length()),
+            (self.by_bytes, size.bit_length()),
+            (self.by_codec, codec),
+        )
+        for batches, key in places:
+            found = batches.get(key)
+            if found is None:
+                found = batches[key] = Batches()
+            found.add(records, size, overhead, packed, unpacked)
 
     @property
     def total(self) -> Batches:
@@ -79,10 +82,14 @@ class BatchSizes:
 
     def merge(self, other: BatchSizes) -> None:
         """Count what was counted elsewhere too."""
-        for bucket, found in other.by_records.items():
-            self.by_records.setdefault(bucket, Batches()).merge(found)
-        for codec, found in other.by_codec.items():
-            self.by_codec.setdefault(codec, Batches()).merge(found)
+        pairs: tuple[tuple[dict[Any, Batches], dict[Any, Batches]], ...] = (
+            (self.by_records, other.by_records),
+            (self.by_bytes, other.by_bytes),
+            (self.by_codec, other.by_codec),
+        )
+        for mine, theirs in pairs:
+            for key, found in theirs.items():
+                mine.setdefault(key, Batches()).merge(found)
         (a, b, c), (x, y, z) = self.largest, other.largest
         self.largest = max(a, x), max(b, y), max(c, z)
         self.unread += other.unread
@@ -90,7 +97,7 @@ class BatchSizes:
 
 
 def bucket_text(bucket: int) -> str:
-    """The numbers of records in a bucket: 0, 1, 2-3, 4-7, ..."""
+    """The numbers in a bucket: 0, 1, 2-3, 4-7, ..."""
     if bucket <= 1:
         return str(bucket)
     return f"{1 << (bucket - 1)}-{(1 << bucket) - 1}"

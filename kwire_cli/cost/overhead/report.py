@@ -125,6 +125,7 @@ class Report:
                 **sizes.total.to_json(),
                 "by": [{**dict(zip(outer, key, strict=True)), **each.total.to_json()} for key, each in self.records],
                 "byRecordsInBatch": [{"recordsInBatch": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_records.items())],
+                "byBytesInBatch": [{"bytesInBatch": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_bytes.items())],
                 "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.by_codec.items()],
                 "contents": [each.to_json() for each in self.contents],
                 "notDecompressed": sizes.unread,
