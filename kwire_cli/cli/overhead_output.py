@@ -25,7 +25,7 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     if fmt == "table":
         _show_tables(asked, counted, made, limits)
     elif fmt == "csv":
-        _show_csv(asked, made)
+        _show_csv(asked, counted, made)
     else:
         _show_json(asked, counted, made, limits, fmt)
 
@@ -94,14 +94,36 @@ def _changes(counted: Counted) -> dict[str, Any]:
     return change_document([(names, rows) for names, rows, _ in found], found[0][2], counted.tallies.overlaid)
 
 
-def _show_csv(asked: Asked, made: Report) -> None:
+def _show_csv(asked: Asked, counted: Counted, made: Report) -> None:
     from kwire_cli.view.table import csv_row
 
     names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
-    asked.environment.write(csv_row([*names, "messages", "count", "bytes", "share", "overheadBytes"]))
+    columns = [*names, "messages", "count", "bytes", "share", "overheadBytes", *(["writtenBytes", "change"] if counted.written else [])]
+    asked.environment.write(csv_row(columns))
     for found in made.tables:
-        for row in found.to_json():
-            asked.environment.write(csv_row([row.get(name) for name in (*names, "messages", "count", "bytes", "share", "overheadBytes")]))
+        rows = [*found.to_json()]
+        if counted.written:
+            rows = _with_written(counted, found.dimensions, rows)
+        for row in rows:
+            asked.environment.write(csv_row([row.get(name) for name in columns]))
+
+
+def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with what they are as written; what is gone under the overlay last."""
+    from kwire_cli.cost.overhead.changes import changes
+
+    assert counted.written  # noqa: S101 - for the type checker
+    changed = {row.key: row for row in changes(counted.written, counted.tallies, names)[0]}
+    out = []
+    for row in rows:
+        if "rest" in row:
+            out.append(row)
+            continue
+        found = changed.pop(tuple(row[name] for name in names), None)
+        change = found.change if found else 0
+        out.append(row | {"writtenBytes": row["bytes"] - change, "change": change})
+    gone = (each for each in changed.values() if not each.under)
+    return out + [{**dict(zip(names, each.key, strict=True)), "bytes": 0, "writtenBytes": each.written, "change": each.change} for each in gone]
 
 
 def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distance], fmt: str) -> None:

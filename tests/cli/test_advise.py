@@ -1,5 +1,7 @@
 """Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show both."""
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -115,6 +117,17 @@ def test_what_stays_as_it_is_is_counted_by_its_reason():
     assert newer["overlay"]["asWritten"] == {"of a version that is not known": 1}
     assert cut["overlay"]["asWritten"] == {"with anomalies": 1}
     assert all(each["inputBytes"] == each["bytes"] == 8 and each["overlay"]["change"] == 0 for each in (newer, cut))
+
+
+def test_csv_has_what_rows_are_as_written():
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    out = kwire("overhead", "--format", "csv", "--by", "field", "--overlay", "metadata-tagged", path).out
+    rows = [*csv.DictReader(io.StringIO(out))]
+    document = json.loads(kwire("overhead", "--format", "json", "--by", "field", "--overlay", "metadata-tagged", path).out)
+    assert sum(int(row["bytes"]) for row in rows) == document["bytes"]
+    assert sum(int(row["writtenBytes"]) for row in rows) == document["inputBytes"]
+    gone = next(row for row in rows if row["field"] == "MetadataResponse.throttleTimeMs")
+    assert (gone["bytes"], gone["change"]) == ("0", f"-{gone['writtenBytes']}")
 
 
 def test_input_that_is_in_the_form_of_the_overlay():
