@@ -14,6 +14,7 @@ from kwire_cli.cli.compare_forms import CHOOSING, comparing
 from kwire_cli.cli.compare_output import Result, Row, show
 from kwire_cli.cli.counts import combinations
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.progress import Progress
 from kwire_cli.cost.forms.choices import check_fields, highest
 from kwire_cli.cost.forms.comparing import Comparing
 from kwire_cli.cost.forms.sums import Comparison
@@ -54,7 +55,7 @@ def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         return None
     if not options["message"]:
         raise click.UsageError("--message says of which message values are to be generated")
-    return _of_generated(catalog, ranges, paths, options)
+    return _of_generated(environment, catalog, ranges, paths, options)
 
 
 def _is_piped(environment: Environment) -> bool:
@@ -107,16 +108,21 @@ def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
         raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
 
 
-def _of_generated(catalog: Catalog, ranges: dict[str, tuple[int, ...]], paths: dict[str, tuple[int, ...]], options: dict[str, Any]) -> Result:
+def _of_generated(
+    environment: Environment, catalog: Catalog, ranges: dict[str, tuple[int, ...]], paths: dict[str, tuple[int, ...]], options: dict[str, Any]
+) -> Result:
     spec, version = _message(catalog, options)
     choice = comparing(options, [spec], version, several=False).choice
     rows: list[Row] = []
     counts: dict[str, int] = {}
-    for chosen in combinations(ranges | paths):
+    todo, progress = combinations(ranges | paths), Progress(environment)
+    for number, chosen in enumerate(todo):
+        progress.tell(spec.name, number, len(todo))
         counts = counts_for(spec, version, {name: n for name, n in chosen.items() if name in ranges}, {name: chosen[name] for name in paths})
         prices = Comparing(choice)
         prices.add_values(spec, version, generate(spec, version, counts))
         rows += [Row(chosen, comparison) for comparison in prices.found.values()]
+    progress.done()
     if len(rows) > 1:
         if options["by_field"]:
             raise click.UsageError("--by-field is of one message, and the ranges make several")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 USUAL = {"brokers": 3, "replicas": 3, "topics": 1, "partitions": 1}
 """What arrays hold, by the names that the command's options have for it, and how many of it there are unless that is said."""
-MOST_BYTES = 64 << 20
-"""No generated message is meant to be larger: it is a price that is asked for."""
+MOST_ELEMENTS, MOST_BYTES = 1 << 20, 64 << 20
+"""No generated message is meant to have more elements, or bytes of text that was asked for: it is a price that is wanted."""
 _REPLICAS = frozenset({"replicas", "isr", "replicaNodes", "isrNodes", "brokerIds", "newIsr"})
 _PARTITION_ID = frozenset({"partitionIndex", "partition", "partitionId"})
 _BROKER_ID = frozenset({"nodeId", "brokerId"})
@@ -70,7 +70,7 @@ def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
 def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
     """How many elements each array of the message has, and how many bytes a string that was spoken of.
 
-    InputError where the message has no such field, nothing of such a role, or would be beyond MOST_BYTES.
+    InputError where the message has no such field, nothing of such a role, or would be too large.
     """
     places = {place.path: place for place in places_of(spec, version)}
     _check(spec, version, places, roles, paths)
@@ -82,14 +82,7 @@ def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths:
             counts[path] = roles[place.role]
         elif place.field.is_array and not (place.field.tag is not None and version in place.field.tagged_versions):
             counts[path] = USUAL[place.role] if place.role else int(not _is_rare(place.field))
-    elements = 0
-    for path in counts:
-        product = 1
-        for above, number in counts.items():
-            product *= number if path == above or path.startswith(f"{above}[].") else 1
-        elements += product
-    if elements > MOST_BYTES:
-        raise InputError(f"{elements} elements and bytes are more than is generated ({MOST_BYTES})")
+    _check_size(places, counts)
     return counts
 
 
@@ -217,6 +210,18 @@ def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
     if any(sub.entity_type == "topicName" or sub.json_name in {"topicId", "topicName"} for sub in subs.values()) and not subs.keys() & _PARTITION_ID:
         return "topics"
     return "partitions" if subs.keys() & _PARTITION_ID or name.lower().startswith("partition") else None
+
+
+def _check_size(places: Mapping[str, Place], counts: Mapping[str, int]) -> None:
+    totals = {True: 0, False: 0}
+    for path in counts:
+        total = 1
+        for above, number in counts.items():
+            total *= number if path == above or path.startswith(f"{above}[].") else 1
+        totals[places[path].field.type in _SIZED] += total
+    for sized, what, most in ((False, "elements", MOST_ELEMENTS), (True, "bytes", MOST_BYTES)):
+        if totals[sized] > most:
+            raise InputError(f"{totals[sized]} {what} are more than is generated ({most})")
 
 
 def _check(spec: MessageSpec, version: int, places: Mapping[str, Place], roles: Mapping[str, int], paths: Mapping[str, int]) -> None:

@@ -133,6 +133,7 @@ def formula(catalog: Catalog, encoding: str, *, elements: bool = True) -> tuple[
     return empty, added.pop()
 
 
+@cache
 def forms(catalog: Catalog) -> dict[str, Form]:
     """The document's three rows."""
     plain, signed, unsigned = catalog.message(MESSAGE), *(_spec(catalog, name, elements=True) for name in ("packed", "upacked"))
@@ -154,6 +155,7 @@ def response(catalog: Catalog, elements: int) -> dict[str, Any]:
     return value
 
 
+@cache
 def sizes(catalog: Catalog, elements: int) -> tuple[int, int, int]:
     """The three sizes of such a response."""
     value = response(catalog, elements)
