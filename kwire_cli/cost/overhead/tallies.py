@@ -215,8 +215,9 @@ class Tallies:
 
 
 def _header(catalog: Catalog, plain: Plain) -> Spans:
+    """The spans of a header, which are kept: without the body's bytes."""
     layout = plain.layout
-    return decode_header(catalog, layout.kind, layout.header_version, plain.data, start=SIZE_BYTES, stop=plain.start).raw
+    return decode_header(catalog, layout.kind, layout.header_version, plain.data[: plain.start], start=SIZE_BYTES, stop=plain.start).raw
 
 
 def _size(part: Decoded) -> int:
