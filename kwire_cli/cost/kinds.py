@@ -114,10 +114,10 @@ def in_records(leaf: Leaf) -> Kinds:
 
 
 def in_wrapper(leaf: Leaf) -> Kinds:
-    """Of a message whose value is other messages, compressed (formats v0 and v1)."""
+    """Of a message whose value is other messages, compressed (formats v0 and v1); its own key, if it has one, is none of theirs."""
     prefix, value = _of_records(leaf, Kind.BATCH_HEADER)
     prefix = Kind.BATCH_HEADER if prefix is Kind.RECORD_FRAMING else prefix
-    return prefix, Kind.COMPRESSED if value is Kind.RECORD_VALUE else value
+    return prefix, {Kind.RECORD_VALUE: Kind.COMPRESSED, Kind.RECORD_KEY: Kind.BATCH_HEADER}.get(value, value)
 
 
 def _of_records(leaf: Leaf, framing: Kind) -> Kinds:

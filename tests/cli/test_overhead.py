@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+from collections import Counter
 
 import pytest
 from command_line import ROOT, kwire, shell
@@ -147,6 +148,29 @@ def test_files_without_a_batch_are_counted_too(tmp_path):
     assert [(row["kind"], row["bytes"]) for row in found["tables"][1]["rows"]] == [("padding", 300), ("gap", 16)]
     assert found["messages"] == 3
     assert "records in a batch" not in kwire("overhead", folder).out
+
+
+def test_records_are_those_that_dump_shows():
+    segments = ROOT / "samples" / "segments"
+    items = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", segments).out.splitlines()]
+    batches = [item for item in items if "gap" not in item]
+    records = [record for batch in batches for record in batch["records"]]
+    found = document(segments)
+    counted = found["records"]
+    assert (counted["batches"], counted["records"], counted["bytes"]) == (len(batches), len(records), sum(batch["size"] for batch in batches))
+    assert {each["codec"]: each["batches"] for each in counted["byCodec"]} == Counter(batch["compression"] for batch in batches)
+    assert {each["codec"]: each["records"] for each in counted["byCodec"]} == Counter(
+        batch["compression"] for batch in batches for _ in batch["records"]
+    )
+    contents = {each["what"]: each for each in counted["contents"]}
+    for name, key in (("keys", "keySize"), ("values", "valueSize")):
+        sizes = [max(record[key], 0) for record in records]
+        assert (contents[name]["bytes"], contents[name]["largest"], contents[name]["count"]) == (sum(sizes), max(sizes), len(records))
+    headers = [header for record in records for header in record["headers"]]
+    assert contents["headers"]["count"] == len(headers) > 0
+    assert contents["header keys"]["bytes"] == sum(len(header["key"].encode()) for header in headers)
+    largest = next(limit for limit in found["limits"] if limit["limit"][0] == "message.max.bytes")
+    assert largest["largest"] == max(batch["size"] for batch in batches)
 
 
 def test_several_inputs_are_added_up():
