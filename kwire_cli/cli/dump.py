@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_overlaid_catalog, with_output
+from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import size_of
 from kwire_cli.errors import InputError
