@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.forms.carrying import carried
@@ -14,11 +15,14 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form as Shown, value
 from kwire_cli.errors import EncodeError
+from kwire_cli.spec.changing import changed, fields_by_path
+from kwire_cli.spec.versions import NONE
 
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 MOST_KEPT, LARGEST_KEPT = 4096, 1024
 """Messages, and bytes of one, that are kept with what they are under the overlay: captures say the same things again and again."""
@@ -33,14 +37,37 @@ def is_regular(entry: Entry, spans: Spans) -> bool:
     return spans.used == spans.stop
 
 
-def values_of(entry: Entry, spans: Spans) -> dict[str, Any]:
-    """The values of a regular message in Kafka's JSON form, records as base64 text."""
+def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
+    """The values of a regular message in Kafka's JSON form, records as base64 text; None for one that is not regular."""
     try:
-        return fold_of(entry)(spans)
-    except OddError:  # unknown tags, which a fold leaves to the general way
+        found: dict[str, Any] = fold_of(entry)(spans)
+    except OddError:  # also where there are unknown tags, which a fold leaves to the general way
+        if not is_regular(entry, spans):
+            return None
         tree = build(entry, spans)
-        found: dict[str, Any] = value(tree.root, tree, Shown())
-        return found
+        found = value(tree.root, tree, Shown())
+    return found if spans.used == spans.stop else None
+
+
+def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
+    """Whether the values of a message can be written under an overlay as they are.
+
+    No field comes or goes, and what may be left out at its default still may be, at the same one.
+    """
+
+    def presence(spec: MessageSpec) -> list[tuple[str, bool, bool]]:
+        return [(path, version in field.versions, version in field.nullable_versions) for path, field in fields_by_path(spec)]
+
+    def tagged(spec: MessageSpec) -> set[tuple[str, str | None]]:
+        return {
+            (path, field.default) for path, field in fields_by_path(spec) if version in spec.flexible_versions and version in field.tagged_versions
+        }
+
+    return presence(shipped) == presence(laid) and tagged(shipped) <= tagged(laid)
+
+
+def _untagged(_: str, field: FieldSpec) -> FieldSpec:
+    return replace(field, tag=None, tagged_versions=NONE)
 
 
 class Overlaid:
@@ -55,6 +82,7 @@ class Overlaid:
         self.as_written: Counter[str] = Counter()
         self._shipped, self._laid = shipped, laid
         self._forms: dict[tuple[str, int], Form | None] = {}
+        self._whole: dict[tuple[str, int], Form | None] = {}  # where no value may be left out, for those that have to be fitted
         self._known: dict[tuple[str, int, bytes], Spans] = {}
 
     def form(self, message: str, version: int) -> Form | None:
@@ -62,7 +90,9 @@ class Overlaid:
         key = (message, version)
         if key not in self._forms:
             spec = self._laid.message(message)
-            self._forms[key] = None if spec == self._shipped.message(message) else Form("overlay", spec, version)
+            shipped = self._shipped.message(message)
+            self._forms[key] = None if spec == shipped else Form("overlay", spec, version)
+            self._whole[key] = None if takes_all(shipped, spec, version) else Form("whole", changed(shipped, _untagged), version)
         return self._forms[key]
 
     def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
@@ -91,9 +121,10 @@ class Overlaid:
         key = (form.spec.name, form.version, data)
         found = self._known.get(key)
         if found is None:
-            if not is_regular(entry, spans):
+            values = values_of(entry, spans)
+            if values is None:
                 return None
-            found = walk(form.entry, _again(form, values_of(entry, spans)))
+            found = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
@@ -101,13 +132,16 @@ class Overlaid:
         return found
 
 
-def _again(form: Form, values: dict[str, Any]) -> bytes:
-    fit = carried(form, values)
+def _again(form: Form, values: dict[str, Any], whole: Form | None) -> bytes:
+    """The bytes of these values under the overlay. Those that have to be fitted are made `whole` first; what can't be carried is an error."""
     path = f"{form.spec.name} {form.version}"
-    if fit.lost:
-        first = fit.lost[0]
-        raise EncodeError("the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value)
+    if whole:
+        fit = carried(form, carried(whole, values).value)
+        values = fit.value
+        if fit.lost:
+            first = fit.lost[0]
+            raise EncodeError("the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value)
     try:
-        return written(form, fit.value)
+        return written(form, values)
     except EncodeError as error:
         raise EncodeError(error.reason, path=f"{path}: {error.path}", value=error.value) from None

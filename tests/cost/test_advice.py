@@ -258,6 +258,24 @@ def test_what_the_overlay_has_no_room_for_is_an_error_with_its_path():
         overlaid.spans("MetadataResponse", 1, decoded.entry, decoded.raw)
 
 
+def test_what_the_overlay_takes_away_or_asks_for():
+    """A field that goes is an error where it says something; one that is no tagged field any more is written at its default."""
+    decoded = kwire.decode(kwire.encode({"brokers": [], "controllerId": 7, "topics": []}, message="MetadataResponse", version=1),
+                           message="MetadataResponse", version=1)  # fmt: skip
+    gone = under(read_overlay('{"messages": {"MetadataResponse": {"fields": {"controllerId": {"versions": "2+"}}}}}'))
+    with pytest.raises(EncodeError, match="MetadataResponse 1: controllerId: the overlay has no place"):
+        gone.spans("MetadataResponse", 1, decoded.entry, decoded.raw)
+    value = {"errorCode": 0, "apiKeys": [], "throttleTimeMs": 0}
+    decoded = kwire.decode(kwire.encode(value, message="ApiVersionsResponse", version=3), message="ApiVersionsResponse", version=3)
+    text = '{"messages": {"ApiVersionsResponse": {"fields": {"zkMigrationReady": {"tag": null, "taggedVersions": null}}}}}'
+    mandatory = under(read_overlay(text)).spans("ApiVersionsResponse", 3, decoded.entry, decoded.raw)
+    assert mandatory.stop - mandatory.start == decoded.size + 1
+    # -1 says nothing as shipped, and is a value where another default is laid over it: a tag, a size and eight bytes.
+    text = '{"messages": {"ApiVersionsResponse": {"fields": {"finalizedFeaturesEpoch": {"default": "0"}}}}}'
+    other = under(read_overlay(text)).spans("ApiVersionsResponse", 3, decoded.entry, decoded.raw)
+    assert other.stop - other.start == decoded.size + 10
+
+
 def test_a_message_that_is_not_regular_says_so():
     decoded = kwire.decode(b"\0\0\0", message="HeartbeatRequest", version=4)
     message = in_body(decoded)
