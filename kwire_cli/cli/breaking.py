@@ -50,7 +50,7 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     shown = [each for each in found if each.severity in wanted]
     compared = [given.spec.name for given, _ in message_pairs(old, new, part=part) if given]
     _show(environment, shown, compared, fmt)
-    environment.note(_summary(found, shown))
+    environment.note(_summary(found, shown, wanted))
     return Exit.FOUND if shown else Exit.DONE
 
 
@@ -99,11 +99,11 @@ def _show(environment: Environment, shown: list[Break], messages: list[str], fmt
             environment.write(line)
 
 
-def _summary(found: list[Break], shown: list[Break]) -> str:
+def _summary(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:
     def counts(some: list[Break]) -> str:
         by_severity: Counter[str] = Counter(each.severity for each in some)
         return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
 
-    rest = [each for each in found if each not in shown]
+    rest = [each for each in found if each.severity not in wanted]
     hidden = f"; {counts(rest)} not shown: --level {max((each.severity for each in rest), key=LEVELS.index)}" if rest else ""
     return (f"breaks: {counts(shown)}" if shown else "nothing breaks") + hidden

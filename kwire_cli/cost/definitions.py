@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cost.forms.model import Form, Loss
@@ -10,6 +11,7 @@ from kwire_cli.cost.forms.pricing import price
 from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.evolution.layout import layout_at
+from kwire_cli.spec.evolution.stretches import Stretches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,10 +95,13 @@ def _element(field: FieldAt) -> Any:
 
 
 def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form, Form]]:
-    """Of two definitions: each version that both have under different layouts, then the highest of both where these are not one."""
-    for version in (old.valid_versions & new.valid_versions).each():
-        if layout_at(old, version).wire != layout_at(new, version).wire:
-            yield Form(f"the old version {version}", old, version), Form(f"the new version {version}", new, version)
+    """Of two definitions: the versions with other layouts in one than in the other, once for those that are alike; then the highest of both."""
+    stretches = Stretches(old), Stretches(new)
+    for _, group in groupby((old.valid_versions & new.valid_versions).each(), lambda version: [each.of(version) for each in stretches]):
+        first, *_ = versions = list(group)
+        if layout_at(old, first).wire != layout_at(new, first).wire:
+            which = f"version {first}" if len(versions) == 1 else f"versions {first}-{versions[-1]}"
+            yield Form(f"the old {which}", old, first), Form(f"the new {which}", new, first)
     before, after = old.valid_versions.high, new.valid_versions.high
     if old.valid_versions and new.valid_versions and before != after:
         yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)

@@ -33,7 +33,12 @@ def break_lines(found: Sequence[Break]) -> Iterator[Line]:
 def break_document(each: Break) -> dict[str, Any]:
     """A finding as a JSON object."""
     out: dict[str, Any] = {"rule": each.rule, "severity": each.severity, "message": each.message, "path": each.path}
-    out |= {"versions": list(each.versions), "what": each.what, "oldReaderOfNew": each.old_reads_new, "newReaderOfOld": each.new_reads_old}
+    out |= {
+        "versions": [str(versions) for versions in each.versions],
+        "what": each.what,
+        "oldReaderOfNew": each.old_reads_new,
+        "newReaderOfOld": each.new_reads_old,
+    }
     return out | {"file": each.file, "line": each.line, "column": each.column}
 
 
@@ -75,7 +80,8 @@ def rule_table() -> str:
 
 
 def _where(each: Break) -> str:
-    versions = f" version{'s' if len(each.versions) > 1 else ''} {spans(each.versions)}" if each.versions else ""
+    one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
+    versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""
     return f"{each.message}{'.' if each.path else ''}{each.path}{versions}"
 
 

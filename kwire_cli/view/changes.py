@@ -49,9 +49,9 @@ def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
     if found and not telling:
         yield [("default values cost as before", "dim")]
     for cost in telling:
-        versions = [form.version for form in (cost.old.form, cost.new.form)]
-        which = str(versions[0]) if versions[0] == versions[1] else f"{versions[0]} -> {versions[1]}"
-        yield [(f"{_VALUES[cost.values]}, version {which}: ", "title"), *_sizes(cost)]
+        old, new = cost.old.form, cost.new.form
+        which = new.name.removeprefix("the new ") if old.version == new.version else f"version {old.version} -> {new.version}"
+        yield [(f"{_VALUES[cost.values]}, {which}: ", "title"), *_sizes(cost)]
         for price in (cost.old, cost.new):
             if price.refusal:
                 yield without_control([(f"   {price.form.name} can't be written: ", "warning"), (price.refusal, "")])

@@ -40,6 +40,11 @@ def found(old, new, *, part=True):
     return breaking(among(*old), among(*new), part=part)
 
 
+def numbers(each):
+    """The versions of a finding one by one."""
+    return tuple(version for versions in each.versions for version in versions.each())
+
+
 class Case(NamedTuple):
     old: object
     new: object

@@ -70,9 +70,10 @@ def _mandatory(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) 
     stayed = [(place[a.name], b) for a, b in fields.same if a.tag is None and b.tag is None]
     away = moved(number for number, _ in stayed)
     order = [field.spec.json_name for field in new.plain]
+    places = {name: at for at, name in enumerate(order)}
     for number, field in stayed:
         if number in away:
-            at = order.index(field.spec.json_name)
+            at = places[field.spec.json_name]
             before, after = (old.plain[number - 1].spec.json_name if number else None), (order[at - 1] if at else None)
             yield Problem("FIELD_MOVED", path + field.spec.json_name, f"it {_place(before)}, and now {_place(after)}")
 

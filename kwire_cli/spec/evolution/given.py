@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import SpecError
@@ -36,9 +37,34 @@ class Given:
 
     def place(self, path: str = "", key: str = "") -> Place:
         """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a path."""
-        keys = _keys(self.definition, path)
+        keys = self._keys(path)
         text = self.definition.report.text
         return _from(self.start, text.nearest((*keys, key) if key else keys)) if text else self.start
+
+    def _keys(self, path: str) -> tuple[str | int, ...]:
+        """What leads to a field through the JSON; to the last part of its path that is there."""
+        items = self.definition.items
+        keys: tuple[str | int, ...] = ()
+        for name in path.replace("[]", "").split(".") if path else ():
+            item = self._named(items).get(name)
+            if not item:
+                break
+            keys, items = item.spot.keys, item.items or self._common_structs.get(item.spec.struct_name or "", ())
+        return keys
+
+    def _named(self, items: tuple[Item, ...]) -> dict[str, Item]:
+        """The items of a struct by their names in JSON; many findings ask for those of one struct."""
+        if id(items) not in self._names:
+            self._names[id(items)] = {item.spec.json_name: item for item in items}
+        return self._names[id(items)]
+
+    @cached_property
+    def _names(self) -> dict[int, dict[str, Item]]:
+        return {}
+
+    @cached_property
+    def _common_structs(self) -> dict[str, tuple[Item, ...]]:
+        return {struct.spec.name: struct.items for struct in self.definition.structs}
 
 
 def definitions_in(text: str, file: str) -> Iterator[Given]:
@@ -90,19 +116,3 @@ def _blank(text: str, at: int) -> int:
 def _from(start: Place, place: Place) -> Place:
     """A place in a file, of one in a part of it."""
     return Place(start.line + place.line - 1, place.column + (start.column - 1 if place.line == 1 else 0))
-
-
-def _keys(definition: Definition, path: str) -> tuple[str | int, ...]:
-    """What leads to a field through the JSON; to the last part of its path that is there."""
-    items = definition.items
-    keys: tuple[str | int, ...] = ()
-    for name in path.replace("[]", "").split(".") if path else ():
-        item = next((item for item in items if item.spec.json_name == name), None)
-        if not item:
-            break
-        keys, items = item.spot.keys, item.items or _common(definition, item)
-    return keys
-
-
-def _common(definition: Definition, item: Item) -> tuple[Item, ...]:
-    return next((struct.items for struct in definition.structs if struct.spec.name == item.spec.struct_name), ())

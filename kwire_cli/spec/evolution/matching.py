@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.spec.evolution.stretches import ranges
 from kwire_cli.spec.names import module_of
-from kwire_cli.spec.versions import MAX, NONE, Versions
+from kwire_cli.spec.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kwire_cli.spec.evolution.given import Given
     from kwire_cli.spec.evolution.sources import Definitions
 
@@ -33,11 +32,11 @@ class Match:
     old: Given
     new: Given | None
     common: tuple[Common, ...] = ()
-    lost: tuple[int, ...] = ()
-    unreleased: frozenset[int] = frozenset()
-    """Old versions that were never released (latestVersionUnstable)."""
-    withdrawn: tuple[int, ...] = ()
-    """Released versions that the new definition does not release."""
+    lost: tuple[Versions, ...] = ()
+    unreleased: Versions = NONE
+    """The old version that was never released (latestVersionUnstable), if there is one."""
+    withdrawn: Versions = NONE
+    """The released version that the new definition does not release, if there is one."""
 
 
 def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> list[tuple[Given | None, Given | None]]:
@@ -63,31 +62,32 @@ def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> 
 def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[Match]:
     """Every old message that has versions with what became of it; `part` as in `message_pairs`."""
     pairs = message_pairs(old, new, part=part)
-    return [_match(given, successor, old, new) for given, successor in pairs if given and given.spec.valid_versions]
+    unstable = (_unstable(old), _unstable(new))
+    return [_match(given, successor, new, unstable) for given, successor in pairs if given and given.spec.valid_versions]
 
 
 def _identity(given: Given) -> tuple[str, str | None, int | None]:
     return given.spec.type, module_of(given.definition.keys), given.spec.api_key
 
 
-def _match(old: Given, new: Given | None, before: Definitions, after: Definitions) -> Match:
-    unreleased = _unreleased(old, before)
+def _match(old: Given, new: Given | None, after: Definitions, unstable: tuple[frozenset[int], frozenset[int]]) -> Match:
+    unreleased = _unreleased(old, unstable[0])
     if not new or not new.spec.valid_versions:
-        return Match(old, new, lost=tuple(versions_of(old)), unreleased=frozenset(unreleased.each()))
+        return Match(old, new, lost=(old.spec.valid_versions,), unreleased=unreleased)
     if new.spec.type == "coordinator-key" and old.spec.type == "data":
         common = _record_types(old, new, after)
     else:
-        valid = versions_of(new)
-        common = tuple(Common(version, new, version) for version in versions_of(old) if version in valid)
+        both = old.spec.valid_versions & new.spec.valid_versions
+        common = tuple(Common(version, new, version) for version in both.each())
     kept = {each.version for each in common}
-    hidden = _unreleased(new, after)
+    hidden = _unreleased(new, unstable[1]) & old.spec.valid_versions
     return Match(
         old,
         new,
         common,
-        lost=tuple(version for version in versions_of(old) if version not in kept),
-        unreleased=frozenset(unreleased.each()),
-        withdrawn=tuple(each.version for each in common if each.new_version in hidden and each.version not in unreleased),
+        lost=ranges(version for version in old.spec.valid_versions.each() if version not in kept),
+        unreleased=unreleased,
+        withdrawn=NONE if unreleased.covers(hidden) else hidden,
     )
 
 
@@ -99,23 +99,17 @@ def _record_types(old: Given, new: Given, after: Definitions) -> tuple[Common, .
         for given in after.values()
         if given.spec.type == "coordinator-key" and module_of(given.definition.keys) == module and 0 in given.spec.valid_versions
     }
-    return tuple(Common(version, keys[version], 0) for version in versions_of(old) if version in keys)
+    return tuple(Common(version, keys[version], 0) for version in old.spec.valid_versions.each() if version in keys)
 
 
-def versions_of(given: Given) -> range:
-    """The valid versions. There are no more than an int16 can number."""
-    valid = given.spec.valid_versions
-    return range(valid.low, min(valid.high, MAX) + 1)
+def _unstable(among: Definitions) -> frozenset[int]:
+    """The apiKeys of requests whose latest version is unstable."""
+    specs = [given.spec for given in among.values()]
+    return frozenset(spec.api_key for spec in specs if spec.type == "request" and spec.latest_version_unstable and spec.api_key is not None)
 
 
-def _unreleased(given: Given, among: Definitions) -> Versions:
+def _unreleased(given: Given, unstable: frozenset[int]) -> Versions:
     """The latest version, if it is unstable; a response has it from its request."""
     spec = given.spec
-    unstable = spec.latest_version_unstable or any(
-        other.spec.latest_version_unstable for other in _requests(spec.api_key, among.values()) if spec.type == "response"
-    )
-    return Versions(spec.valid_versions.high, spec.valid_versions.high) if unstable else NONE
-
-
-def _requests(api_key: int | None, among: Iterable[Given]) -> list[Given]:
-    return [given for given in among if given.spec.type == "request" and given.spec.api_key == api_key and api_key is not None]
+    latest = spec.latest_version_unstable or (spec.type == "response" and spec.api_key in unstable)
+    return Versions(spec.valid_versions.high, spec.valid_versions.high) if latest else NONE

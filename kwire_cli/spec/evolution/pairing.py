@@ -18,6 +18,9 @@ class Named(Protocol):
         """The name in the definition."""
 
 
+NEAR = 100
+"""How many fields without a partner are looked at for one that was renamed."""
+
 T = TypeVar("T", bound=Named)
 
 
@@ -45,12 +48,11 @@ def _renamed(old: Sequence[T], new: Sequence[T], paired: set[str], alike: Callab
     found: dict[str, T] = {}
     before = _runs(old, paired)
     for place, run in _runs(new, paired).items():
-        rest = before.get(place, [])
+        rest, start = before.get(place, []), 0
         for item in run:
-            start = next((i for i, candidate in enumerate(rest) if alike(candidate, item)), None)
-            if start is not None:
-                found[item.name] = rest[start]
-                rest = rest[start + 1 :]
+            at = next((i for i in range(start, min(start + NEAR, len(rest))) if alike(rest[i], item)), None)
+            if at is not None:
+                found[item.name], start = rest[at], at + 1
     return found
 
 

@@ -1,11 +1,13 @@
 """Each rule finds the change that it is about, at the versions that it is in, and says which reader fails; compatible changes find nothing."""
 
 import pytest
-from evolution_cases import CASES, COMPATIBLE, A, B, S, found, message, request, tagged
+from evolution_cases import CASES, COMPATIBLE, A, B, S, found, message, numbers, request, tagged
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.evolution.breaking import spans
 from kwire_cli.spec.evolution.rules import RULES, SEVERITIES
+from kwire_cli.spec.evolution.stretches import joined, ranges
+from kwire_cli.spec.versions import Versions
 
 EVERY = [pytest.param(rule, case, id=f"{rule}-{number}") for rule, cases in CASES.items() for number, case in enumerate(cases)]
 FAILS = {"both": (True, True), "old": (True, False), "new": (False, True), "none": (False, False)}
@@ -22,7 +24,7 @@ def test_each_rule_finds_its_change(rule, case):
     assert len(each) == 1
     [one] = each
     assert one.severity == RULES[rule].severity
-    assert one.versions == case.versions
+    assert numbers(one) == case.versions
     assert (one.old_reads_new is not None, one.new_reads_old is not None) == FAILS[case.fails]
     assert one.file
     assert one.line
@@ -32,7 +34,7 @@ def test_each_rule_finds_its_change(rule, case):
 @pytest.mark.parametrize("case", [case for cases in CASES.values() for case in cases])
 def test_a_change_is_told_once(case):
     """At most one rule about bytes for each place; what names and remarks say beside it is no break."""
-    bytes_of = [(each.path, version) for each in found(case.old, case.new, part=case.part) if each.severity == "wire" for version in each.versions]
+    bytes_of = [(each.path, version) for each in found(case.old, case.new, part=case.part) if each.severity == "wire" for version in numbers(each)]
     assert len(bytes_of) == len(set(bytes_of))
 
 
@@ -83,8 +85,8 @@ def test_kafkas_checker_hangs_on_a_removed_field():
 def test_what_was_never_released_is_advice():
     old = request(A, latestVersionUnstable=True)
     released, unreleased = found(old, request(A | {"type": "int64"}))
-    assert (released.rule, released.severity, released.versions) == ("TYPE_CHANGED", "wire", (0, 1))
-    assert (unreleased.rule, unreleased.severity, unreleased.versions) == ("TYPE_CHANGED", "advice", (2,))
+    assert (released.rule, released.severity, numbers(released)) == ("TYPE_CHANGED", "wire", (0, 1))
+    assert (unreleased.rule, unreleased.severity, numbers(unreleased)) == ("TYPE_CHANGED", "advice", (2,))
     assert unreleased.what == f"{released.what} (never released)"
 
 
@@ -101,9 +103,9 @@ def test_the_keys_of_coordinators_kept_their_bytes_when_their_versions_became_ap
     legacy = new | {"name": "LegacyOffsetCommitKey", "apiKey": 0}
     assert {each.rule for each in found([old], [new, legacy])} == {"MESSAGE_KIND_CHANGED"}
     [lost] = [each for each in found([old], [new]) if each.severity == "wire"]
-    assert (lost.rule, lost.versions) == ("VERSIONS_REMOVED", (0,))
+    assert (lost.rule, numbers(lost)) == ("VERSIONS_REMOVED", (0,))
     [changed] = [each for each in found([old], [new, legacy | {"fields": [S, A]}]) if each.severity == "wire"]
-    assert (changed.rule, changed.versions) == ("FIELD_ADDED", (0,))
+    assert (changed.rule, numbers(changed)) == ("FIELD_ADDED", (0,))
 
 
 def test_a_message_that_is_new_breaks_nothing():
@@ -132,5 +134,6 @@ def test_structs_that_double_at_every_level_are_refused():
 
 
 def test_version_numbers_are_told_as_ranges():
-    assert spans((0, 1, 2, 5)) == "0-2, 5"
+    assert spans(ranges([5, 0, 2, 1])) == "0-2, 5"
     assert spans(()) == ""
+    assert joined([Versions(4, 6), Versions(0, 1), Versions(2, 3), Versions(9, 9)]) == (Versions(0, 6), Versions(9, 9))
