@@ -25,8 +25,9 @@ def accumulators_of(options: dict[str, Any]) -> Accumulators:
 
 
 def _linger(text: str) -> int:
-    if not text.strip().isascii() or not text.strip().isdigit() or int(text) > LONGEST_LINGER:
-        raise click.UsageError(f"--linger takes milliseconds, such as 0,5,20, not {text.strip()!r}")
+    text = text.strip()
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(LONGEST_LINGER)) or int(text) > LONGEST_LINGER:
+        raise click.UsageError(f"--linger takes milliseconds, such as 0,5,20, not {text!r}")
     return int(text)
 
 

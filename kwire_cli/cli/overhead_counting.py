@@ -42,6 +42,7 @@ class Asked:
             if strange := [name for name in names if name not in DIMENSIONS]:
                 raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
             self.tables.append(names)
+        self.limits = _limits_given(self.options["given"])
         self.progress = Progress(self.environment)
 
 
@@ -106,3 +107,16 @@ def _limits(options: dict[str, Any]) -> Any:
 
     text = options["max_decompressed"]
     return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
+
+
+def _limits_given(texts: tuple[str, ...]) -> dict[str, int]:
+    """The limits of --limit by name. UsageError for one that there is not."""
+    from kwire_cli.cost.overhead.limits import NAMES
+
+    out = {}
+    for text in texts:
+        name, mark, size = text.partition("=")
+        if not mark or name.strip() not in NAMES:
+            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+        out[name.strip()] = size_of(size, f"--limit {name.strip()}")
+    return out

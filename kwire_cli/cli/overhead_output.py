@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kwire_cli.cli.overhead import MOST_ROWS
-from kwire_cli.cli.sizes import size_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.overhead_counting import Asked, Counted
@@ -30,23 +27,10 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
         _show_json(asked, counted, made, limits, fmt)
 
 
-def limits_given(options: dict[str, Any]) -> dict[str, int]:
-    """The limits of --limit by name. UsageError for one that there is not."""
-    from kwire_cli.cost.overhead.limits import NAMES
-
-    out = {}
-    for text in options["given"]:
-        name, mark, size = text.partition("=")
-        if not mark or name.strip() not in NAMES:
-            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
-        out[name.strip()] = size_of(size, f"--limit {name.strip()}")
-    return out
-
-
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
     from kwire_cli.cost.overhead.limits import distances
 
-    return distances(counted.tallies.largest, limits_given(asked.options)) if asked.options["limits"] else []
+    return distances(counted.tallies.largest, asked.limits) if asked.options["limits"] else []
 
 
 def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:
