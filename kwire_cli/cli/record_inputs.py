@@ -46,6 +46,8 @@ class Asked:
 
 def holds_batches(argument: str) -> bool:
     """Whether an argument is a log directory, a partition's folder, or a file that begins with a record batch."""
+    if not argument:
+        return False
     path = Path(argument)
     try:
         if path.is_dir() or file_name(path.name).kind in BATCH_KINDS:

@@ -63,6 +63,8 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
         path = Path(argument)
         if argument == "-":
             yield SegmentFile(None, FileName(Kind.OTHER), None)
+        elif not argument:  # as a path it is the folder that one is in
+            raise InputError("an argument is empty: it names no file")
         elif path.is_dir():
             files = list(_in_folder(path, every=every))
             if not files and every:

@@ -85,6 +85,8 @@ def test_a_draft_is_read_when_its_format_is_said(tmp_path):
 
 
 def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
+    assert not holds_batches("")
+    assert "an argument is empty" in kwire("compare", "--as-records", "").err
     (tmp_path / "plain").write_bytes(RECORDS)
     (tmp_path / "text").write_text("0000")
     (tmp_path / "empty").write_bytes(b"")

@@ -33,6 +33,7 @@ def test_standard_input():
     assert lines(kwire("dump", stdin=ORDERS.read_bytes())) == lines(kwire("dump", ORDERS))
     assert kwire("dump", stdin=b"").code == 0
     assert kwire("dump", stdin=None).code == 2
+    assert "an argument is empty" in kwire("dump", "").err  # and not the folder that it is run in
 
 
 def test_folders_are_read_partition_by_partition(tmp_path):

@@ -247,6 +247,7 @@ def test_a_guess_is_said():
         (("--message", "MetadataRequest", "--version", "4", ""), "nothing of MetadataRequest 4"),
         (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
         (("no-such-file.pcap",), "no such file"),
+        (("",), "the input is empty"),
         (("deadbeef",), "there is nothing to count"),
         (("--filter", "api ==", CAPTURE), "filter"),
     ],
