@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.counts import counts, numbers
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "jsonl", "csv")
 ENCODINGS = ("fixed", "packed", "upacked", *ENCODING_NAMES)
-ROLES = ("brokers", "topics", "partitions", "replicas")
+BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
+"""Options that mean something with --paper."""
 
 
 @click.command(name="compare")
@@ -93,7 +95,7 @@ def command(
     if paper:
         from kwire_cli.cli.papers import show_paper
 
-        _refuse_beside_paper(source, options)
+        _refuse_beside_paper(options)
         return show_paper(environment, catalog, paper, fmt, times=times)
     if times is not None:
         raise click.UsageError("--times needs --paper")
@@ -104,8 +106,10 @@ def command(
     return show_messages(environment, catalog, source, fmt, options)
 
 
-def _refuse_beside_paper(source: tuple[str, ...], options: dict[str, Any]) -> None:
-    beside = {"message": "message", "values": "values", "counts": "count", "versions": "versions", "as_records": "as-records", "records": "records"}
-    given = ["INPUT"] * bool(source) + [f"--{name}" for option, name in (beside | {role: role for role in ROLES}).items() if options[option]]
-    if given:
-        raise click.UsageError(f"--paper measures the document's own examples: leave {given[0]} away")
+def _refuse_beside_paper(options: dict[str, Any]) -> None:
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in BESIDE_PAPER and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            said = "INPUT" if isinstance(parameter, click.Argument) else f"--{options['kind']}" if name == "kind" else parameter.opts[0]
+            raise click.UsageError(f"--paper measures the document's own examples: leave {said} away")

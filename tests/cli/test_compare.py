@@ -195,6 +195,15 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert not done.out
 
 
+@pytest.mark.parametrize(
+    "arguments", [("00",), ("--response",), ("--unframed",), ("--key-size", "0"), ("--codec", "zstd"), ("--by-field",), ("--encoding", "packed")]
+)
+def test_nothing_beside_a_paper_is_passed_over(arguments):
+    done = kwire("compare", "--paper", "kip98", *arguments)
+    assert done.code == 2
+    assert "the document's own examples: leave" in done.err
+
+
 def test_without_anything_it_asks_for_input():
     done = kwire("compare", stdin=None)
     assert done.code == 2
