@@ -104,7 +104,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     if fmt == "table":
         environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))
     elif fmt == "csv":
-        for row in view.header_csv_rows(headers) if options["headers_as"] else view.csv_rows(forms):
+        for row in view.header_csv_rows(headers) if asked and options["headers_as"] else view.csv_rows(forms):
             environment.write(row)
     else:
         from kwire_cli.view.json import dumps

@@ -106,6 +106,12 @@ def test_a_register_gives_names_their_numbers(tmp_path):
         assert (done.code, says in done.err) == (2, True), done.err
 
 
+def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
+    arguments = ("compare", "--as-records", json.dumps(ITEM), *NONE, "-f", "csv")
+    assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
+    assert kwire(*arguments, "--headers-as", "v2").out.startswith("form,records,headers,")
+
+
 def test_limit_takes_the_first_batches():
     found = compared(SEGMENTS / "__transaction_state-0", *NONE, "--limit", 3)
     assert found["records"]["batches"] == 3
