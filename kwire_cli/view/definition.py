@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.spec.encodings import element_encoding_at, encoding_at
+from kwire_cli.spec.evolution.layout import tagged_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,14 +70,9 @@ def _cells(spec: MessageSpec, row: FieldRow, version: int | None) -> tuple[str, 
             "  " * row.depth + field.json_name, field.type, str(field.versions), tag,
             str(field.nullable_versions) if field.nullable_versions else "", _default(field), _notes(field, None),
         )  # fmt: skip
-    tag = str(field.tag) if tagged(spec, field, version) else ""
+    tag = str(field.tag) if tagged_at(spec, field, version) else ""
     nullable = "yes" if version in field.nullable_versions else ""
     return "  " * row.depth + field.json_name, field.type, "", tag, nullable, _default(field), _notes(field, version)
-
-
-def tagged(spec: MessageSpec, field: FieldSpec, version: int) -> bool:
-    """Whether a field stands in the tag section at a version."""
-    return field.tag is not None and version in field.tagged_versions and version in spec.flexible_versions
 
 
 def _default(field: FieldSpec) -> str:
@@ -110,7 +106,7 @@ def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: 
     for field in fields:
         if version not in field.versions:
             continue
-        tag = field.tag if tagged(spec, field, version) else None
+        tag = field.tag if tagged_at(spec, field, version) else None
         document: dict[str, Any] = {"name": field.json_name, "type": field.type, "tag": tag, "nullable": version in field.nullable_versions}
         document |= {"default": field.default, "ignorable": field.ignorable, "mapKey": field.map_key}
         document["encoding"] = encoding_at(field, version) or element_encoding_at(field, version)
@@ -127,10 +123,10 @@ def bnf_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
 
 def _bnf(spec: MessageSpec, name: str, fields: tuple[FieldSpec, ...], version: int, depth: int) -> Iterator[Line]:
     present = [field for field in fields if version in field.versions]
-    plain = [_symbol(field, version) for field in present if not tagged(spec, field, version)]
+    plain = [_symbol(field, version) for field in present if not tagged_at(spec, field, version)]
     if version in spec.flexible_versions:
         tags = " ".join(
-            f"{field.tag}:{_symbol(field, version)}" for field in sorted(present, key=lambda f: f.tag or 0) if tagged(spec, field, version)
+            f"{field.tag}:{_symbol(field, version)}" for field in sorted(present, key=lambda f: f.tag or 0) if tagged_at(spec, field, version)
         )
         plain.append(f"TAG_BUFFER({tags})" if tags else "TAG_BUFFER")
     pad = "  " * depth
