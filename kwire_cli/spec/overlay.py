@@ -15,7 +15,7 @@ from kwire_cli.spec.rules.table import DEFAULT_BOOK
 from kwire_cli.spec.writer import definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from kwire_cli.spec.jsontext import Keys, Place
     from kwire_cli.spec.model import MessageSpec
@@ -106,7 +106,7 @@ class _Laying:
             elif pattern in self.fields:
                 self._lay_one(pattern, patterns[pattern], where)
             else:
-                raise self.overlay.fail(f"no field is called {pattern!a}{self._hint(pattern)}", where, self.spec.name)
+                raise self.overlay.fail(f"no field is called {pattern!a}{self._hint(pattern, self.fields)}", where, self.spec.name)
 
     def _lay_all(self, name: str, pattern: str, values: Mapping[str, Any], where: Keys) -> None:
         above = pattern.removesuffix(EVERY)
@@ -117,7 +117,8 @@ class _Laying:
                 self._lay_one(path, fitting, where)
                 found = True
         if not found and name != EVERY:
-            raise self.overlay.fail(f"{pattern} is no integer field{self._hint(above)}", where, self.spec.name)
+            all_of = [f"{path.rpartition('.')[0]}.{EVERY}" for path in self.fields if "." in path]
+            raise self.overlay.fail(f"{pattern} is no integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name)
 
     def _lay_one(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
         field, keys = self.fields[path]
@@ -142,11 +143,10 @@ class _Laying:
         found = self.overlay.text.duplicates
         return [((*self.origins[keys[:-1]], keys[-1]), place) for keys, place in found if keys[:-1] in self.origins]
 
-    def _hint(self, path: str) -> str:
+    def _hint(self, path: str, known: Collection[str]) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
 
-        close = get_close_matches(path, self.fields, n=3, cutoff=0.5)
-        close = [known for known in self.fields if known.endswith(f".{path}")] or close
+        close = [each for each in known if each.endswith(f".{path}")] or get_close_matches(path, known, n=3, cutoff=0.5)
         return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

@@ -30,10 +30,10 @@ def bundled_overlays() -> dict[str, Path]:
 
 
 def overlay_file(name: str | os.PathLike[str]) -> Path:
-    """The file that is meant: one of this path, else the bundled overlay of this name; InputError where there is neither."""
+    """The file (or pipe) that is meant: one of this path, else the bundled overlay of this name; InputError where there is neither."""
     path = Path(name)
     try:
-        if path.is_file():
+        if path.exists() and not path.is_dir():
             return path
     except (OSError, ValueError) as error:
         raise InputError(f"can't be read: {error}", file=str(name)) from error

@@ -1,7 +1,9 @@
 """Overlays: what they change, and what is wrong with them where."""
 
 import json
+import os
 from itertools import product
+from threading import Thread
 
 import pytest
 from golden_rows import sample
@@ -152,6 +154,7 @@ BAD = {
     "an unknown type": ({"controllerId": {"type": "int128"}}, 6, "FIELD_TYPE_UNKNOWN"),
     "a null number": ({"controllerId": {"nullableVersions": "0+"}}, 6, "NULLABLE_TYPE"),
     "no integers there": ({"brokers[].port.*": {"encoding": "packed"}}, 5, "no integer field"),
+    "an array without brackets": ({"brokers.*": {"encoding": "packed"}}, 5, r"did you mean brokers[].*"),
     "an unknown key": ({LEADER: {"coding": "packed32"}}, 6, "no key here"),
     "a tag for all": ({"*": {"tag": 0}}, 6, "no key here"),
     "no object": ({LEADER: "packed32"}, 5, "takes an object"),
@@ -199,6 +202,16 @@ def test_an_unknown_message_is_said_with_its_place(tmp_path):
     file.write_text('{"messages": {\n"MetadataRespons": {}}}')
     with pytest.raises(SpecError, match=r"mine\.json:2:1: .*did you mean MetadataResponse"):
         kwire.catalog(overlays=file)
+
+
+def test_an_overlay_through_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = json.dumps({"messages": {"MetadataResponse": {"fields": {LEADER: {"encoding": "upacked32"}}}}})
+    writer = Thread(target=pipe.write_text, args=(text,), daemon=True)
+    writer.start()
+    assert field(kwire.catalog(overlays=pipe).message("MetadataResponse"), LEADER).encoding[0].name == "upacked32"
+    writer.join()
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
