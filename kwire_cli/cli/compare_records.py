@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,16 +223,15 @@ def _codec(text: str) -> Codec:
 
 
 def _register(file: str | None) -> Register:
+    from kwire_cli.cli.encode import documents
     from kwire_cli.cost.header_keys import Register, register_of
 
     if not file:
         return Register()
     try:
-        document = json.loads(Path(file).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file) from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
-    except RecursionError:
-        raise InputError("the JSON nests too deeply", file=file) from None
-    return register_of(document, file)
+        found = [*documents(Path(file).read_bytes(), file)]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=file) from None
+    if len(found) != 1:
+        raise InputError(f"one JSON value is the register, and there are {len(found)}", file=file)
+    return register_of(found[0], file)

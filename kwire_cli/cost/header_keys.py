@@ -27,10 +27,12 @@ UNSORTED = "records whose headers change their order"
 
 
 class Register:
-    """Numbers of names: those of the document's two sample registers and the user's own; then from 0x00140000 up, in the order of appearance."""
+    """Numbers of names: the user's own, then those of the document's two sample registers that are left, then from 0x00140000 up as names appear."""
 
     def __init__(self, own: Mapping[str, int] | None = None) -> None:
-        self._numbers = {each.name: each.key for each in REGISTERED.values()} | dict(own or {})
+        given = dict(own or {})
+        taken = {*given.values()}
+        self._numbers = {each.name: each.key for each in REGISTERED.values() if each.key not in taken} | given
         self._names = {number: name for name, number in self._numbers.items()}
         self._next = USER_RANGE.first
 

@@ -100,7 +100,8 @@ def test_a_register_gives_names_their_numbers(tmp_path):
     file.write_text('{"trace": 7}')
     with_own = compared("--as-records", json.dumps(ITEM), "--register", file, *NONE)
     assert sizes(with_own) == sizes(compared("--as-records", json.dumps(ITEM), *NONE))  # every number has four bytes
-    for text, says in (("{", "not JSON"), ("7", "a register is"), ('{"a": -1}', "numbers from 0"), ("[" * 100_000, "nests too deeply")):
+    refused = {"{": "not JSON", "7": "a register is", '{"a": -1}': "numbers from 0", "[" * 100_000: "nests too deeply", "": "there are 0"}
+    for text, says in (refused | {f'{{"a": {"9" * 5000}}}': "longer than any field"}).items():
         file.write_text(text)
         done = kwire("compare", "--as-records", json.dumps(ITEM), "--register", file)
         assert (done.code, says in done.err) == (2, True), done.err
