@@ -166,6 +166,7 @@ CASES = {
     "FIELD_RENAMED": [
         Case(message(A, S), message(A | {"name": "Z"}, S), "z", (), "none"),
         Case(message(tagged("T")), message(tagged("U")), "u", (), "none"),
+        Case(message(A, tagged("T")), message(tagged("U"), A), "u", (), "none"),
         Case(message(A, B, S), message(A | {"name": "X"}, B | {"name": "Y"}, S), "y", (), "none"),
         Case(message(ARRAY), message(ARRAY | {"fields": [B]}), "p[].b", (), "none"),
     ],

@@ -95,10 +95,10 @@ def changes(old: Part, new: Part) -> list[Change]:
 
 def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Change]:
     """What differs in the fields of two messages or structs, at their old path and their new one."""
-    pairs = pair(old.parts, new.parts, _alike)
+    pairs = pair(_tagged_last(old.parts), _tagged_last(new.parts), _alike)
     partner = {b.name: a for a, b in pairs.same}
     places = {part.name: number for number, part in enumerate(old.parts)}
-    away = moved(places[a.name] for a, _ in pairs.same)
+    away = moved(places[partner[part.name].name] for part in new.parts if part.name in partner)
     gone = {part.name for part in pairs.gone}
     at = 0
     for part in new.parts:
@@ -116,6 +116,11 @@ def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Cha
     for part in old.parts[at:]:
         if part.name in gone:
             yield from _whole("removed", part, before)
+
+
+def _tagged_last(parts: tuple[Part, ...]) -> list[Part]:
+    """Mandatory fields in their order, then the tagged ones by number: where these stand in a definition says nothing."""
+    return sorted(parts, key=lambda part: -1 if part.facts["tag"] is None else part.facts["tag"])
 
 
 def _whole(kind: Literal["added", "removed"], part: Part, path: str) -> Iterator[Change]:

@@ -17,7 +17,7 @@ _OF_EQUAL_BYTES = frozenset({"FIELD_MOVED", "TAG_REUSED", "TAG_DEFAULT_CHANGED",
 
 
 class Problem(NamedTuple):
-    """A rule that a change breaks at one version. `path` is that of the field in JSON names, in the new definition unless the field is `gone` there.
+    """A rule that a change breaks at one version. `path` is that of the field in JSON names; that of one that is gone ends in its old name.
 
     `old_fails` and `new_fails` say which reader can't do with what the other side writes.
     """
@@ -27,7 +27,6 @@ class Problem(NamedTuple):
     what: str
     old_fails: bool = True
     new_fails: bool = True
-    gone: bool = False
 
 
 def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
@@ -60,7 +59,7 @@ def _alike(old: FieldAt, new: FieldAt) -> bool:
 def _mandatory(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) -> Iterator[Problem]:
     for field in fields.gone:
         if field.tag is None:
-            yield Problem("FIELD_REMOVED", path + field.spec.json_name, f"{kind_of(field)} is gone", gone=True)
+            yield Problem("FIELD_REMOVED", path + field.spec.json_name, f"{kind_of(field)} is gone")
     for field in fields.added:
         if field.tag is None:
             # Its definition says that it is tagged, which it can't be in a version that is not flexible.
@@ -116,9 +115,9 @@ def _tags(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) -> It
         if field.tag is not None and field.tag not in reused:
             where = path + field.spec.json_name
             if field.tag in new.foreign:
-                yield Problem("TAG_NARROWED", where, f"tag {field.tag} is not allowed any more", old_fails=False, gone=True)
+                yield Problem("TAG_NARROWED", where, f"tag {field.tag} is not allowed any more", old_fails=False)
             else:
-                yield Problem("TAGGED_REMOVED", where, f"{kind_of(field)} with tag {field.tag} is gone", old_fails=False, gone=True)
+                yield Problem("TAGGED_REMOVED", where, f"{kind_of(field)} with tag {field.tag} is gone", old_fails=False)
     for field in fields.added:
         if field.tag is not None and field.tag in old.foreign:
             yield Problem("TAG_WIDENED", path + field.spec.json_name, f"tag {field.tag} was known here, but not allowed", new_fails=False)

@@ -137,3 +137,7 @@ def test_version_numbers_are_told_as_ranges():
     assert spans(ranges([5, 0, 2, 1])) == "0-2, 5"
     assert spans(()) == ""
     assert joined([Versions(4, 6), Versions(0, 1), Versions(2, 3), Versions(9, 9)]) == (Versions(0, 6), Versions(9, 9))
+
+
+def test_a_tagged_field_under_another_name_elsewhere_in_the_text_is_no_break():
+    assert rules(message(A, tagged("T"), S), message(tagged("U"), A, S)) == {"FIELD_RENAMED"}
