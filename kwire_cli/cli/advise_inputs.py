@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.record_inputs import holds_batches
-from kwire_cli.cli.segments import bytes_of, files_of, path_text
+from kwire_cli.cli.segments import bytes_of, files_of
+from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +66,14 @@ class Messages:
         """Every message, in the order of the inputs. InputError where one can't be read."""
         self.times += 1
         wanted = self._wanted()
-        for message in self._all():
-            if wanted is None or message.name in wanted:
-                yield message
+        try:
+            for message in self._all():
+                if wanted is None or message.name in wanted:
+                    yield message
+        except InputError as error:
+            if error.file not in self._names:
+                raise
+            raise InputError(error.reason, file=self._names[error.file], line=error.line, column=error.column) from None
 
     def _wanted(self) -> frozenset[str] | None:
         names = [self.catalog.entry(name).name for name in self.options["messages"]]
@@ -108,22 +113,13 @@ class Messages:
             yield item
 
     def _capture(self, path: str) -> Iterator[Message]:
+        from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
         from kwire_cli.cost.advice.messages import in_lines
-        from kwire_cli.source.capture.reading import Capture
-        from kwire_cli.source.kafka.traffic import traffic
 
-        name, size = self._names.get(path, path_text(path)), Path(path).stat().st_size
-        with Path(path).open("rb") as file:
-            capture = Capture(file)
-            lines = traffic(self.catalog, capture, port=self.options["port"], waiting_since=capture.waiting_since, again=partial(Capture, path))
-            options = self.options | {"limit": None, "frames": None, "stream": ()}
-            for number, message in enumerate(in_lines(chosen(lines, self.catalog, options))):
-                if not number & 255:
-                    self.progress.tell(name, file.tell(), size)
-                yield message
-        for notice in capture.notices if self.times == 1 else ():
-            self.environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+        name, port = self._names.get(path), self.options["port"]
+        lines = capture_lines(self.environment, self.catalog, path, name=name, port=port, notices=self.times == 1)
+        yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}))
 
 
 def _is_pipe(argument: str) -> bool:

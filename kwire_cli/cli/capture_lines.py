@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.cli.progress import Progress
+from kwire_cli.cli.segments import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,20 +18,28 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-def capture_lines(environment: Environment, catalog: Catalog, source: str | IO[bytes], *, port: int | None = None) -> Iterator[Captured]:
-    """The lines of a capture: a file by its name, or an open one; InputError where it can't be read."""
+def capture_lines(
+    environment: Environment, catalog: Catalog, source: str | IO[bytes], *, name: str | None = None, port: int | None = None, notices: bool = True
+) -> Iterator[Captured]:
+    """The lines of a capture: a file by its path, or an open one; InputError where it can't be read.
+
+    `name` is what to call it, else its path. What ended the reading early is noted at the end, unless `notices` are not wanted.
+    """
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
+    path = Path(source) if isinstance(source, str) and Path(source).is_file() else None
+    name = name or (path_text(source) if isinstance(source, str) else "standard input")
     with ExitStack() as opened:
         progress = Progress(environment)
         opened.callback(progress.done)
-        name = source if isinstance(source, str) and Path(source).is_file() else None
-        file = opened.enter_context(Path(name).open("rb")) if name else source
-        size = Path(name).stat().st_size if name else 0
-        capture = Capture(file)
-        again = partial(Capture, name) if name else None
-        for line in traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again):
-            if name and not isinstance(file, str):
+        file = opened.enter_context(path.open("rb")) if path else None
+        size = path.stat().st_size if path else 0
+        capture = Capture(file or source)
+        again = partial(Capture, path) if path else None
+        for number, line in enumerate(traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again)):
+            if file and not number & 255:
                 progress.tell(name, file.tell(), size)
             yield line
+    for notice in capture.notices if notices else ():
+        environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")

@@ -71,6 +71,12 @@ def test_what_comes_through_a_pipe_is_read_twice_too():
     assert piped.out == kwire("advise", "--format", "json", segment).out
 
 
+def test_what_is_wrong_in_a_pipe_is_said_of_standard_input():
+    assert kwire("advise", "-", stdin=b"").err == "kwire: standard input: the input is empty\n"
+    cut = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()[:-5]
+    assert kwire("advise", "-", stdin=cut).err.count("kwire: standard input: after packet") == 1
+
+
 def test_an_overlay_from_the_first_half(tmp_path):
     path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "half.json"
     whole, half = (json.loads(kwire("advise", "--format", "json", *said, path).out) for said in ((), ("--half", "--write-overlay", overlay)))

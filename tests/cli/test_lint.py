@@ -53,6 +53,13 @@ def test_traffic_counts_all_captures():
     assert count(CAPTURE, CAPTURE) == 2 * count(CAPTURE)
 
 
+def test_what_ends_a_capture_early_is_said(tmp_path):
+    (tmp_path / "cut.pcapng").write_bytes(CAPTURE.read_bytes()[:5000])
+    done, advice = found("--traffic", tmp_path / "cut.pcapng", SPECS / "ApiVersionsResponse.json")
+    assert advice
+    assert f"kwire: {tmp_path / 'cut.pcapng'}: after packet 22, byte 4636: the file ends in the middle of a block" in done.err
+
+
 def test_traffic_needs_captures_and_definitions_with_a_meaning(tmp_path):
     done, _ = found("--traffic", ROOT / "README.md", SPECS / "JoinGroupRequest.json")
     assert (done.code, done.out) == (2, "")
