@@ -79,12 +79,13 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
 
 def _are_definitions(a: str, b: str) -> bool:
     from kwire_cli.spec.evolution.sources import holds_definitions, is_revision
+    from kwire_cli.spec.files import exists
 
     held = [holds_definitions(name) for name in (a, b)]
     if any(held) and not all(held):
         without = b if held[0] else a
-        if is_revision(without):
-            return True  # git says what it lacks
+        if is_revision(without) or not exists(without):
+            return True  # reading it says what is wrong
         raise InputError("there is no message definition here, and the other side has some", file=without)
     return all(held)
 

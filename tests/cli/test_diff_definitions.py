@@ -88,3 +88,9 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
 def test_the_shell_completes_files_messages_and_versions(typed, incomplete, offered):
     items = ShellComplete(cli, {}, "kwire", "_KWIRE_COMPLETE").get_completions(["diff", *typed], incomplete)
     assert [(item.type, item.value) for item in items] == [("file", incomplete), *(("plain", name) for name in offered)]
+
+
+def test_a_definition_that_is_not_there():
+    done = kwire("diff", BEFORE, "nowhere.jar")
+    assert (done.code, done.out) == (2, "")
+    assert "nowhere.jar: there is no such file" in done.err
