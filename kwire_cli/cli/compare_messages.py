@@ -114,11 +114,13 @@ def _of_generated(
     spec, version = _message(catalog, options)
     choice = comparing(options, [spec], version, several=False).choice
     rows: list[Row] = []
-    counts: dict[str, int] = {}
-    todo, progress = combinations(ranges | paths), Progress(environment)
-    for number, chosen in enumerate(todo):
+    progress = Progress(environment)
+    todo = [  # first of all, so that what is too large is said at once
+        (chosen, counts_for(spec, version, {name: chosen[name] for name in ranges}, {name: chosen[name] for name in paths}))
+        for chosen in combinations(ranges | paths)
+    ]
+    for number, (chosen, counts) in enumerate(todo):
         progress.tell(spec.name, number, len(todo))
-        counts = counts_for(spec, version, {name: n for name, n in chosen.items() if name in ranges}, {name: chosen[name] for name in paths})
         prices = Comparing(choice)
         prices.add_values(spec, version, generate(spec, version, counts))
         rows += [Row(chosen, comparison) for comparison in prices.found.values()]

@@ -195,6 +195,12 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert not done.out
 
 
+def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
+    monkeypatch.setattr("kwire_cli.cli.compare_messages.Comparing", None)
+    done = kwire("compare", "-m", "MetadataResponse", "--versions", "12", "--partitions", "1..1000000")
+    assert (done.code, "more than is generated" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     "arguments", [("00",), ("--response",), ("--unframed",), ("--key-size", "0"), ("--codec", "zstd"), ("--by-field",), ("--encoding", "packed")]
 )
