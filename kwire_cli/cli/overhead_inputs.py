@@ -49,6 +49,7 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
 def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[str, ...]]:
     """Arguments that hold record batches one by one, all others together: they may be the bytes of one message."""
     if asked.options["record_format"]:
+        _refuse(asked.options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
         yield from arguments or ("-",)
         return
     others: tuple[str, ...] = ()
