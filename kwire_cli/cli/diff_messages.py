@@ -1,27 +1,23 @@
-"""What `kwire diff` does with two encoded messages: where they come from, and what is shown of them."""
+"""What `kwire diff` does with two encoded messages: which ones are meant, and what is shown of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.options import complete_api, complete_message, complete_version
-from kwire_cli.errors import InputError
+from kwire_cli.cli.two_messages import Found, find
+from kwire_cli.spec.files import exists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.body import Body
     from kwire_cli.message.comparison.differences import Comparison
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -57,44 +53,6 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def are_messages(a: str, b: str | None, options: dict[str, Any]) -> bool:
-    """Whether what stands on the command line are messages, and not copies of a partition: options for messages say so, else what the files hold."""
-    said = any(options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port")) or options["version"]
-    if said or b is None:
-        return True
-    return not (any(map(_is_folder, (a, b))) or all(map(_holds_batches, (a, b))))
-
-
-def _is_folder(text: str) -> bool:
-    return _exists(text) and Path(text).is_dir()
-
-
-def _holds_batches(text: str) -> bool:
-    """Whether this is a file with record batches: by its name, if it is one of Kafka's, else by how it begins."""
-    if not _exists(text):
-        return False
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.opening import items, source_of
-    from kwire_cli.source.logs.names import BATCH_KINDS, file_name
-
-    path = Path(text)
-    if file_name(path.name).kind in BATCH_KINDS:
-        return True
-    first = next(iter(items(source_of(path))), None) if path.is_file() else None
-    return isinstance(first, Batch) and first.crc_valid
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A message: what to call it, itself, the request that it answers, whether there is no doubt about what it is, and the names of topics by id."""
-
-    name: str
-    message: Decoded | Frame
-    asked: Frame | None = None
-    known: bool = False
-    names: Callable[[str], str] | None = None
-
-
 def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | None, options: dict[str, Any]) -> bool:
     """Print what differs between two messages; whether anything does.
 
@@ -103,7 +61,7 @@ def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | N
     """
     places = _places(a, b, options["frames"])
     versions = _versions(options)
-    found = [_find(environment, catalog, place, version, options) for place, version in zip(places, versions, strict=True)]
+    found = find(environment, catalog, places, versions, options)
     comparison = _compared(catalog, found[0], found[1], options)
     _leave_out(comparison, options)
     if options["fmt"] == "json":
@@ -135,16 +93,9 @@ def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | 
 def _place(text: str) -> tuple[str, int | None]:
     """A file with the number of a frame, where it has one: FILE@N."""
     name, at, number = text.rpartition("@")
-    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not _exists(text):
+    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
         return name, int(number)
     return text, None
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
@@ -158,70 +109,7 @@ def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
     return (given[0], given[-1]) if given else (None, None)
 
 
-def _find(environment: Environment, catalog: Catalog, place: tuple[str, int | None], version: int | None, options: dict[str, Any]) -> _Found:
-    from kwire_cli.cli.inputs import CaptureFile, inputs
-
-    text, number = place
-    if text.startswith(("/", "./", "../")) and not _exists(text):
-        raise InputError("this file does not exist", file=text)
-    [(name, found)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bool(options["message"]), follow=False)
-    shown = (name or "the argument") + (f"@{number}" if number is not None else "")
-    if isinstance(found, CaptureFile):
-        if options["message"]:
-            raise click.UsageError("--message is for bodies alone, and this is a packet capture")
-        return _of_capture(environment, catalog, found.source, number, shown, options["port"])
-    if options["message"]:
-        from kwire_cli.message.decoded import checked, decode
-
-        bodies = [decode(catalog, chunk.data, options["message"], version or 0) for chunk in found.chunks]
-        return _Found(shown, checked(_numbered(bodies, number, shown, "body", "bodies")), known=True)
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.frames import frames_in
-
-    api = catalog.api(options["api"]) if options["api"] else None
-    frames = list(frames_in(catalog, found, Hints(api, version, options["kind"]), framed=options["framed"]))
-    frame = _numbered(frames, number, shown, "frame", "frames")
-    if frame.guess:
-        environment.note(f"kwire: {shown}: {frame.candidates[0]} is a guess; --api and --version say what it is")
-    return _Found(shown, frame)
-
-
-def _numbered(found: list[Any], number: int | None, name: str, one: str, many: str) -> Any:
-    if not found:
-        raise InputError(f"there is no {one} in it", file=name)
-    if number is None and len(found) > 1:
-        raise InputError(f"there are {len(found)} {many} in it: say which one as {name}@N, or two of them with --frames A,B", file=name)
-    if number is not None and not 1 <= number <= len(found):
-        raise InputError(f"there is no {one} {number}: it has {len(found)}", file=name)
-    return found[(number or 1) - 1]
-
-
-def _of_capture(environment: Environment, catalog: Catalog, source: Any, number: int | None, name: str, port: int | None) -> _Found:
-    from kwire_cli.cli.capture_lines import capture_lines
-
-    line = _line(capture_lines(environment, catalog, source, port=port), number, name)
-    if not line.frame:
-        raise InputError(f"frame {line.number} is no request or response, but {line.kind}", file=name)
-    return _Found(name, line.frame, line.asked, known=line.kind == "request" or line.request is not None, names=line.names.topic)
-
-
-def _line(lines: Iterator[Captured], number: int | None, name: str) -> Captured:
-    if number is not None:
-        last = 0
-        for line in lines:
-            last = line.number
-            if last == number:
-                return line
-        raise InputError(f"there is no frame {number}: it has {last}", file=name)
-    first, second = next(lines, None), next(lines, None)
-    if first is None:
-        raise InputError("there is no frame in it", file=name)
-    if second is not None:
-        raise InputError(f"this is a capture of several frames: say which one as {name}@N, or two of them with --frames A,B", file=name)
-    return first
-
-
-def _compared(catalog: Catalog, a: _Found, b: _Found, options: dict[str, Any]) -> Comparison:
+def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> Comparison:
     from kwire_cli.message.comparison.frames import compare_frames
     from kwire_cli.message.comparison.operands import Operand
     from kwire_cli.message.comparison.payloads import look_inside
@@ -252,7 +140,7 @@ def _nothing(_: Body) -> frozenset[int]:
     return frozenset()
 
 
-def _reading(catalog: Catalog, found: _Found, *, shown: bool) -> RecordsAs:
+def _reading(catalog: Catalog, found: Found, *, shown: bool) -> RecordsAs:
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.redact.secrets import hidden_in_record
 
@@ -272,7 +160,7 @@ def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
     comparison.rewritten = {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
 
 
-def _document(found: _Found) -> dict[str, Any]:
+def _document(found: Found) -> dict[str, Any]:
     from kwire_cli.message.frames import Frame
 
     message = found.message
@@ -281,7 +169,7 @@ def _document(found: _Found) -> dict[str, Any]:
     return {"input": found.name, "message": message.message, "version": message.version, "size": message.stop - message.start}
 
 
-def _title(found: _Found) -> str:
+def _title(found: Found) -> str:
     from kwire_cli.message.frames import Frame
     from kwire_cli.view.lines import plain
     from kwire_cli.view.tree import frame_title, message_title

@@ -40,6 +40,16 @@ def test_two_frames_of_a_capture_in_two_ways():
     assert [each["path"] for each in one["differences"]] == ["header.correlationId", "memberId"]
 
 
+def test_two_frames_of_one_pipe():
+    piped = document("-", "--frames", "35,33", stdin=CAPTURE.read_bytes())
+    assert piped["differences"] == document(CAPTURE, "--frames", "35,33")["differences"]
+    bodies = document(*BODY, "--input", "hex-lines", "-", "--frames", "2,1", stdin=f"{ONE}\n{OTHER}\n".encode())
+    assert [each["path"] for each in bodies["differences"]] == ['topics[name="u"]', 'topics[name="t"]']
+    several = kwire("diff", "-", f"{CAPTURE}@33", stdin=CAPTURE.read_bytes())
+    assert (several.code, several.out) == (2, "")
+    assert "this is a capture of several frames" in several.err
+
+
 def test_a_frame_of_a_capture_and_the_same_in_hex(tmp_path):
     frame = kwire("decode", CAPTURE, "--frames", "33", "-f", "jsonl").out
     data = kwire("encode", stdin=frame.encode()).raw
