@@ -150,15 +150,15 @@ class _Producer:
         self._open: dict[tuple[Any, ...], list[_Open | None]] = {}
         self._latest: dict[tuple[Any, ...], int] = {}
 
-    def add(self, key: tuple[Any, ...], came: int, told: Told) -> None:
-        """Take the records of a batch; `came` is when those did that do not say it themselves."""
+    def add(self, key: tuple[Any, ...], came: int, told: Told, records: Sequence[tuple[int, int]]) -> None:
+        """Take the records of a batch, as `_contents` gives them; `came` is when those did that do not say it themselves."""
         tried, head = self.tried, told.batch.head
         states = self._open.get(key)
         if states is None:
             states = self._open[key] = [None] * len(tried.made)
             tried.partitions += 1
         latest = self._latest.get(key, -1)
-        for time, content in _contents(told):
+        for time, content in records:
             own = time >= 0 and not head.timestamp_type
             tried.by_record += own
             tried.records += 1
@@ -214,14 +214,14 @@ class Accumulators:
 
     def add(self, subject: Any, topic: str | None, partition: int | None, told: Told) -> None:
         """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
-        head = told.batch.head
-        if head.control:
+        head, records = told.batch.head, [*_contents(told)]
+        if head.control or not records:  # emptied by compaction, or not to be read
             return
         client = subject.client_id if subject else None
         producer = self._producers.get(client)
         if producer is None:
             producer = self._producers[client] = _Producer(client, self.settings)
-        producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told)
+        producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told, records)
 
     def outcome(self) -> Outcome:
         """What came of all settings."""

@@ -98,6 +98,17 @@ def test_control_batches_are_no_producers():
     assert found.records == 1
 
 
+def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved():
+    damaged = bytearray(kwire.write_records([batch(record(5, b"abc" * 100), compression="gzip", producerId=7, producerEpoch=0, baseSequence=0)]))
+    damaged[61:] = bytes(len(damaged) - 61)
+    accumulators = Accumulators([Setting(500, 16384)])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for _ in tallies.records(memoryview(kwire.write_records([batch(record(0)), batch()]) + damaged), "t", 0, "auto"):
+        pass
+    found = accumulators.outcome().total
+    assert (found.records, found.partitions, found.sent.batches, found.best) == (1, 1, 1, None)
+
+
 def test_requests_without_times_count_when_they_came(wire):
     def request(number):
         records = [{"magic": 0, "records": [{"key": None, "value": "YQ=="}]}]
