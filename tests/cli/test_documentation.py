@@ -10,7 +10,7 @@ from kwire_cli.message.comparison.differences import KINDS
 BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["compare", "diff", "kafka9927", "kip482", "rules"])
+@pytest.mark.parametrize("page", ["compare", "diff", "kafka9927", "kip482", "kip482-draft", "rules"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     file = ROOT / "docs" / f"{page}.md"
