@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.comparison.alignment import by_key
 from kwire_cli.message.comparison.differences import Difference, Side
-from kwire_cli.message.comparison.identity import IDENTIFYING, key_names, key_text
+from kwire_cli.message.comparison.elements import IDENTIFYING, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,14 +64,9 @@ def _meant(a: dict[str, Any], b: dict[str, Any]) -> frozenset[str]:
 
 
 def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder, level: str) -> Iterator[Difference]:
-    names = key_names(a, b, iter(KEYS)) if all(isinstance(each, dict) for each in (*a, *b)) else ()
-    if names:
-        pairs = by_key(*([tuple(row[name] for name in names) for row in rows] for rows in (a, b)))
-    else:
-        pairs = order.pairs(*([json.dumps(_without_derived(each, level)) for each in rows] for rows in (a, b)))
-    for pair in pairs:
-        i, j = pair.a, pair.b
-        key = key_text(names, a[i] if i is not None else b[j or 0]) if names else None
+    tried = KEYS if all(isinstance(each, dict) for each in (*a, *b)) else ()
+    for pair, key in paired(a, b, tried, lambda: order.pairs(*([json.dumps(_without_derived(each, level)) for each in rows] for rows in (a, b)))):
+        i, j, moved = pair
         place = at.element(i, j, key)
         parts = _part(shown[0], i), _part(shown[1], j)
         mine = None if i is None else _side(place.a, parts[0], place)
@@ -80,7 +74,7 @@ def _lists(a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: In
         if i is None or j is None:
             yield Difference("added" if i is None else "removed", place, mine, other)
             continue
-        if pair.moved:
+        if moved:
             yield Difference("moved", place, mine, other)
         yield from _values(a[i], b[j], parts, place, order, level)
 

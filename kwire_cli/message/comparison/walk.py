@@ -219,13 +219,13 @@ class _Walk:
     def arrays(self, p: Item, q: Item, at: At) -> None:
         if len(elements(p)) == len(elements(q)) or form_name(p.parts[0]) != form_name(q.parts[0]):
             self.other_bytes(p.parts[0], q.parts[0], at)
-        for each in together(self.a, self.b, p, q, at, self.order):
-            if each.a is None or each.b is None:
-                self.tell("added" if each.a is None else "removed", each.at, each.a, each.b)
+        for place, mine, other, moved in together(self.a, self.b, p, q, at, self.order):
+            if mine is None or other is None:
+                self.tell("added" if mine is None else "removed", place, mine, other)
                 continue
-            if each.moved:
-                self.tell("moved", each.at, each.a, each.b)
-            self.values(each.a, each.b, each.at)
+            if moved:
+                self.tell("moved", place, mine, other)
+            self.values(mine, other, place)
 
     # What could not be decoded
 
