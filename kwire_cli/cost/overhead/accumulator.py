@@ -73,8 +73,8 @@ class Tried:
     """What a producer sent beside what it would have sent under each setting; `client` is its client id, None for all together.
 
     `partitions` counts those that it sent to, for each of its producer ids. `payload` are the bytes of keys, values and headers, which are the same
-    whatever the batches. `by_record` counts the records with a time of their own; the others have that of their request or batch. `packed` says that
-    some are compressed.
+    whatever the batches. `by_record` counts the records with a time of their own; the others have that of their request or batch. `older` counts those
+    that came in another format than v2, in which they are written here. `packed` says that some are compressed.
     """
 
     client: str | None
@@ -84,6 +84,7 @@ class Tried:
     partitions: int = 0
     payload: int = 0
     by_record: int = 0
+    older: int = 0
     packed: bool = False
 
     def saved(self, made: Made) -> int:
@@ -109,11 +110,13 @@ class Tried:
         self.partitions += other.partitions
         self.payload += other.payload
         self.by_record += other.by_record
+        self.older += other.older
         self.packed = self.packed or other.packed
 
     def to_json(self, *, settings: bool = True) -> dict[str, Any]:
         """All numbers; without `settings` those of the best pair alone."""
         out: dict[str, Any] = {"records": self.records, "partitions": self.partitions, "recordsWithOwnTime": self.by_record}
+        out["recordsOfOtherFormats"] = self.older
         out["sent"] = self._numbers(self.sent)
         if settings:
             out["settings"] = [self._pair(each) for each in self.made]
@@ -165,6 +168,7 @@ class _Producer:
             latest = max(time if own else came, latest)
             self._append(states, latest, content, told.packing)
         self._latest[key] = latest
+        tried.older += len(records) * (told.batch.layout is not LAYOUTS["v2"])
         tried.payload += told.payload
         tried.packed = tried.packed or bool(head.codec)
         tried.sent.batches += 1

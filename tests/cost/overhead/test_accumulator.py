@@ -109,6 +109,14 @@ def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved(
     assert (found.records, found.partitions, found.sent.batches, found.best) == (1, 1, 1, None)
 
 
+def test_records_of_other_formats_are_said():
+    old = [{**batch({**record(time), "headers": []}), "magic": 1} for time in (0, 1)]
+    found = outcome([(0, 16384)], *old, batch(record(2)))
+    assert (found.records, found.older) == (3, 2)
+    assert found.made[0, 16384].bytes == written([[record(time)] for time in (0, 1, 2)])
+    assert found.to_json()["recordsOfOtherFormats"] == 2
+
+
 def test_requests_without_times_count_when_they_came(wire):
     def request(number):
         records = [{"magic": 0, "records": [{"key": None, "value": "YQ=="}]}]
