@@ -32,9 +32,8 @@ def batching_lines(outcome: Outcome, top: int | None = None) -> Iterator[Line]:
     if total.packed:
         yield [("bytes and saved are without compression; wire bytes take each record to shrink as those of its own batch did", "dim")]
     if total.older:
-        yield [
-            (f"{counted(total.older, 'record')} came in another format than v2, in which they are written here: some of what is saved is that", "dim")
-        ]
+        came = f"{counted(total.older, 'record')} came in another format than v2"
+        yield [(f"{came}, in which they are written here: some of what is saved is that", "dim")]
     if total.best:
         saved = total.saved(total.made[total.best])
         pair = f"linger.ms={total.best.linger} and batch.size={total.best.batch_size}"

@@ -73,8 +73,8 @@ class Tried:
     """What a producer sent beside what it would have sent under each setting; `client` is its client id, None for all together.
 
     `partitions` counts those that it sent to, for each of its producer ids. `payload` are the bytes of keys, values and headers, which are the same
-    whatever the batches. `by_record` counts the records with a time of their own; the others have that of their request or batch. `older` counts those
-    that came in another format than v2, in which they are written here. `packed` says that some are compressed.
+    whatever the batches. `by_record` counts the records with a time of their own; the others have that of their request or batch. `older` counts
+    those that came in another format than v2, in which they are written here. `packed` says that some are compressed.
     """
 
     client: str | None
