@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from kwire_cli.cli.sizes import size_of
-from kwire_cli.cost.overhead.accumulator import BATCH_SIZES, LINGERS, Accumulators, Setting
+from kwire_cli.cost.overhead.accumulator import BATCH_SIZES, LINGERS, Accumulators
+from kwire_cli.cost.overhead.tried import Setting
 
 MOST_SETTINGS = 200
 LONGEST_LINGER, LARGEST_BATCH = 2147483647, 2147483647

@@ -10,7 +10,7 @@ from kwire_cli.view.lines import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cost.overhead.accumulator import Made, Outcome, Setting, Tried
+    from kwire_cli.cost.overhead.tried import Made, Outcome, Setting, Tried
     from kwire_cli.view.lines import Line
 
 DIGITS = {"records/batch": 1, "overhead/record": 2, "mean wait ms": 1}

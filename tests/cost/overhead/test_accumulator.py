@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.cost.overhead.accumulator import Accumulators, Setting
+from kwire_cli.cost.overhead.accumulator import Accumulators
 from kwire_cli.cost.overhead.tallies import Tallies
+from kwire_cli.cost.overhead.tried import Setting
 
 CATALOG = kwire.catalog()
 BASE = 1_760_000_000_000

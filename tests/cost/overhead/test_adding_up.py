@@ -9,12 +9,13 @@ from golden_rows import ROOT, SHARED, sample, shared
 from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.cost.overhead.accumulator import Accumulators, Setting
+from kwire_cli.cost.overhead.accumulator import Accumulators
 from kwire_cli.cost.overhead.batch_sizes import BatchSizes
 from kwire_cli.cost.overhead.loose import Loose
 from kwire_cli.cost.overhead.record_sets import RecordSets
 from kwire_cli.cost.overhead.report import report
 from kwire_cli.cost.overhead.tallies import Tallies
+from kwire_cli.cost.overhead.tried import Setting
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.record_fields import holds_records
 from kwire_cli.source.capture.reading import Capture
