@@ -89,7 +89,8 @@ def _show_csv(asked: Asked, counted: Counted, made: Report) -> None:
         if counted.written:
             rows = _with_written(counted, found.dimensions, rows)
         for row in rows:
-            asked.environment.write(csv_row([row.get(name) for name in columns]))
+            rest = {found.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
+            asked.environment.write(csv_row([(row | rest).get(name) for name in columns]))
 
 
 def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

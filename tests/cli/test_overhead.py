@@ -106,6 +106,12 @@ def test_json_lines_and_csv_have_the_same_rows():
     assert [(row["api"], row["kind"], int(row["bytes"])) for row in rows] == [(row["api"] or "", row["kind"], row["bytes"]) for row in whole]
 
 
+def test_what_is_behind_the_first_rows_is_not_taken_for_what_has_no_name():
+    rows = list(csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "client,kind", "--top", "2", CAPTURE).out)))
+    assert len(rows) == 3
+    assert re.fullmatch(r"\(\d+ more\)", rows[-1]["client"])
+
+
 def test_a_body_is_what_the_ledger_says():
     body = kwire_cli.encode({"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
     found = document("--message", "MetadataRequest", "--version", "4", "--by", "field", body.hex())
