@@ -198,8 +198,13 @@ class Catalog:
         return Enums(read_bundled("enums.json")["enums"])
 
     def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes: Topics.ErrorCode."""
-        entry = self.entry(message)
+        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes: Topics.ErrorCode.
+
+        What the catalogue has no definition of (record batches, what Kafka writes by hand) has no names.
+        """
+        entry = self._by_name.get(message.lower())
+        if entry is None:
+            return None
         if field_path[-9:].lower() == "errorcode" and isinstance(value, int):
             field = field_at(self.message(entry.name), field_path)
             return self.error_name(value) if field and field.type == "int16" else None

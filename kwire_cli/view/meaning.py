@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
 API_KEYS = ("requestApiKey", "apiKey")
-UNDEFINED = frozenset({"FrameSize", "RecordBatch"})
-"""Layouts of which no definition tells what their numbers mean."""
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 """2000 and 2100: what lies outside is no date."""
 
@@ -25,8 +23,7 @@ def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | Non
     if leaf.name in API_KEYS and leaf.kind == "int16":
         api = catalog.api_by_key(value)
         return api.name if api else None
-    known = _named(catalog, message, leaf.path, value) if message not in UNDEFINED else None
-    return known or _date(leaf, value)
+    return _named(catalog, message, leaf.path, value) or _date(leaf, value)
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -130,6 +130,11 @@ def test_named_values(bundled, message_name, path, value, name):
     assert bundled.named_value(message_name, path, value) == name
 
 
+def test_what_has_no_definition_has_no_named_values(bundled):
+    assert bundled.named_value("CooperativeStickyAssignorUserData", "generation", 3) is None
+    assert bundled.named_value("RecordBatch", "ErrorCode", 3) is None
+
+
 def test_the_fields_of_named_values_exist(bundled):
     for row in read_bundled("enums.json")["enums"].values():
         for path in (*row.get("fields", ()), *row.get("bitSetFields", ())):
