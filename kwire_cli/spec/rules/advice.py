@@ -98,7 +98,7 @@ def _plural(definition: Definition) -> Judged:
     for item in definition.walk():
         if item.spec.is_array:
             words = _words(item.spec.name)
-            yield item.spot.key("name"), "" if any(word.endswith("s") for word in words) else "the name of an array is a plural"
+            yield item.spot.key("name"), "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere"
 
 
 def _error_names(definition: Definition) -> Judged:
@@ -135,7 +135,7 @@ def _entity(definition: Definition) -> Judged:
     for item in definition.walk():
         for entity, (names, kind) in ENTITIES.items():
             if names.fullmatch(item.spec.name) and item.spec.element_type == kind:
-                yield item.spot, "" if item.spec.entity_type == entity else f"{item.spec.name} has the entityType {entity}"
+                yield item.spot, "" if item.spec.entity_type == entity else f"{item.spec.name} has the entityType {entity} elsewhere"
 
 
 CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
