@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -79,24 +76,11 @@ def _of_frames(catalog: Catalog, found: Input, options: dict[str, Any]) -> Itera
 
 
 def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, options: dict[str, Any]) -> Iterator[Decoded | None]:
+    from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
 
-    progress = Progress(environment)
-    with contextlib.ExitStack() as opened:
-        file: Any = found.source
-        name, size = "standard input", 0
-        if isinstance(file, str):
-            name, size = file, Path(file).stat().st_size
-            file = opened.enter_context(Path(file).open("rb"))
-        capture = Capture(file)
-        for line in chosen(traffic(catalog, capture, port=options["port"], waiting_since=capture.waiting_since), catalog, options):
-            progress.tell(name, file.tell() if size else 0, size)
-            yield _body(line.frame) if line.frame else None
-    progress.done()
-    for notice in capture.notices:
-        environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+    lines = capture_lines(environment, catalog, found.source, port=options["port"])
+    return (_body(line.frame) if line.frame else None for line in chosen(lines, catalog, options))
 
 
 def _body(frame: Frame) -> Decoded | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,34 +125,22 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
 
 
 def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
+    from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
 
     options = asked.options | {"limit": None}
-    with contextlib.ExitStack() as opened:
-        file: Any = found.source
-        name, size, again = "standard input", 0, None
-        if isinstance(file, str):
-            name, again = path_text(file), partial(Capture, file)
-            size = Path(file).stat().st_size
-            file = opened.enter_context(Path(file).open("rb"))
-        capture = Capture(file)
-        add, tell = counted.tallies.add, asked.progress.tell
-        lines = traffic(asked.catalog, capture, port=options["port"], waiting_since=capture.waiting_since, again=again)
-        number = 0
-        for number, line in enumerate(chosen(lines, asked.catalog, options), 1):
-            if counted.written:
-                counted.add(line, f"{name}: frame {line.number}")
-            else:
-                add(line)
-            if not number & 255:
-                tell(name, file.tell() if size else 0, size)
-        counted.decodable = counted.decodable or number > 0 or any(options[name] for name in OF_CAPTURES)
-    counted.files += size
+    file = found.source if isinstance(found.source, str) else None
+    name = path_text(file) if file else "standard input"
+    lines = capture_lines(asked.environment, asked.catalog, found.source, name=name, port=options["port"])
+    add, before = counted.tallies.add, counted.tallies.messages
+    for line in chosen(lines, asked.catalog, options):
+        if counted.written:
+            counted.add(line, f"{name}: frame {line.number}")
+        else:
+            add(line)
+    counted.decodable = counted.decodable or counted.tallies.messages > before or any(options[name] for name in OF_CAPTURES)
+    counted.files += Path(file).stat().st_size if file else 0
     counted.captures += 1
-    for notice in capture.notices:
-        asked.environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
 
 
 def _frames(asked: Asked, counted: Counted, found: Input) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -143,7 +141,7 @@ def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) 
     form = asked.options.get("form") or "auto"
     if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
         _refuse(asked, OF_FRAMES, "frames, and this input is a capture")
-        yield from _in_capture(asked, label, capture, len(view))
+        yield from _in_capture(asked, label, capture)
         return
     _refuse(asked, OF_CAPTURES, "captures, and this input is none")
     found = read_source(bytes(view), form, file=label)
@@ -168,23 +166,15 @@ def _in_frames(asked: Asked, chunk: Any) -> Iterator[Found]:
             yield from _of_body(frame.api, roles(frame.body.spec, frame.body.entry), frame.body.raw, RecordsAs(catalog))
 
 
-def _in_capture(asked: Asked, label: str, source: Any, size: int) -> Iterator[Found]:
+def _in_capture(asked: Asked, label: str, source: Any) -> Iterator[Found]:
+    from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
 
     options = {name: asked.options.get(name) for name in OF_CAPTURES} | {"limit": None, "stream": asked.options.get("stream") or ()}
-    with contextlib.ExitStack() as opened:
-        again = partial(Capture, source) if isinstance(source, str) else None
-        file: Any = opened.enter_context(Path(source).open("rb")) if isinstance(source, str) else source
-        capture = Capture(file)
-        lines = traffic(asked.catalog, capture, port=options["port"], waiting_since=capture.waiting_since, again=again)
-        for line in chosen(lines, asked.catalog, options):
-            asked.progress.tell(label, file.tell(), size)
-            if line.seen.size and (read := line.read):
-                yield from _of_body(line.api, *read, line.reading())
-    for notice in capture.notices:
-        asked.environment.note(f"kwire: {label}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+    lines = capture_lines(asked.environment, asked.catalog, source, name=label, port=options["port"])
+    for line in chosen(lines, asked.catalog, options):
+        if line.seen.size and (read := line.read):
+            yield from _of_body(line.api, *read, line.reading())
 
 
 def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Iterator[Found]:
