@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,14 @@ def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
     """The ranges of numbers that are written in the same number of bytes: lowest, highest, bytes; ascending, none across 0. Found by writing."""
     layout = encoded_int(kind, encoding)
     return (*steps(layout.low, -1, lambda number: written(layout, number)), *steps(max(layout.low, 0), layout.high, lambda n: written(layout, n)))
+
+
+@cache
+def width_of(kind: str, encoding: str) -> Callable[[int], int]:
+    """What says in how many bytes a number is written."""
+    rows = sorted(widths(kind, encoding))
+    lows, sizes = [low for low, _, _ in rows], [size for _, _, size in rows]
+    return lambda number: sizes[bisect_right(lows, number) - 1]
 
 
 def written(layout: Any, number: int) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.cost.advice.probes import INTEGER, SECTION, STRING, TAGGED, Probe, at_default, probes_of
-from kwire_cli.cost.encoded_widths import widths
+from kwire_cli.cost.encoded_widths import width_of
 from kwire_cli.structs.numbers import unsigned_varint
 
 if TYPE_CHECKING:
@@ -178,11 +176,10 @@ class Observed:
     def _settle(self, name: str, probe: Probe) -> None:
         """Keep of an integer's values only how wide they are."""
         found = self._fields.setdefault((name, probe.path), Field(probe.kind))
-        read, (packed, packed_sizes), (upacked, upacked_sizes) = probe.decl.read, _steps(probe.kind, "packed"), _steps(probe.kind, "upacked")
+        read, (packed, upacked) = probe.decl.read, (width_of(probe.kind, f"{name}{probe.kind[3:]}") for name in ("packed", "upacked"))
         for raw, times in probe.values.items():
             number = read(raw)
-            sizes = packed_sizes[bisect_right(packed, number) - 1], upacked_sizes[bisect_right(upacked, number) - 1]
-            cell = Cell(probe.default is not None, len(raw), *sizes, number < 0, raw == probe.default)
+            cell = Cell(probe.default is not None, len(raw), packed(number), upacked(number), number < 0, raw == probe.default)
             found.cells[cell] += times
         probe.values.clear()
 
@@ -239,13 +236,6 @@ def together(parts: Sequence[Fields]) -> Fields:
 def _header(size: int) -> int:
     """The bytes before a tagged field: a tag of one byte, and its size."""
     return 1 + len(unsigned_varint(size))
-
-
-@cache
-def _steps(kind: str, name: str) -> tuple[list[int], list[int]]:
-    """The lowest numbers of each width under the encoding of a type's own width, ascending, and these widths."""
-    rows = sorted(widths(kind, f"{name}{kind[3:]}"))
-    return [low for low, _, _ in rows], [size for _, _, size in rows]
 
 
 def _digest(data: bytes) -> bytes:

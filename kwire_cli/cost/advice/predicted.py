@@ -6,12 +6,11 @@ tagged field changes the size before it too. `kwire overhead --overlay` comes to
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.advice.plan import Choice
 from kwire_cli.cost.advice.probes import at_default, default_bytes, last_node
-from kwire_cli.cost.encoded_widths import widths
+from kwire_cli.cost.encoded_widths import width_of
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.structs.numbers import UVARINT, unsigned_varint
@@ -96,7 +95,7 @@ class _Steps:
         encoding = self.plan.get(node.path, NOTHING).encoding
         if not encoding:
             return lambda _, at: (0, at + 1)
-        read, size_of = node.decl.read, _sizes(node.kind, encoding)
+        read, size_of = node.decl.read, width_of(node.kind, encoding)
 
         def step(spans: Spans, at: int) -> tuple[int, int]:
             start, end = spans.value[at], spans.end[at]
@@ -189,10 +188,3 @@ def _skip(last: int) -> Step:
         return 0, after
 
     return step
-
-
-def _sizes(kind: str, encoding: str) -> Callable[[Any], int]:
-
-    rows = sorted(widths(kind, encoding))
-    lows, sizes = [low for low, _, _ in rows], [size for _, _, size in rows]
-    return lambda number: sizes[bisect_right(lows, number) - 1]
