@@ -26,9 +26,9 @@ def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a text that is no path is none."""
+    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is the folder one is in."""
     try:
-        return Path(path).exists()
+        return bool(path) and Path(path).exists()
     except (OSError, ValueError):
         return False
 

@@ -74,6 +74,8 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
         else:
             cut = len(source) + (not source.endswith((":", "/")))
             yield from _of_folder({place[cut:]: place for place in found}, lambda place: _decoded(found[place], place))
+    elif not source:
+        raise InputError("a source of definitions is empty: it names no file, folder or jar")
     elif not exists(path):
         raise InputError("there is no such file, folder or jar, nor is it a REV:PATH of git", file=source)
     elif path.suffix == ".jar":

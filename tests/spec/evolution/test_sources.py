@@ -95,9 +95,16 @@ def test_bytes_in_hex_are_no_revision():
     assert is_revision("HEAD~1:specs")
 
 
-@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "nowhere", "00:12"])
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "nowhere", "00:12", ""])
 def test_what_is_no_path_holds_nothing(name):
     assert not holds_definitions(name)
+
+
+def test_an_empty_argument_is_not_the_folder_one_is_in(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert not holds_definitions("")
+    with pytest.raises(InputError, match="names no file"):
+        read_definitions([""])
 
 
 def test_what_can_not_be_read(tmp_path, folder):
