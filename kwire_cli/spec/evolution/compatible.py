@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.evolution.pairing import Pairs, moved, pair
 
 if TYPE_CHECKING:
@@ -150,13 +151,17 @@ def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
         yield Problem("COMPACT_CHANGED", where, f"its length was {_length(a)} and is {_length(b)}")
     elif a.element != b.element and not a.struct:
         rule = "TAG_TYPE_CHANGED" if tagged else "TYPE_CHANGED" if a.encoding == b.encoding else "ENCODING_CHANGED"
-        yield Problem(rule, where, f"{kind_of(a)} became {kind_of(b)}")
+        # Zig-zag varints are the same at every width: the wider reader does well.
+        zigzag = a.element[:2] == b.element[:2] == ("integer", "packed")
+        what = f"{kind_of(a)} became {kind_of(b)}"
+        yield Problem(rule, where, what, old_fails=not zigzag or a.element < b.element, new_fails=not zigzag or a.element > b.element)
     elif a.spec.type != b.spec.type and not a.struct:
         yield Problem("SAME_BYTES_OTHER_TYPE", where, f"{kind_of(a)} became {kind_of(b)}", old_fails=False, new_fails=False)
     if a.nullable != b.nullable:
         yield _nullable(a, b, where)
-    if tagged and a.default != b.default:
-        yield Problem("TAG_DEFAULT_CHANGED", where, f"the default {_default(a)} became {_default(b)}")
+    # Where a struct has other fields there is more wrong than its default.
+    if tagged and a.default != b.default and [part.wire for part in _plain(a)] == [part.wire for part in _plain(b)]:
+        yield Problem("TAG_DEFAULT_CHANGED", where, _other_default(a, b))
     if a.struct and b.struct:
         yield from problems(a.struct, b.struct, f"{where}[]." if b.spec.is_array else f"{where}.")
 
@@ -169,7 +174,7 @@ def _retyped(a: FieldAt, b: FieldAt) -> bool:
 def _nullable(a: FieldAt, b: FieldAt, where: str) -> Problem:
     what = "it may be null now" if b.nullable else "it may not be null any more"
     if b.struct and not b.spec.is_array:
-        return Problem("TAG_NULLABLE_CHANGED" if b.tag is not None else "NULLABLE_STRUCT_CHANGED", where, what)
+        return Problem("NULLABLE_STRUCT_CHANGED", where, what)
     rule = "TAG_NULLABLE_CHANGED" if b.tag is not None else "NULLABLE_ADDED" if b.nullable else "NULLABLE_REMOVED"
     return Problem(rule, where, what, old_fails=b.nullable, new_fails=a.nullable)
 
@@ -183,7 +188,19 @@ def _length(field: FieldAt) -> str:
     return "a varint" if field.compact else "fixed"
 
 
-def _default(field: FieldAt) -> str:
-    if field.struct and not field.spec.is_array:
-        return "null" if field.default is None else "of its fields"
-    return "null" if field.default is None else repr(field.default) if isinstance(field.default, str) else str(field.spec.default or field.default)
+def _plain(field: FieldAt) -> tuple[FieldAt, ...]:
+    """The mandatory fields of a struct."""
+    return field.struct.plain if field.struct and not field.spec.is_array else ()
+
+
+def _other_default(a: FieldAt, b: FieldAt) -> str:
+    if _plain(b) and None not in (a.default, b.default):
+        return "the defaults of its fields are others"
+    return f"the default {shown(default_value(a.spec))} became {shown(default_value(b.spec))}"
+
+
+def shown(value: object) -> str:
+    """A value that a definition names: null, true, 7, 'text'."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)

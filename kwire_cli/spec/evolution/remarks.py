@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.evolution.changes import changes, definition_part
-from kwire_cli.spec.evolution.compatible import Problem
+from kwire_cli.spec.evolution.compatible import Problem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,19 +44,13 @@ def _remark(change: Change) -> Iterator[Problem]:
     elif change.key == "default":
         # The default of a tagged field is on the wire by being left out, and judged version by version.
         if change.after and change.after.facts["tag"] is None:
-            yield _quiet("DEFAULT_CHANGED", change.path, f"the default {_shown(change.old)} became {_shown(change.new)}")
+            yield _quiet("DEFAULT_CHANGED", change.path, f"the default {shown(change.old)} became {shown(change.new)}")
     elif rule := _BY_KEY.get(change.key or ""):
-        yield _quiet(rule, change.path, f"{change.key} was {_shown(change.old)} and is {_shown(change.new)}")
+        yield _quiet(rule, change.path, f"{change.key} was {shown(change.old)} and is {shown(change.new)}")
 
 
 def _quiet(rule: str, path: str, what: str) -> Problem:
     return Problem(rule, path, what, old_fails=False, new_fails=False)
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
 
 
 def _taken_tags(old: MessageSpec, new: MessageSpec, renamed: dict[str, str]) -> Iterator[Problem]:

@@ -61,7 +61,9 @@ RULES: dict[str, Rule] = {
     "ENCODING_CHANGED": Rule("wire", "An integer has another encoding in an existing version (KAFKA-9927).", _GARBLED, _GARBLED, key="encoding"),
     "NULLABLE_ADDED": Rule("wire", "A field may be null in an existing version.", _NULL, None, key="nullableVersions"),
     "NULLABLE_REMOVED": Rule("wire", "A field may no longer be null in an existing version.", None, _NULL, key="nullableVersions"),
-    "NULLABLE_STRUCT_CHANGED": Rule("wire", "A struct got or lost the byte that says whether it is null.", _PRESENCE, _PRESENCE),
+    "NULLABLE_STRUCT_CHANGED": Rule(
+        "wire", "A struct, mandatory or tagged, got or lost the byte that says whether it is null.", _PRESENCE, _PRESENCE
+    ),
     "COMPACT_CHANGED": Rule("wire", "The length of a field became a varint or is one no more (flexibleVersions of the field).", _GARBLED, _GARBLED),
     # Tagged fields
     "TAG_ON_INFLEXIBLE_VERSION": Rule("wire", "A tagged field was added to a version that is not flexible.", _SHIFTED, _SHIFTED),

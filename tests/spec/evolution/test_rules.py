@@ -141,3 +141,24 @@ def test_version_numbers_are_told_as_ranges():
 
 def test_a_tagged_field_under_another_name_elsewhere_in_the_text_is_no_break():
     assert rules(message(A, tagged("T"), S), message(tagged("U"), A, S)) == {"FIELD_RENAMED"}
+
+
+NULL = {"nullableVersions": "1+", "default": "null"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (tagged(type="bool"), tagged(type="bool", default="true"), "the default false became true"),
+        (tagged(default="0x10"), tagged(default="17"), "the default 16 became 17"),
+        (tagged(type="[]int32", **NULL), tagged(type="[]int32", nullableVersions="1+"), "the default null became []"),
+        (tagged(type="Part", fields=[A]), tagged(type="Part", fields=[A | {"default": "3"}]), "the defaults of its fields are others"),
+        (tagged(type="Part", fields=[A], **NULL), tagged(type="Part", fields=[A], nullableVersions="1+"), "the default null became {}"),
+    ],
+)
+def test_defaults_are_told_as_values(old, new, what):
+    assert [each.what for each in found(message(old), message(new)) if each.rule == "TAG_DEFAULT_CHANGED"] == [what]
+
+
+def test_a_struct_with_other_fields_has_no_other_default_too():
+    assert rules(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A, B]))) == {"FIELD_ADDED"}
