@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +54,7 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):
         command = option(command)
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return command(*args, **kwargs)
-
-    return wrapped
+    return command
 
 
 def wants_records(sources: tuple[str, ...], options: dict[str, Any]) -> bool:
