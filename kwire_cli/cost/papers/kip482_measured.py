@@ -95,11 +95,6 @@ def savings(kind: str) -> list[tuple[int, int, int]]:
     return [*steps(0, MOST[kind], lambda length: saving(kind, length))]
 
 
-def last_full_saving(kind: str) -> int:
-    """The greatest length up to which all that is claimed is saved."""
-    return savings(kind)[0][1]
-
-
 def compact_lengths(kind: str) -> tuple[int, ...]:
     """What the first byte of the compact form is for null, for nothing, and for one element or byte."""
     layout: Any = ArrayOf(INTS["int8"], compact=True, nullable=True) if kind == "array" else Sized(kind, compact=True, nullable=True)
