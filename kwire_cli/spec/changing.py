@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import SpecError
+from kwire_cli.spec.rules.structs import MAX_NESTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
     Change = Callable[[str, FieldSpec], FieldSpec]
-
-MAX_DEPTH = 48
-"""As deep as structs may nest in a layout; a struct that holds itself has no end."""
 
 
 def fields_by_path(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
@@ -58,5 +56,5 @@ def _inside(path: str, field: FieldSpec) -> str:
 
 
 def _bound(spec: MessageSpec, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise SpecError(f"structs nest deeper than {MAX_DEPTH} levels", file=spec.file, path=spec.name)
+    if depth > MAX_NESTING:
+        raise SpecError(f"structs nest deeper than {MAX_NESTING} levels", file=spec.file, path=spec.name)

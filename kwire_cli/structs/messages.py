@@ -13,6 +13,7 @@ import construct
 from kwire_cli.errors import EncodeError, SpecError
 from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.encodings import element_encoding_at, encoding_at
+from kwire_cli.spec.rules.structs import MAX_FIELDS, MAX_NESTING
 from kwire_cli.structs.numbers import FIXED, encoded_int
 from kwire_cli.structs.places import field_path
 from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-
-MAX_DEPTH, MAX_FIELDS = 48, 100_000
-"""Far beyond any shipped message: 7 levels, some 150 fields."""
 
 SIZE_SUFFIX = "SizeInBytes"
 """What a records field's key ends in where only its size is shown (KIP-673)."""
@@ -109,8 +107,8 @@ class _Layout:
         """Go one struct deeper; SpecError where that is beyond all reason."""
         self.room -= fields
         self.depth += 1
-        if self.room < 0 or self.depth > MAX_DEPTH:
-            reason = f"structs nest deeper than {MAX_DEPTH} levels or hold more than {MAX_FIELDS} fields"
+        if self.room < 0 or self.depth > MAX_NESTING:
+            reason = f"structs nest deeper than {MAX_NESTING} levels or hold more than {MAX_FIELDS} fields"
             raise SpecError(reason, file=self.spec.file, path=self.spec.name)
 
 

@@ -8,8 +8,9 @@ from kwire_cli import EncodeError, SpecError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec
+from kwire_cli.spec.rules.structs import MAX_NESTING
 from kwire_cli.spec.versions import NONE, Versions
-from kwire_cli.structs.messages import MAX_DEPTH, declare
+from kwire_cli.structs.messages import declare
 
 PARTITION = {
     "errorCode": 0, "partitionIndex": 0, "leaderId": 1, "leaderEpoch": 2, "replicaNodes": [1], "isrNodes": [1], "offlineReplicas": [],
@@ -106,8 +107,23 @@ def test_structs_that_nest_too_deep_have_no_layout():
     # The loader refuses a struct that holds itself; the layout relies on no loader.
     sub = FieldSpec("A", "S", Versions(0, 0))
     spec = MessageSpec("Test", "data", Versions(0, 0), NONE, (sub,), common_structs=(StructSpec("S", Versions(0, 0), (sub,)),))
-    with pytest.raises(SpecError, match=f"nest deeper than {MAX_DEPTH} levels"):
+    with pytest.raises(SpecError, match=f"nest deeper than {MAX_NESTING} levels"):
         declare(spec, 0)
+
+
+def nested(levels):
+    """A message of that many levels, itself among them."""
+    structs = [
+        {"name": f"S{n}", "versions": "0+", "fields": [{"name": "A", "type": f"S{n + 1}" if n + 2 < levels else "int8"}]} for n in range(levels - 1)
+    ]
+    return definition(field("S0"), common=structs)
+
+
+def test_what_the_loader_takes_has_a_layout():
+    declare(nested(MAX_NESTING), 0)
+    with pytest.raises(SpecError, match=f"nest deeper than {MAX_NESTING} levels") as caught:
+        nested(MAX_NESTING + 1)
+    assert caught.value.line
 
 
 def test_structs_that_double_at_every_level_have_no_layout():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kwire_cli.errors import SpecError
-from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.defaults import default_value
-from kwire_cli.spec.evolution.layout import MAX_FIELDS, layout_at
+from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.evolution.pairing import moved, pair
 from kwire_cli.spec.header_versions import header_version_of
 from kwire_cli.spec.versions import NONE, Versions
@@ -70,10 +68,7 @@ class Change:
 
 
 def definition_part(spec: MessageSpec) -> Part:
-    """A definition over all its versions; SpecError where its structs have no end."""
-    for number, _ in enumerate(fields_by_path(spec)):
-        if number > MAX_FIELDS:
-            raise SpecError(f"structs hold more than {MAX_FIELDS} fields", file=spec.file, path=spec.name)
+    """A definition over all its versions."""
     facts: Facts = {"name": spec.name, "type": spec.type, "apiKey": spec.api_key, "validVersions": str(spec.valid_versions)}
     facts |= {"flexibleVersions": str(spec.flexible_versions), "deprecatedVersions": str(spec.deprecated_versions)}
     facts |= {"listeners": list(spec.listeners), "latestVersionUnstable": spec.latest_version_unstable}

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import SpecError
-from kwire_cli.spec.changing import MAX_DEPTH
 from kwire_cli.spec.defaults import INTEGER_RANGES, default_value
 from kwire_cli.spec.encodings import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.spec.model import FIXED_TYPES
 
 if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-
-MAX_FIELDS = 100_000
-"""As much as a layout can hold; structs that double at every level have no end."""
 
 Wire = tuple[Any, ...]
 """A form of bytes, to be compared: two layouts with equal forms read each other's bytes."""
@@ -93,24 +88,15 @@ class StructAt:
         return (*plain, ("tags", tuple((field.tag, field.wire) for field in self.tagged))) if self.flexible else plain
 
 
-@dataclass(slots=True)
-class _Reading:
-    """A definition at a version while it is gone through; `room` bounds hostile ones."""
+class _Reading(NamedTuple):
+    """A definition at a version while it is gone through."""
 
     spec: MessageSpec
     version: int
     flexible: bool
-    room: int = MAX_FIELDS
-    depth: int = 0
 
     def struct(self, fields: tuple[FieldSpec, ...]) -> StructAt:
-        self.room -= len(fields)
-        self.depth += 1
-        if self.room < 0 or self.depth > MAX_DEPTH:
-            reason = f"structs nest deeper than {MAX_DEPTH} levels or hold more than {MAX_FIELDS} fields"
-            raise SpecError(reason, file=self.spec.file, path=self.spec.name)
         here = [self.field(field) for field in fields if self.version in field.versions]
-        self.depth -= 1
         tagged = tuple(sorted((field for field in here if field.tag is not None), key=lambda field: field.tag or 0))
         known = {field.tag for field in tagged}
         foreign = frozenset(field.tag for field in fields if field.tag is not None and field.tag not in known)
@@ -133,7 +119,7 @@ class _Reading:
 
 
 def layout_at(spec: MessageSpec, version: int) -> StructAt:
-    """The message at a version; SpecError where its structs have no end."""
+    """The message at a version. The loader refuses structs that have no end, or as good as none."""
     return _Reading(spec, version, version in spec.flexible_versions).struct(spec.fields)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.reading import Definition, Item, Struct
     from kwire_cli.spec.versions import Versions
 
-MAX_NESTING = 64
+MAX_NESTING = 48
 MAX_FIELDS = 100_000
 """Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100 fields."""
 

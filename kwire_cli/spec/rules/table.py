@@ -107,7 +107,7 @@ RULES: dict[str, Rule] = {
     "STRUCT_EMPTY": Rule("A struct that is described nowhere; Kafka takes it as one without fields.", warning=True),
     "STRUCT_NOT_COMMON": Rule("A common struct uses a struct that is not common."),
     "STRUCT_RECURSIVE": Rule("A struct contains itself.", fatal=True),
-    "STRUCT_TOO_LARGE": Rule("Written out, the structs nest deeper than 64 levels or have more than 100000 fields.", fatal=True),
+    "STRUCT_TOO_LARGE": Rule("Written out, the structs nest deeper than 48 levels or have more than 100000 fields.", fatal=True),
     # Encodings
     "ENCODING_TYPE": Rule("encoding on a type other than int16, int32, int64, or elementEncoding on anything but an array of them.", fatal=True),
     "ENCODING_RANGES": Rule("The versions of an encoding are not exactly those of the field.", fatal=True),
