@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import SpecError
-from kwire_cli.spec.rules.structs import MAX_NESTING
+from kwire_cli.spec.model import MAX_NESTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

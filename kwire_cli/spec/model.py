@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from kwire_cli.spec.versions import NONE, Versions
 
+MAX_NESTING = 48
+MAX_FIELDS = 100_000
+"""Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100 fields."""
+
 FIXED_TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64")
 PRIMITIVE_TYPES = (*FIXED_TYPES, "string", "bytes", "records")
 

@@ -13,7 +13,7 @@ import construct
 from kwire_cli.errors import EncodeError, SpecError
 from kwire_cli.spec.defaults import default_value
 from kwire_cli.spec.encodings import element_encoding_at, encoding_at
-from kwire_cli.spec.rules.structs import MAX_FIELDS, MAX_NESTING
+from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING
 from kwire_cli.structs.numbers import FIXED, encoded_int
 from kwire_cli.structs.places import field_path
 from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized

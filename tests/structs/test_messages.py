@@ -7,8 +7,7 @@ import kwire_cli as kwire
 from kwire_cli import EncodeError, SpecError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
-from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec
-from kwire_cli.spec.rules.structs import MAX_NESTING
+from kwire_cli.spec.model import MAX_NESTING, FieldSpec, MessageSpec, StructSpec
 from kwire_cli.spec.versions import NONE, Versions
 from kwire_cli.structs.messages import declare
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING
 from kwire_cli.spec.scalars import stated
 
 if TYPE_CHECKING:
@@ -11,10 +12,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.reading import Definition, Item, Struct
     from kwire_cli.spec.versions import Versions
-
-MAX_NESTING = 48
-MAX_FIELDS = 100_000
-"""Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100 fields."""
 
 
 def struct_rules(definition: Definition) -> None:
