@@ -68,44 +68,18 @@ def _is_piped(environment: Environment) -> bool:
 
 
 def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
-    from kwire_cli.cli.encode import documents
-    from kwire_cli.message.batches import with_bytes
+    from kwire_cli.cli.given_values import read_values
 
-    data, name = _text(environment, options["values"])
-    values = [*documents(data, name)]
-    if len(values) != 1:
-        raise InputError(f"one JSON value is the message, and there are {len(values)}", file=name)
-    value, known = _in_document(catalog, values[0])
-    spec, version = _message(catalog, options | {key: known[key] for key in known if options[key] is None})
+    given = read_values(environment, catalog, options["values"])
+    said = {"message": given.message, "version": given.version}
+    spec, version = _message(catalog, options | {key: value for key, value in said.items() if options[key] is None})
     prices = comparing(options, [spec], version, several=False)
     try:
-        prices.add_values(spec, version, with_bytes(spec, value))
+        prices.add_values(spec, version, given.written(spec))
     except EncodeError as error:
-        raise InputError(f"{spec.name} {version}: {error}", file=name) from None
+        raise InputError(f"{spec.name} {version}: {error}", file=given.name) from None
     rows = [Row({}, comparison) for comparison in prices.found.values()]
-    return Result(f"values of {name or 'the argument'}", {"values": name or "argument"}, rows, Counter())
-
-
-def _in_document(catalog: Catalog, value: Any) -> tuple[Any, dict[str, Any]]:
-    """The body in what decode prints, and the message and version that it says; a body alone is itself."""
-    if not isinstance(value, dict) or not isinstance(value.get("body"), dict):
-        return value, {}
-    known = {key: value[key] for key, kind in (("message", str), ("version", int)) if isinstance(value.get(key), kind)}
-    if isinstance(value.get("api"), str) and value.get("kind") in {"request", "response"}:
-        api = catalog.api(value["api"])
-        known = {"message": api.request if value["kind"] == "request" else api.response, "version": value.get("apiVersion")}
-    return value["body"], known
-
-
-def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
-    if argument == "-":
-        return environment.stdin.read(), "standard input"
-    if argument.lstrip().startswith("{"):
-        return argument.encode("utf-8", "surrogateescape"), None
-    try:
-        return Path(argument).read_bytes(), argument
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=argument) from None
+    return Result(f"values of {given.name or 'the argument'}", {"values": given.name or "argument"}, rows, Counter())
 
 
 def _of_generated(

@@ -36,7 +36,9 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there is a difference.")
 @click.option("--ignore-legal", is_flag=True, help="With --exit-code: not for what retention, compaction and lag bring about.")
 @click.option(
-    "--values", metavar="FILE", help="Of definitions and versions: also what these values cost in each, as decode prints them; - is standard input."
+    "--values",
+    metavar="FILE|JSON",
+    help="Of definitions and versions: also what these values cost in each, as decode prints them; - is standard input.",
 )
 @with_message_options
 @with_overlaid_catalog

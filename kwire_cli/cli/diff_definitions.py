@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from kwire_cli.cli.given_values import read_values
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.cost.definitions import Cost, costs, forms_to_compare
 from kwire_cli.cost.forms.model import Form
@@ -17,15 +17,9 @@ from kwire_cli.spec.evolution.sources import are_files, read_definitions
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.given_values import Values
     from kwire_cli.spec.catalog import Catalog
-
-
-class Values(NamedTuple):
-    """Values that were given: a message's body in JSON form, and which message it is of, where that is said."""
-
-    body: Any
-    message: str | None
-    name: str
+    from kwire_cli.spec.evolution.given import Given
 
 
 class Difference(NamedTuple):
@@ -51,7 +45,7 @@ def show_versions(environment: Environment, catalog: Catalog, message: str, vers
     if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
         raise click.UsageError(f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}")
     a, b = map(int, versions)
-    given = _values(environment, catalog, values)
+    given = None if values is None else read_values(environment, catalog, values)
     specs = specs_of(catalog, message)
     if given:
         specs = [spec for spec in specs if given.message in {None, spec.name}]
@@ -65,7 +59,7 @@ def show_versions(environment: Environment, catalog: Catalog, message: str, vers
             if version not in spec.valid_versions:
                 raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
         forms = (Form(f"version {a}", spec, a), Form(f"version {b}", spec, b))
-        body = given.body if given else None
+        body = given.written(spec) if given else None
         part = changes(version_part(spec, a), version_part(spec, b))
         found.append(Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b)))
     return _show(environment, found, fmt)
@@ -74,11 +68,15 @@ def show_versions(environment: Environment, catalog: Catalog, message: str, vers
 def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str, fmt: str, values: str | None) -> bool:
     """Print what differs between two definitions, or two sets of them; whether anything does."""
     old, new = read_definitions([a]), read_definitions([b])
-    given = _values(environment, catalog, values)
+    given = None if values is None else read_values(environment, catalog, values)
     alone = are_files([a], old) or are_files([b], new)
     pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
     if not pairs:
         raise InputError(f"there is no definition of the same message in {b}", file=a)
+    if given and not any(before and after and _are_of(given, before, after, only=len(pairs) == 1) for before, after in pairs):
+        no_message = 'no message: {"message": NAME, "body": ...} says of which'
+        of = f"{given.message}, which is not there on both sides" if given.message else no_message
+        raise InputError(f"these are values of {of}", file=given.name)
     found = []
     for before, after in pairs:
         files = (before.spec.file if before else None, after.spec.file if after else None)
@@ -86,43 +84,17 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
         if not before or not after:
             found.append(Difference(name, *files, [], []))
             continue
-        body = given.body if given and (given.message == name or (given.message is None and len(pairs) == 1)) else None
+        body = given.written(before.spec, after.spec) if given and _are_of(given, before, after, only=len(pairs) == 1) else None
         part = changes(definition_part(before.spec), definition_part(after.spec))
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
         priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
         found.append(Difference(name, *files, part, priced))
-    if given and not any(cost.values == "given" for each in found for cost in each.costs):
-        of = (
-            f"of {given.message}, which is not there on both sides"
-            if given.message
-            else 'of no message: {"message": NAME, "body": ...} says of which'
-        )
-        raise InputError(f"these are values {of}", file=given.name)
     return _show(environment, found, fmt)
 
 
-def _values(environment: Environment, catalog: Catalog, source: str | None) -> Values | None:
-    """Values as decode prints them (with message or api beside the body), or a body alone."""
-    if source is None:
-        return None
-    from kwire_cli.cli.encode import documents
-
-    name = "standard input" if source == "-" else source
-    try:
-        data = environment.stdin.read() if source == "-" else Path(source).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=source) from None
-    found = [*documents(data, name)]
-    if len(found) != 1 or not isinstance(found[0], dict):
-        raise InputError("one JSON object is a message's values", file=name)
-    [value] = found
-    if not isinstance(value.get("body"), dict):
-        return Values(value, None, name)
-    message = value.get("message")
-    if message is None and isinstance(value.get("api"), str):
-        api = catalog.api(value["api"])
-        message = api.request if value.get("kind") == "request" else api.response
-    return Values(value["body"], message if isinstance(message, str) else None, name)
+def _are_of(given: Values, before: Given, after: Given, *, only: bool) -> bool:
+    """Whether values are of a message, under its old name or its new one; those that don't say of which are of the only one."""
+    return only if given.message is None else given.message in {before.spec.name, after.spec.name}
 
 
 def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:

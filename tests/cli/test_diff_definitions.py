@@ -94,3 +94,40 @@ def test_a_definition_that_is_not_there():
     done = kwire("diff", BEFORE, "nowhere.jar")
     assert (done.code, done.out) == (2, "")
     assert "nowhere.jar: there is no such file" in done.err
+
+
+def test_values_are_what_decode_prints_records_and_all(tmp_path):
+    definition = {"name": "Test", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+"}
+    fields = [{"name": "R", "type": "records", "versions": "0+"}]
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    old.write_text(json.dumps(definition | {"fields": fields}))
+    new.write_text(json.dumps(definition | {"fields": [{"name": "A", "type": "int8", "versions": "0+"}, *fields]}))
+    batch = {"magic": 2, "baseOffset": 0, "records": [{"key": None, "value": {"text": "v"}}]}
+    values = json.dumps({"r": [batch]})
+    for arguments in (("--specs", old, "Test", 0, 1), (old, new)):
+        done = kwire("diff", *arguments, "--values", values)
+        assert "given values" in done.out
+        assert "can't be written" not in done.out
+    wrong = kwire("diff", old, new, "--values", '{"r": [{"magic": 9}]}')
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "r[0]" in wrong.err
+
+
+def test_values_of_what_did_not_change_or_has_another_name_are_its_own(tmp_path):
+    assert "no difference" in kwire("diff", BEFORE / "LeaseResponse.json", BEFORE / "LeaseResponse.json", "--values", VALUES).out
+    (tmp_path / "new.json").write_text((AFTER / "LeaseResponse.json").read_text().replace('"LeaseResponse"', '"TenureResponse"'))
+    assert "given values" in kwire("diff", BEFORE / "LeaseResponse.json", tmp_path / "new.json", "--values", VALUES).out
+
+
+@pytest.mark.parametrize("values", ["[]", "{} {}", "nowhere", "a\0b", "{"])
+@pytest.mark.parametrize("command", [("diff", "HeartbeatRequest", 3, 4), ("compare", "-m", "HeartbeatRequest")])
+def test_values_are_one_object(command, values, tmp_path):
+    (tmp_path / "values.json").write_text(values)
+    for argument in (values, tmp_path / "values.json"):
+        done = kwire(*command, "--values", argument)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_an_odd_version_in_a_document_is_none():
+    text = '{"api": "Metadata", "kind": "request", "apiVersion": "x", "body": {"topics": null}}'
+    assert kwire("compare", "--values", text, "--versions", "1").code == 0
