@@ -43,7 +43,10 @@ def _remark(change: Change) -> Iterator[Problem]:
             yield _quiet("STRUCT_RENAMED", change.path, f"{change.old} became {change.new}")
     elif change.key == "default":
         # The default of a tagged field is on the wire by being left out, and judged version by version.
-        if change.after and change.after.facts["tag"] is None:
+        # What another type has where nothing is said goes with the type.
+        retyped = change.before and change.after and change.before.facts["type"] != change.after.facts["type"]
+        implied = retyped and not (change.old or change.new)
+        if change.after and change.after.facts["tag"] is None and not implied:
             yield _quiet("DEFAULT_CHANGED", change.path, f"the default {shown(change.old)} became {shown(change.new)}")
     elif rule := _BY_KEY.get(change.key or ""):
         yield _quiet(rule, change.path, f"{change.key} was {shown(change.old)} and is {shown(change.new)}")

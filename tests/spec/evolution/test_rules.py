@@ -160,5 +160,10 @@ def test_defaults_are_told_as_values(old, new, what):
     assert [each.what for each in found(message(old), message(new)) if each.rule == "TAG_DEFAULT_CHANGED"] == [what]
 
 
+def test_what_another_type_has_by_itself_is_no_other_default():
+    assert rules(message(A), message(A | {"type": "string"})) == {"TYPE_CHANGED"}
+    assert rules(message(A), message(A | {"type": "int64", "default": "1"})) == {"TYPE_CHANGED", "DEFAULT_CHANGED"}
+
+
 def test_a_struct_with_other_fields_has_no_other_default_too():
     assert rules(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A, B]))) == {"FIELD_ADDED"}
