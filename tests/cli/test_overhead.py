@@ -213,6 +213,13 @@ def test_limits_that_are_given():
     assert document("--no-limits", CAPTURE)["limits"] == []
 
 
+def test_the_metadata_log_has_its_name_without_a_capture(wire):
+    partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}
+    asked = {"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [partition]}
+    frame = wire.request("Fetch", 13, 1, replicaId=1, maxWaitMs=1, minBytes=1, topics=[asked], forgottenTopicsData=[])
+    assert [row["topic"] for row in document("--by", "topic", frame.hex())["tables"][0]["rows"]] == ["__cluster_metadata"]
+
+
 def test_records_can_be_left_out():
     assert document(CAPTURE)["records"]["batches"] == 4
     assert "records" not in document("--no-records", CAPTURE)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import role_values, roles, top_value, topics_in
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ class _Seen(NamedTuple):
     code: str | None = None
 
 
-class _NoNames:
-    """Nothing is known of topic ids."""
-
-    def topic(self, topic: str) -> str:
-        """The id itself."""
-        return topic
-
-
 @dataclass(frozen=True)
 class Loose:
     """A frame, or a body alone, with the properties of a line of a capture. `frame` is None for a body."""
@@ -36,7 +29,8 @@ class Loose:
     number: int
 
     plain = request = stream = src = dst = None
-    names = _NoNames()
+    names = RecordsAs()
+    """Nothing is known of topic ids, but of the one that is always the same."""
 
     @property
     def kind(self) -> str:
@@ -81,4 +75,4 @@ class Loose:
         if self.body is None or self.body.guess:
             return []
         names, ids = topics_in(role_values(roles(self.body.spec, self.body.entry), self.body.raw))
-        return list(dict.fromkeys([*names, *ids]))
+        return list(dict.fromkeys([*names, *map(self.names.topic, ids)]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.message.record_fields import CLUSTER_METADATA, CLUSTER_METADATA_ID
 from kwire_cli.message.roles import topic_names
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ SESSIONS_SINCE = 7
 
 @dataclass
 class Names:
-    """What is known so far. Sessions are kept by broker and session id, as lists of topic names or ids.
+    """What is known so far, at first the one id that no message tells. Sessions are kept by broker and session id, as lists of topic names or ids.
 
     `ahead` reads the whole capture for names, where that can be done; it is asked once, when a topic id comes that has none yet.
     """
 
-    topics: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=lambda: {CLUSTER_METADATA_ID: CLUSTER_METADATA})
     brokers: dict[str, int] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     ahead: Callable[[], Names] | None = None

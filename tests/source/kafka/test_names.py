@@ -6,7 +6,8 @@ from kwire_cli.source.capture.events import Data, Start
 from kwire_cli.source.capture.model import Endpoint
 from kwire_cli.source.kafka.traffic import traffic
 
-ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (1, 2))
+ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (2, 3))
+METADATA_LOG = base64.urlsafe_b64encode(bytes(15) + b"\x01").decode()[:-2]
 
 
 def fetch(wire, correlation, session=0, epoch=0, topics=(), forgotten=(), version=13):
@@ -43,6 +44,10 @@ def test_topic_ids_get_their_names_from_metadata(wire):
         fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders")), fetch(wire, 3, topics=[ORDERS, PAYMENTS])
     )
     assert topics(lines) == [["orders"], ["orders"], [], ["orders"], ["orders", PAYMENTS]]
+
+
+def test_the_id_that_is_always_the_same_needs_no_message_that_tells_it(wire):
+    assert topics(wire.lines(fetch(wire, 1, topics=[METADATA_LOG]), fetched(wire, 1))) == [["__cluster_metadata"]] * 2
 
 
 def test_a_topic_id_keeps_its_name_whatever_a_wrong_request_calls_it(wire):
