@@ -60,7 +60,8 @@ def _note_faults(environment: Environment, given: Given) -> None:
     if errors:
         first = errors[0]
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        environment.note(f"kwire: {given.spec.file}: {first.rule} {first.path or ''}: {first.message}{more}; kwire lint says all".replace(" :", ":"))
+        where = f"{given.spec.name}.{first.path}" if first.path else given.spec.name
+        environment.note(f"kwire: {given.spec.file}: {first.rule} {where}: {first.message}{more}; kwire lint says all")
 
 
 def _exception(text: str) -> tuple[str, str]:
