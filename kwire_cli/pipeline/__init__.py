@@ -1,0 +1,1 @@
+"""Spark: tables of what captures and logs hold. The only place that imports pyspark."""
