@@ -1,0 +1,93 @@
+"""Loops over spans and bytes, for `compiled.compiled`: each fills arrays that it is given. All numbers are int64 in two's complement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def sort_by_node(node: Any, at: Any, order: Any) -> None:
+    """Put the numbers of the spans into `order`, those of each node together and in order; `at` is where each node's begin, and is moved on."""
+    for i in range(len(node)):
+        k = node[i]
+        order[at[k]] = i
+        at[k] += 1
+
+
+def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
+    """Big-endian integers of `length` bytes."""
+    shift = 64 - 8 * length
+    for i in range(len(start)):
+        at = start[i]
+        number = 0
+        for k in range(length):
+            number = (number << 8) | (data[at + k] & 255)
+        out[i] = ((number << shift) >> shift) if signed else number
+
+
+def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  # noqa: FBT001 - as above
+    """Varints of `bits` 16, 32 or 64, read as `numbers.Varint` does: bits above the width are dropped."""
+    shift = 64 - bits
+    for i in range(len(start)):
+        at = start[i]
+        byte = data[at] & 255
+        number = byte & 127
+        move = 7
+        while byte >= 128:
+            at += 1
+            byte = data[at] & 255
+            if move < 64:
+                number |= (byte & 127) << move
+            move += 7
+        if zigzag:
+            low = number & 1
+            number = (number >> 1) & (0x7FFFFFFFFFFFFFFF >> shift)
+            out[i] = number ^ -low
+        else:
+            out[i] = (number << shift) >> shift
+
+
+def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
+    """The bytes [start, end) of all, one after the other; `offsets` are where they begin in `out`, and where the last ones end."""
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        at = start[i]
+        for k in range(end[i] - at):
+            out[to + k] = data[at + k]
+        to += end[i] - at
+    offsets[len(start)] = to
+
+
+def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, out: Any, offsets: Any) -> None:  # noqa: FBT001 - as above
+    """The base64 texts of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        at = start[i]
+        stop = end[i]
+        while stop - at >= 3:
+            group = ((data[at] & 255) << 16) | ((data[at + 1] & 255) << 8) | (data[at + 2] & 255)
+            for k in range(4):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            at += 3
+            to += 4
+        left = stop - at
+        if left > 0:
+            group = (data[at] & 255) << 16
+            if left == 2:
+                group |= (data[at + 1] & 255) << 8
+            for k in range(left + 1):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            to += left + 1
+            while padded and left < 3:
+                out[to] = 61
+                to += 1
+                left += 1
+    offsets[len(start)] = to
+
+
+def highest_by_group(group: Any, number: Any, out: Any) -> None:
+    """The highest number of each group."""
+    for i in range(len(group)):
+        k = group[i]
+        out[k] = max(out[k], number[i])
