@@ -31,15 +31,7 @@ def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
     Unknown tagged fields are left out: `field_rows` has them. TypeError for a layout whose fields attribute bits bring.
     """
     whole = np.flatnonzero(walk.complete)
-    return Columns(entry, walk if len(whole) == len(walk.jobs) else _only(walk, whole)).root(), whole
-
-
-def _only(walk: Walk, jobs: Ints) -> Walk:
-    """These jobs of a walk, without their gaps of bytes that are left over."""
-    sizes = walk.first[jobs + 1] - walk.first[jobs]
-    first = np.concatenate(([0], np.cumsum(sizes)))
-    taken = np.arange(first[-1]) + np.repeat(walk.first[jobs] - first[:-1], sizes)
-    return Walk(walk.program, walk.data, walk.jobs[jobs], first, walk.node[taken], walk.value[taken], walk.end[taken], np.zeros((0, 2), np.int64))
+    return Columns(entry, walk if len(whole) == len(walk.jobs) else walk.only(whole)).root(), whole
 
 
 class Columns:
@@ -56,6 +48,11 @@ class Columns:
     def places(self, leaf: Leaf) -> Places:
         """Where a leaf's spans are."""
         return places(self.walk, self.start, self.spans(leaf))
+
+    def lengths(self, leaf: Leaf) -> Ints:
+        """How long the strings, bytes or records of a leaf say they are, below 0 for null."""
+        at = self.places(leaf)
+        return lengths(leaf.decl, at.data, at.start)
 
     def root(self) -> pa.StructArray:
         """A struct for each message."""

@@ -12,6 +12,7 @@ import inspect
 import os
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-CHUNK = 4096
-"""Spans that the output has room for at least whenever the kernel is called."""
-BYTES_A_SPAN = 8
-"""What a span is taken to need when the output is first made; it grows where they need less."""
+CHUNK = 16384
+"""Spans that the output has room for: it is used again and again, and stays in the processor's caches. New memory would cost more than the spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,17 @@ class Walk:
         found: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
         return found
 
+    def only(self, jobs: Ints) -> Walk:
+        """Those of some messages, in order."""
+        sizes = self.first[jobs + 1] - self.first[jobs]
+        first = np.append(0, np.cumsum(sizes))
+        moved = np.repeat(first[:-1] - self.first[jobs], sizes)
+        taken = np.arange(first[-1]) - moved
+        flags = self.flags[np.isin(self.flags[:, 0], taken)]
+        if len(flags):
+            flags = np.column_stack((np.searchsorted(taken, flags[:, 0]), flags[:, 1]))
+        return Walk(self.program, self.data, self.jobs[jobs], first, self.node[taken], self.value[taken], self.end[taken], flags)
+
     def spans(self, job: int) -> Spans:
         """Those of one message, as `engine.spans.walk` gives them."""
         _, start, stop, _, used, bits, lost = map(int, self.jobs[job])
@@ -100,57 +110,35 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
     if not len(jobs):
         none = np.zeros(0, np.int64)
         return Walk(program, data, jobs, np.zeros(1, np.int64), none.astype(np.int32), none, none, none.reshape(0, 2))
-    output = _Output(program, int((jobs[:, 2] - jobs[:, 1]).sum()))
     todo = np.ascontiguousarray(jobs).reshape(-1).copy()
     code, tables = _arrays(program)
     state = np.array(first_state(program, todo[: p.JOB].tolist(), CHUNK), np.int64)
     state[p.STATE_JOBS] = len(jobs)
+    out = _output(program)
     run = compiled(kernel.run)
+    pieces = []
     status = kernel.FULL
     while status == kernel.FULL:
-        node, value, end, flags, state[p.STATE_ROOM] = output.window()
-        status = run(code, tables, data, todo, node, value, end, flags, state)
-        output.take(int(state[p.STATE_SPANS]), flags[: state[p.STATE_FLAGS]])
+        status = run(code, tables, data, todo, *out, state)
+        n, f = int(state[p.STATE_SPANS]), int(state[p.STATE_FLAGS])
+        pieces.append([column[:size].copy() for column, size in zip(out, (n, n, n, f), strict=True)])
+    node, value, end, flags = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
+    pairs = flags.reshape(-1, 2)
     done = todo.reshape(-1, p.JOB)
-    first = np.append(done[:, 3], output.used)
-    node, value, end = output.columns()
-    return Walk(program, data, done, first, node, value, end, output.flags())
+    first = np.append(done[:, 3], len(node))
+    return Walk(program, data, done, first, node, value, end, pairs[np.argsort(pairs[:, 0], kind="stable")])
 
 
-class _Output:
-    """Columns that the kernel writes into from where it stopped; made larger when they are full."""
+_HELD = threading.local()
 
-    def __init__(self, program: Program, size: int) -> None:
-        self.widest = program.widest
-        self.used = 0
-        self._made(size // BYTES_A_SPAN + CHUNK + 2 * self.widest)
-        self._pairs: list[Ints] = []
 
-    def _made(self, room: int) -> None:
-        self.node, self.value, self.end = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
-        self.pairs = np.empty(4 * room, np.int64)  # memory that is not written to costs nothing
-
-    def window(self) -> tuple[Any, Ints, Ints, Ints, int]:
-        """The columns from where they are free, with room for the flags, and the spans at which the kernel has to stop."""
-        if len(self.node) - self.used < CHUNK + self.widest:
-            kept = self.columns()
-            self._made(2 * len(self.node) + CHUNK + self.widest)
-            self.node[: self.used], self.value[: self.used], self.end[: self.used] = kept
-        at = self.used
-        return self.node[at:], self.value[at:], self.end[at:], self.pairs, len(self.node) - at - self.widest
-
-    def take(self, spans: int, flags: Ints) -> None:
-        """What the kernel wrote."""
-        self.used += spans
-        if len(flags):
-            self._pairs.append(flags.copy())
-
-    def columns(self) -> tuple[Any, Ints, Ints]:
-        return self.node[: self.used], self.value[: self.used], self.end[: self.used]
-
-    def flags(self) -> Ints:
-        pairs = (np.concatenate(self._pairs) if self._pairs else np.zeros(0, np.int64)).reshape(-1, 2)
-        return pairs[np.argsort(pairs[:, 0], kind="stable")]
+def _output(program: Program) -> tuple[Any, ...]:
+    """The columns that the kernel writes into, and pairs of flags: of this thread, which is in one walk at a time."""
+    room = CHUNK + program.widest
+    known: tuple[Any, ...] = getattr(_HELD, "output", ())
+    if not known or len(known[0]) < room:
+        known = _HELD.output = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(4 * room, np.int64)
+    return known
 
 
 _ARRAYS: dict[int, tuple[Program, int, Ints, Ints]] = {}
