@@ -108,3 +108,21 @@ def count_elements(data: Any, node: Any, start: Any, first: Any, begin: int, num
                     move += 7
                 found = ((found >> 1) & 0x7FFFFFFF) ^ -(found & 1)
                 highest[k] = max(highest[k], found)
+
+
+def hop(data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int, overhead: int, least: Any) -> tuple[int, int]:
+    """From one batch to the next by their sizes, until one begins at `target` or later: where that is, and where the one before it begins or -1.
+
+    It ends earlier before bytes that are none, or not all of one. `least` is the smallest size that a batch of each magic can say, 0 for one unknown.
+    """
+    before = -1
+    while at < target and stop - at > magic_at:
+        size = 0
+        for k in range(4):
+            size = (size << 8) | (data[at + size_at + k] & 255)
+        magic = data[at + magic_at] & 255
+        if magic >= len(least) or least[magic] == 0 or size < least[magic] or size > stop - at - overhead:
+            break
+        before = at
+        at += overhead + size
+    return at, before

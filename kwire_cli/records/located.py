@@ -19,6 +19,7 @@ from kwire_cli.engine.leaf_columns import numbers
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import LAYOUTS, leading
+from kwire_cli.records.model import CORRUPT, Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selecting import Selection
 from kwire_cli.structs.records import v2
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.program import Series
-    from kwire_cli.records.model import Gap, Source
+    from kwire_cli.records.model import Source
 
     Ints = npt.NDArray[np.int64]
 
@@ -107,7 +108,10 @@ class Located:
 
 
 def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Heads | Batch | Gap]:
-    """The batches in [start, stop) and the gaps between them: plain ones together, some at a time."""
+    """The batches in [start, stop) and the gaps between them: plain ones together, some at a time.
+
+    A `stop` before the end of the source is where a good batch begins: a gap up to there is not one at the end of the bytes.
+    """
     reader = _Reader(source, start, stop)
     data = octets(source.data)
     while reader.at < reader.stop:
@@ -124,7 +128,7 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
             yield _heads(data, starts, ends)
         for item in reader.items():
             reader.at = item.end
-            yield item
+            yield Gap(item.position, item.size, CORRUPT) if isinstance(item, Gap) and item.end == reader.stop < len(data) else item
             break
 
 
