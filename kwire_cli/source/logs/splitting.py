@@ -1,7 +1,7 @@
 """Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the batches, records and gaps of the whole.
 
-A place to cut is taken from the segment's `.index` where that is there and right, and else found by hopping over the headers of batches. Either way the
-checksum of the batch that begins there has to be right, and by hops that of the one before it too: so reading from the start gets there.
+A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping over the headers of batches. Either way the
+checksum of the batch that begins there has to be right, by hops that of the one before it too: so reading from the start gets there.
 """
 
 from __future__ import annotations

@@ -1,0 +1,117 @@
+"""The tables of segments: their columns, and what makes rows of a part of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.errors import InputError
+from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, record_columns
+from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
+from kwire_cli.records.model import Gap
+from kwire_cli.records.opening import source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.records.model import Source
+    from kwire_cli.records.selecting import Selection
+
+    Rows = Callable[[Source, int, int, list[str], Selection], Iterator[pa.RecordBatch | Gap]]
+
+PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
+"""What all tables begin with; topic and partition are what the file's folder says, null where it says nothing."""
+TIME = pa.timestamp("us", "UTC")
+_LAST = 253402300799999
+"""The last millisecond that a time can be: that of the year 9999."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes [start, stop) of a file, and its partition; a `stop` of None is the end of a file that could not be looked into."""
+
+    file: str
+    topic: str | None
+    partition: int | None
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """`schema` are its columns, of which `times` are milliseconds of other columns as a time; `rows` makes the others."""
+
+    name: str
+    schema: pa.Schema
+    rows: Rows
+    times: dict[str, str]
+
+    def read(self, part: Part, names: list[str], selection: Selection, limits: Limits) -> Iterator[pa.RecordBatch]:
+        """The rows of a part with these columns. A file that can't be read has none, but one in the table of faults."""
+        own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
+        try:
+            source = source_of(part.file, limits=limits)
+        except InputError as error:
+            if self.name == "faults":
+                yield self._shown(part, unreadable(error.reason), names)
+            return
+        size = len(source.data)  # which may be less than when the file was looked at
+        stop = size if part.stop is None else min(part.stop, size)
+        first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
+        for found in self.rows(source, min(part.start, stop), stop, first, selection):
+            if not isinstance(found, Gap):
+                yield self._shown(part, found, names)
+
+    @property
+    def rows_schema(self) -> pa.Schema:
+        """Those columns that `rows` makes."""
+        return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
+
+    def _shown(self, part: Part, found: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+        place = {"file": part.file, "topic": part.topic, "partition": part.partition}
+        made = []
+        for name in names:
+            field = self.schema.field(name)
+            if name in place:
+                made.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
+            elif name in self.times:
+                made.append(as_time(found.column(self.times[name])))
+            else:
+                made.append(found.column(name))
+        return pa.RecordBatch.from_arrays(made, names=names)
+
+
+def as_time(milliseconds: pa.Array) -> pa.Array:
+    """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
+    there = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _LAST))
+    return pc.if_else(there, milliseconds, None).cast(pa.timestamp("ms", "UTC")).cast(TIME)
+
+
+def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
+    """The schema with a time behind the column of its milliseconds."""
+    return pa.schema([*PLACE, *(field for each in schema for field in ([each, pa.field(name, TIME)] if each.name == of else [each]))])
+
+
+def _faults(source: Source, start: int, stop: int, _names: list[str], _selection: Selection) -> Iterator[Any]:
+    return fault_columns(source, start, stop)
+
+
+TABLES = {
+    table.name: table
+    for table in (
+        Table("batches", _with_time(BATCHES, "max_time", "max_timestamp"), batch_columns, {"max_time": "max_timestamp"}),
+        Table("records", _with_time(RECORDS, "time", "timestamp"), record_columns, {"time": "timestamp"}),
+        Table("faults", pa.schema([*PLACE, *FAULTS]), _faults, {}),
+    )
+}
+
+
+def table_of(name: str) -> Table:
+    """A table by its name; InputError for one that there is not."""
+    if name not in TABLES:
+        raise InputError(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
+    return TABLES[name]
