@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from kwire_cli.engine import codes, kernel, program as p
@@ -156,6 +155,8 @@ def _arrays(program: Program) -> tuple[Ints, Ints]:
 @cache
 def compiled(function: Callable[..., Any]) -> Any:
     """The function as machine code that leaves the interpreter's lock to others while it runs; kept for the next process where that can be."""
+    import numba  # noqa: PLC0415 - it takes as long as all else that a Spark task imports, and planning one need not compile
+
     folder = cache_folder(function)
     if folder is None:
         return numba.njit(nogil=True, error_model="numpy")(function)
