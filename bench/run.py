@@ -19,9 +19,7 @@ def main() -> None:
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
     parser.add_argument("--captures", type=Path, help="a folder where the captures of `captures` are made once and kept; otherwise they are deleted")
     parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures` and `logs` gets [3]")
-    parser.add_argument(
-        "--records", type=Path, help="a folder where the batches of `records`, the segments of `logs` and `columns` are made once"
-    )
+    parser.add_argument("--records", type=Path, help="a folder where the batches of `records`, the segments of `logs` and `columns` are made once")
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
         parser.error(f"no such block: {', '.join(sorted(strange))}")

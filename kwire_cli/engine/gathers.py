@@ -13,6 +13,15 @@ def sort_by_node(node: Any, at: Any, order: Any) -> None:
         at[k] += 1
 
 
+def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
+    """Add to the row of each node: the bytes of prefixes, the bytes of values, the number of spans."""
+    for i in range(len(node)):
+        k = node[i]
+        sums[k, 0] += value[i] - start[i]
+        sums[k, 1] += end[i] - value[i]
+        sums[k, 2] += 1
+
+
 def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
     """Big-endian integers of `length` bytes."""
     shift = 64 - 8 * length

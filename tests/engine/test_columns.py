@@ -3,6 +3,7 @@
 import base64
 import math
 import re
+from collections import Counter
 
 import pytest
 from golden_rows import sample, shared, without_unknown_tags
@@ -14,15 +15,18 @@ pytest.importorskip("pyarrow")
 
 from definitions import FLEXIBLE, definition, field
 
+import kwire_cli as kwire
 from kwire_cli.engine.anomaly_columns import anomaly_rows
 from kwire_cli.engine.body import Body
-from kwire_cli.engine.columns import FIELDS, columns, field_rows
+from kwire_cli.engine.columns import columns
+from kwire_cli.engine.field_rows import FIELDS, SUMS, field_rows, field_sums
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import places
 from kwire_cli.engine.values import ABSENT, Form, leaf_value
+from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.records import v2
 
 pytestmark = pytest.mark.numba
@@ -97,6 +101,25 @@ def check_fields(many, decoded):
     assert field_rows(many, texts=False).drop_columns("value") == rows.drop_columns("value")
 
 
+def check_sums(spec, version, many, bodies):
+    """The sums are those of the ledgers."""
+    expected = Counter()
+    for body in bodies:
+        for row in kwire.ledger(decode_spec(spec, body, version)):
+            expected[row.path, "prefix"] += row.prefix_bytes
+            expected[row.path, "value"] += row.value_bytes
+            expected[row.path, "count"] += row.count
+    found = field_sums(many)
+    assert found.schema == SUMS
+    shown = {
+        (row["path"], name): row[column]
+        for row in found.to_pylist()
+        for name, column in zip(("prefix", "value", "count"), SUMS.names[1:], strict=True)
+    }
+    assert shown == {**expected}
+    assert sum(row["prefix_bytes"] + row["value_bytes"] for row in found.to_pylist()) == sum(map(len, bodies))
+
+
 def check_anomalies(spec, version, entry, many, decoded):
     rows = anomaly_rows(spec, version, entry, many)
     assert [tuple(row.values()) for row in rows.to_pylist()] == [(k, *note) for k, body in enumerate(decoded) for note in body.anomalies]
@@ -107,6 +130,7 @@ def check(spec, version, entry, bodies):
     check_columns(entry, many, decoded)
     check_fields(many, decoded)
     check_anomalies(spec, version, entry, many, decoded)
+    check_sums(spec, version, many, bodies)
 
 
 def test_all_bodies_of_the_sample():
