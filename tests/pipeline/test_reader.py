@@ -2,8 +2,10 @@
 
 import json
 import pickle
+import re
 import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from record_sets import SEGMENTS, batch, record
@@ -205,3 +207,14 @@ def test_times_that_are_none_are_null():
     found = as_time(pa.array([-1, 0, 1_760_000_000_123, 2**62, None], pa.int64()))
     assert pc.is_null(found).to_pylist() == [True, False, False, True, True]
     assert found[2].as_py() == datetime(2025, 10, 9, 8, 53, 20, 123000, UTC)
+
+
+def test_the_documentation_has_every_column_and_its_type():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text("utf-8").split("\n## Tables")[1].split("\n## ")[0]
+    every, *parts = re.split(r"^`(\w+)`: ", text, flags=re.MULTILINE)
+    listed = {
+        name: re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE) for name, part in [("", every), *zip(parts[::2], parts[1::2], strict=True)]
+    }
+    for table in TABLES:
+        schema = KwireSource({"table": table}).schema()
+        assert [(field.name, field.dataType.simpleString()) for field in schema] == listed[""] + listed[table]

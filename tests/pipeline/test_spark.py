@@ -1,9 +1,14 @@
 """The tables in an embedded Spark: rows of the one-machine reader, SQL over them, and errors that can be read."""
 
+import re
+from pathlib import Path
+
 import pytest
 from record_sets import SEGMENTS
 
 import kwire_cli as kwire
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
@@ -53,3 +58,16 @@ def test_what_is_wrong_is_said(spark):
         load(spark, "frame").collect()
     with pytest.raises(Exception, match="there is no such file or folder"):
         load(spark, "records", "/no/such/folder").collect()
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_example_of_the_documentation(monkeypatch, capsys, updating):
+    text = PAGE.read_text("utf-8")
+    program, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
+    monkeypatch.chdir(PAGE.parent.parent)
+    exec(program, {})  # the session that there is already is the one that the program gets
+    printed = capsys.readouterr().out.strip("\n") + "\n"
+    if updating:
+        PAGE.write_text(text.replace(f"```\n{shown}```", f"```\n{printed}```"), "utf-8")
+    else:
+        assert printed == shown
