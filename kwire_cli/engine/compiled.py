@@ -78,6 +78,14 @@ class Walk:
             flags = np.column_stack((np.searchsorted(taken, flags[:, 0]), flags[:, 1]))
         return Walk(self.program, self.data, self.jobs[jobs], first, self.node[taken], self.value[taken], self.end[taken], flags)
 
+    def part(self, first: int, last: int) -> Walk:
+        """Those of the messages [first, last); nothing is copied."""
+        low, high = int(self.first[first]), int(self.first[last])
+        columns = (self.node[low:high], self.value[low:high], self.end[low:high])
+        begin, end = np.searchsorted(self.flags[:, 0], (low, high))
+        flags = self.flags[begin:end] - np.array([low, 0])
+        return Walk(self.program, self.data, self.jobs[first:last], self.first[first : last + 1] - low, *columns, flags)
+
     def spans(self, job: int) -> Spans:
         """Those of one message, as `engine.spans.walk` gives them."""
         _, start, stop, _, used, bits, lost = map(int, self.jobs[job])

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kwire_cli.engine.columns import Columns
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.exact_rows import Rows, batch_row, record_row
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.located import FIELDS, Heads, Located, heads, located
 from kwire_cli.records.model import Gap
@@ -24,7 +25,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.records.model import Record, Source
+    from kwire_cli.records.model import Source
 
 _ANOMALY = pa.struct([("code", pa.string()), ("path", pa.string()), ("offset", pa.int64()), ("detail", pa.string())])
 BATCHES = pa.schema(
@@ -84,41 +85,49 @@ RECORDS = pa.schema(
 EVERYTHING = Selection()
 _CODECS = [COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1)]
 _TIMES = [TIMESTAMP_TYPE.names[kind] for kind in range(2)]
-_MAGIC = LAYOUTS["v2"].magic
 
 
 def batch_columns(
     source: Source, start: int = 0, stop: int | None = None, names: Sequence[str] = BATCHES.names, selection: Selection = EVERYTHING
 ) -> Iterator[pa.RecordBatch | Gap]:
     """The batches in [start, stop), and the gaps between them; without those that hold nothing of `selection`, by their headers."""
-    schema = pa.schema([BATCHES.field(name) for name in names])
+    rows = Rows(pa.schema([BATCHES.field(name) for name in names]))
     for item in heads(source, start, stop):
-        if isinstance(item, Heads):
-            wanted = item.wanted(selection)
-            if len(wanted):
-                yield _BatchValues(source, wanted).rows(schema)
-        elif isinstance(item, Gap):
+        if isinstance(item, Batch):
+            if (selection.everything or selection.may_have(item)) and rows.add(batch_row(item)):
+                yield rows.take()
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if isinstance(item, Gap):
             yield item
-        elif selection.everything or selection.may_have(item):
-            yield _made([_batch_row(item)], schema)
+        elif len(wanted := item.wanted(selection)):
+            yield _BatchValues(source, wanted).rows(rows.schema)
+    if rows.waiting:
+        yield rows.take()
 
 
 def record_columns(
     source: Source, start: int = 0, stop: int | None = None, names: Sequence[str] = RECORDS.names, selection: Selection = EVERYTHING
 ) -> Iterator[pa.RecordBatch | Gap]:
     """The records in [start, stop), and the gaps between batches; without those of batches that hold nothing of `selection`, by their headers."""
-    schema = pa.schema([RECORDS.field(name) for name in names])
+    rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
+    of_batch = bool({*names} & {*_OF_BATCH})
     for item in located(source, start, stop, selection):
-        if isinstance(item, Located):
-            if len(item.walk.node):
-                yield _RecordValues(source, item).rows(schema)
-        elif isinstance(item, Gap):
+        if isinstance(item, Batch):
+            shared = batch_row(item) if of_batch else {}
+            for record in item.records():
+                if rows.add(shared | record_row(item, record), len(record.key or b"") + len(record.value or b"")):
+                    yield rows.take()
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if isinstance(item, Gap):
             yield item
-        else:
-            shared = _batch_row(item) if set(names) & set(_OF_BATCH) else {}
-            for piece in item.pieces():
-                if piece:
-                    yield _made([_record_row(item, record) | shared for record in piece], schema)
+        elif item.first[-1]:
+            yield _RecordValues(source, item).rows(rows.schema)
+    if rows.waiting:
+        yield rows.take()
 
 
 class _BatchValues:
@@ -229,48 +238,3 @@ _RECORD_COLUMNS: dict[str, Callable[[_RecordValues], Any]] = {
     "value": lambda of: of.field("value"),
     "headers": lambda of: of.field("headers"),
 }
-
-
-def _batch_row(batch: Batch) -> dict[str, Any]:
-    """A batch that is not plain."""
-    head = batch.head
-    return {
-        "position": batch.position,
-        "size": batch.size,
-        "base_offset": head.base_offset,
-        "last_offset": head.last_offset,
-        "magic": batch.magic,
-        "crc": head.crc,
-        "crc_valid": batch.crc_valid,
-        "compression": batch.compression,
-        "timestamp_type": batch.timestamp_type,
-        "max_timestamp": head.max_timestamp,
-        "producer_id": head.producer_id,
-        "producer_epoch": head.producer_epoch,
-        "base_sequence": head.base_sequence,
-        "partition_leader_epoch": head.leader_epoch,
-        "is_transactional": head.transactional,
-        "is_control": head.control,
-        "delete_horizon_ms": head.delete_horizon,
-        "count": head.records_count,
-        "anomalies": [note._asdict() for note in batch.notes],
-    }
-
-
-def _record_row(batch: Batch, record: Record) -> dict[str, Any]:
-    """A record of a batch that is not plain."""
-    return {
-        "position": batch.position,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "sequence": record.sequence,
-        "key_size": -1 if record.key is None else len(record.key),
-        "value_size": -1 if record.value is None else len(record.value),
-        "key": record.key,
-        "value": record.value,
-        "headers": [{"key": str(name), "value": data} for name, data in record.headers],
-    }
-
-
-def _made(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([row[field.name] for row in rows], field.type) for field in schema], schema=schema)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.records.exact_rows import Rows
 from kwire_cli.records.located import Located, located
 from kwire_cli.records.model import PADDING, Gap
 
@@ -30,18 +31,16 @@ FAULTS = pa.schema(
 
 def fault_columns(source: Source, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
     """The faults in [start, stop); padding at the end of a file is none."""
+    rows = Rows(FAULTS)
     for item in located(source, start, stop):
-        if isinstance(item, Located):
+        if isinstance(item, Located) or (isinstance(item, Gap) and item.code == PADDING):
             continue
-        if isinstance(item, Gap):
-            notes = [] if item.code == PADDING else [Anomaly(item.code, "", item.position, f"{item.size} bytes: {MEANING[item.code]}")]
-        else:
-            notes = item.anomalies
-        if notes:
-            rows = [(item.position, item.size, note.code, note.path, note.offset, note.detail) for note in notes]
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), FAULTS, strict=True)], schema=FAULTS
-            )
+        notes = [Anomaly(item.code, "", item.position, f"{item.size} bytes: {MEANING[item.code]}")] if isinstance(item, Gap) else item.anomalies
+        for note in notes:
+            if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
+                yield rows.take()
+    if rows.waiting:
+        yield rows.take()
 
 
 def unreadable(reason: str) -> pa.RecordBatch:

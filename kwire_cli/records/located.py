@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2 << 20
 """Bytes of records that are taken together, unless a single batch has more."""
+_MOST_RUNS = 64
+"""Changes between odd and plain batches, in a chunk, up to which they are parted."""
 _LAYOUT = LAYOUTS["v2"]
 _ENTRY = records_entry(v2.RECORDS)
 _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
@@ -154,24 +156,26 @@ def located(source: Source, start: int = 0, stop: int | None = None, selection: 
                 yield item
             continue
         wanted = item.wanted(selection)
-        for (odd, packed), piece in _runs(wanted.odd, wanted.codec != 0):
+        for odd, piece in _runs(wanted.odd):
             some = wanted.only(piece)
             if odd:
                 yield from _exact(source, some)
-            elif packed:
+            elif some.codec.any():
                 yield from _unpacked(source, some)
             else:
                 jobs = jobs_of(_ENTRY, some.start + _LAYOUT.head.size, some.end)
                 yield from _checked(source, some, walk_many(_ENTRY.program, octets(source.data), jobs))
 
 
-def _runs(*columns: npt.NDArray[np.bool_]) -> Iterator[tuple[tuple[bool, ...], slice]]:
-    """Neighbours of which all columns say the same: what they say, and which these are."""
-    changes = np.flatnonzero(np.logical_or.reduce([column[1:] != column[:-1] for column in columns])) + 1
-    bounds = [0, *changes.tolist(), len(columns[0])]
+def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
+    """Neighbours that are odd, or are not. Where odd ones are many, all are taken for odd: a piece for each few would cost more than reading them."""
+    bounds = [0, *(np.flatnonzero(odd[1:] != odd[:-1]) + 1).tolist(), len(odd)]
+    if len(bounds) > _MOST_RUNS:
+        yield True, slice(0, len(odd))
+        return
     for first, last in pairwise(bounds):
         if first < last:
-            yield tuple(bool(column[first]) for column in columns), slice(first, last)
+            yield bool(odd[first]), slice(first, last)
 
 
 def _exact(source: Source, some: Heads) -> Iterator[Batch]:
@@ -181,7 +185,7 @@ def _exact(source: Source, some: Heads) -> Iterator[Batch]:
 
 
 def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
-    """Compressed batches, as many at a time as become a chunk."""
+    """Batches of which some are compressed, as many at a time as become a chunk."""
     parts: list[bytes] = []
     first = size = 0
     head = _LAYOUT.head.size
@@ -216,9 +220,8 @@ def _checked(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batc
     if not odd.any():
         yield Located(some, walk, np.append(0, np.cumsum(counts)))
         return
-    for (is_odd,), piece in _runs(odd):
+    for is_odd, piece in _runs(odd):
         if is_odd:
             yield from _exact(source, some.only(piece))
         else:
-            part = walk.only(np.arange(len(some))[piece])
-            yield Located(some.only(piece), part, np.append(0, np.cumsum(counts[piece])))
+            yield Located(some.only(piece), walk.part(piece.start, piece.stop), np.append(0, np.cumsum(counts[piece])))

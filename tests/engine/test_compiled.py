@@ -76,6 +76,16 @@ def test_the_kernel_resumes_where_the_output_was_full(monkeypatch):
         check(entry, bodies)
 
 
+def test_some_messages_of_a_walk():
+    for _, _, entry, bodies in [*hostile_layouts()][::20]:
+        many = walked(entry, bodies)
+        count = len(bodies)
+        some = many.part(1, count - 1)
+        assert [some.spans(k) for k in range(count - 2)] == [many.spans(k) for k in range(1, count - 1)]
+        odd = many.only(np.arange(1, count, 2))
+        assert [odd.spans(k) for k in range(count // 2)] == [many.spans(k) for k in range(1, count, 2)]
+
+
 def test_no_messages_and_messages_without_bytes():
     entry = records_entry(RECORD_SETS["v2"])
     assert len(walked(entry, []).node) == 0

@@ -13,8 +13,9 @@ pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
 from kwire_cli.codec.model import Limits
-from kwire_cli.records import located as l
+from kwire_cli.records import exact_rows, located as l
 from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, record_columns
+from kwire_cli.records.fault_columns import fault_columns
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.records.selecting import Selection
@@ -116,6 +117,22 @@ def test_batches_of_all_kinds_follow_each_other(chunk, monkeypatch):
     assert len(found) > 50
 
 
+@pytest.mark.parametrize("most", [1, 64])
+def test_odd_batches_among_plain_ones(most, monkeypatch):
+    monkeypatch.setattr(l, "_MOST_RUNS", most)
+    odd = {"recordsCount": 2}
+    check(b"".join(batch(k, [record(b"k", b"v%d" % k)], codec=k % 3, **(odd if k % 4 == 1 else {})) for k in range(40)))
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_old_messages_are_made_into_columns_together(most, monkeypatch):
+    monkeypatch.setattr(exact_rows, "MOST", most)
+    data = b"".join(message("v1", k) for k in range(7)) + bytes(30) + b"x" + b"".join(message("v0", k) for k in range(7, 10)) + batch(10, [record()])
+    check(data)
+    sizes = [item.num_rows for item in record_columns(source_of(data)) if not isinstance(item, Gap)]
+    assert sizes == {1: [1] * 11, 3: [3, 3, 1, 3, 1], 1000: [7, 3, 1]}[most]
+
+
 def test_a_decompression_limit_holds_for_columns_too():
     data = batch(0, [record(b"k", b"v" * 100000)], codec=4) + batch(1, [record(b"k", b"w")])
     source = source_of(data, limits=Limits(output=1000))
@@ -178,3 +195,17 @@ def test_any_bytes_where_records_should_be(parts):
         for k, (body, codec, count) in enumerate(parts)
     )
     check(data)
+
+
+@pytest.mark.parametrize("name", segments())
+def test_faults_are_the_anomalies_and_the_gaps(name):
+    data = segments()[name]
+    expected = []
+    for item in kwire.read_records(data):
+        if not isinstance(item, Gap):
+            expected += [(item.position, item.size, note.code, note.path, note.offset) for note in item.anomalies]
+        elif item.code != "PADDING":
+            expected.append((item.position, item.size, item.code, "", item.position))
+    found = [row for some in fault_columns(source_of(data)) for row in some.to_pylist()]
+    assert [(*row.values(),)[:-1] for row in found] == expected
+    assert all(row["detail"] for row in found)
