@@ -10,10 +10,8 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.filters import Wanted, wanted
-from kwire_cli.pipeline.tables import Part, table_of
-from kwire_cli.source.logs.segments import segments_of
-from kwire_cli.source.logs.splitting import SPLIT_SIZE, split_file
+from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
+from kwire_cli.source.logs.splitting import SPLIT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +20,13 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
+    from kwire_cli.pipeline.model import Table
+
 NAME = "kwire"
+TABLES: dict[str, Table] = {table.name: table for table in SEGMENT_TABLES}
+"""A table of another kind of file is one more line here."""
+OTHERWISE = "records"
+"""The table where none is asked for."""
 OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed")
 
 
@@ -36,7 +40,7 @@ class KwireSource(DataSource):
 
     def schema(self) -> StructType:
         """All columns of the table; ask for fewer with `.schema(...)`, for others need not be made then."""
-        return from_arrow_schema(table_of(_table(self.options)).schema)
+        return from_arrow_schema(TABLES[_table(self.options)].schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
@@ -44,11 +48,7 @@ class KwireSource(DataSource):
 
 
 class PartToRead(InputPartition):
-    """A part of a file, for one task."""
-
-    def __init__(self, part: Part) -> None:
-        super().__init__(part.file)
-        self.part = part
+    """What one task reads: a part, as its table gave it."""
 
 
 class KwireReader(DataSourceReader):
@@ -63,40 +63,34 @@ class KwireReader(DataSourceReader):
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
         self.limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))
         self.schema = schema
-        self.wanted = Wanted()
-        own = table_of(self.table).schema
+        self.filters: list[Filter] = []
+        own = TABLES[self.table].schema
         if unknown := [name for name in schema.names if name not in own.names]:
             raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - PySpark's name
         """Take what cuts work from the filters. Spark looks at all of them again: a batch is wanted as a whole."""
-        self.wanted = wanted(self.table, filters)
+        self.filters = filters
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each part of each file that may have wanted rows."""
-        found: list[InputPartition] = []
-        for segment in segments_of(self.paths):
-            if not self.wanted.has(segment):
-                continue
-            try:
-                parts: list[tuple[int, int | None]] = [*split_file(segment.path, self.split_size)]
-            except InputError:
-                parts = [(0, None)]
-            found += [PartToRead(Part(segment.path, segment.topic, segment.partition, *part)) for part in parts]
-        return found
+        """A task for each part of a file that may have wanted rows."""
+        return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, self.filters, self.split_size)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one part as Arrow record batches."""
-        if not isinstance(partition, PartToRead):  # PySpark's way to say that there are no parts
+        if not isinstance(partition, PartToRead):  # where there are no parts, PySpark makes one of its own
             return
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        for rows in table_of(self.table).read(partition.part, schema.names, self.wanted.selection, self.limits):
+        for rows in TABLES[self.table].read(partition.value, schema.names, self.limits):
             yield rows.cast(schema)
 
 
 def _table(options: Mapping[str, str]) -> str:
-    return table_of(_option(options, "table") or "records").name
+    name = _option(options, "table") or OTHERWISE
+    if name not in TABLES:
+        raise InputError(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
+    return name
 
 
 def _option(options: Mapping[str, str], name: str) -> str | None:

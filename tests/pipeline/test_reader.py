@@ -21,8 +21,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import kwire_cli as kwire
-from kwire_cli.pipeline.source import KwireReader, KwireSource
-from kwire_cli.pipeline.tables import TABLES, as_time
+from kwire_cli.pipeline.segment_tables import as_time
+from kwire_cli.pipeline.source import TABLES, KwireReader, KwireSource
 
 pytestmark = pytest.mark.numba
 

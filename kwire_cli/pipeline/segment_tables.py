@@ -9,13 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.segment_filters import wanted
 from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, record_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import source_of
+from kwire_cli.source.logs.segments import Segment, segments_of
+from kwire_cli.source.logs.splitting import split_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql.datasource import Filter
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.records.model import Source
@@ -32,37 +37,50 @@ _LAST = 253402300799999
 
 @dataclass(frozen=True)
 class Part:
-    """The bytes [start, stop) of a file, and its partition; a `stop` of None is the end of a file that could not be looked into."""
+    """The bytes [start, stop) of a segment, and which of its batches are wanted; a `stop` of None is the end of a file that could not be read."""
 
-    file: str
-    topic: str | None
-    partition: int | None
+    segment: Segment
+    selection: Selection
     start: int
     stop: int | None
 
 
 @dataclass(frozen=True)
-class Table:
-    """`schema` are its columns, of which `times` are milliseconds of other columns as a time; `rows` makes the others."""
+class SegmentTable:
+    """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of other columns as a time."""
 
     name: str
     schema: pa.Schema
     rows: Rows
     times: dict[str, str]
 
-    def read(self, part: Part, names: list[str], selection: Selection, limits: Limits) -> Iterator[pa.RecordBatch]:
-        """The rows of a part with these columns. A file that can't be read has none, but one in the table of faults."""
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+        """As `model.Table`. InputError for what there is not; a file that can't be read is one part."""
+        found = wanted(self.name, filters)
+        for segment in segments_of(paths):
+            if not found.has(segment):
+                continue
+            places: list[tuple[int, int | None]]
+            try:
+                places = [*split_file(segment.path, split_size)]
+            except InputError:
+                places = [(0, None)]
+            for start, stop in places:
+                yield Part(segment, found.selection, start, stop)
+
+    def read(self, part: Part, names: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`; of faults, a file that can't be read is one."""
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
-            source = source_of(part.file, limits=limits)
+            source = source_of(part.segment.path, limits=limits)
         except InputError as error:
-            if self.name == "faults":
+            if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
             return
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
-        for found in self.rows(source, min(part.start, stop), stop, first, selection):
+        for found in self.rows(source, min(part.start, stop), stop, first, part.selection):
             if not isinstance(found, Gap):
                 yield self._shown(part, found, names)
 
@@ -71,8 +89,8 @@ class Table:
         """Those columns that `rows` makes."""
         return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
 
-    def _shown(self, part: Part, found: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-        place = {"file": part.file, "topic": part.topic, "partition": part.partition}
+    def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+        place = {"file": part.segment.path, "topic": part.segment.topic, "partition": part.segment.partition}
         made = []
         for name in names:
             field = self.schema.field(name)
@@ -82,7 +100,7 @@ class Table:
                 made.append(as_time(found.column(self.times[name])))
             else:
                 made.append(found.column(name))
-        return pa.RecordBatch.from_arrays(made, names=names)
+        return pa.RecordBatch.from_arrays(made, names=[*names])
 
 
 def as_time(milliseconds: pa.Array) -> pa.Array:
@@ -100,18 +118,9 @@ def _faults(source: Source, start: int, stop: int, _names: list[str], _selection
     return fault_columns(source, start, stop)
 
 
-TABLES = {
-    table.name: table
-    for table in (
-        Table("batches", _with_time(BATCHES, "max_time", "max_timestamp"), batch_columns, {"max_time": "max_timestamp"}),
-        Table("records", _with_time(RECORDS, "time", "timestamp"), record_columns, {"time": "timestamp"}),
-        Table("faults", pa.schema([*PLACE, *FAULTS]), _faults, {}),
-    )
-}
-
-
-def table_of(name: str) -> Table:
-    """A table by its name; InputError for one that there is not."""
-    if name not in TABLES:
-        raise InputError(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
-    return TABLES[name]
+FAULTS_NAME = "faults"
+SEGMENT_TABLES = (
+    SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), batch_columns, {"max_time": "max_timestamp"}),
+    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), record_columns, {"time": "timestamp"}),
+    SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {}),
+)

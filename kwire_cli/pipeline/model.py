@@ -1,0 +1,34 @@
+"""What a table of the data source is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+
+    from kwire_cli.codec.model import Limits
+
+
+class Table(Protocol):
+    """Rows that files hold, without a look at other files."""
+
+    @property
+    def name(self) -> str:
+        """What the option `table` calls it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
+        """What tasks read: a part each, of about `split_size` bytes, that can be pickled; without those that have no rows behind all filters.
+
+        Spark applies the filters again: rows that they exclude may be given.
+        """
+
+    def read(self, part: Any, names: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+        """The rows of a part with these columns in this order; a file that can't be read has none."""
