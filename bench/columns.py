@@ -51,8 +51,8 @@ def block(turns: int, folder: Path | None) -> None:
 
 
 def _works() -> dict[str, Callable[[Source], object]]:
-    from kwire_cli.records.columns import record_columns
     from kwire_cli.records.located import heads, located
+    from kwire_cli.records.record_columns import record_columns
 
     sizes = ["offset", "key_size", "value_size"]
     return {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.codec.model import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +13,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.codec.model import Limits
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How parts are read: what may be decompressed, and whether secrets are shown."""
+
+    limits: Limits = field(default_factory=Limits)
+    show_secrets: bool = False
 
 
 class Table(Protocol):
@@ -30,5 +39,5 @@ class Table(Protocol):
         Spark applies the filters again: rows that they exclude may be given.
         """
 
-    def read(self, part: Any, names: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+    def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """The rows of a part with these columns in this order; a file that can't be read has none."""

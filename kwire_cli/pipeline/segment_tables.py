@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,23 +11,26 @@ import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.segment_filters import wanted
-from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, record_columns
+from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import source_of
+from kwire_cli.records.record_columns import RECORDS, record_columns
+from kwire_cli.redact.secrets import hidden_in_record
 from kwire_cli.source.logs.segments import Segment, segments_of
 from kwire_cli.source.logs.splitting import split_file
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.codec.model import Limits
+    from kwire_cli.pipeline.model import Reading
     from kwire_cli.records.model import Source
     from kwire_cli.records.selecting import Selection
 
-    Rows = Callable[[Source, int, int, list[str], Selection], Iterator[pa.RecordBatch | Gap]]
+    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap]]
 
 PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
 """What all tables begin with; topic and partition are what the file's folder says, null where it says nothing."""
@@ -68,11 +72,11 @@ class SegmentTable:
             for start, stop in places:
                 yield Part(segment, found.selection, start, stop)
 
-    def read(self, part: Part, names: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+    def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """As `model.Table`; of faults, a file that can't be read is one."""
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
-            source = source_of(part.segment.path, limits=limits)
+            source = source_of(part.segment.path, topic=part.segment.topic, limits=reading.limits)
         except InputError as error:
             if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
@@ -80,7 +84,7 @@ class SegmentTable:
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
-        for found in self.rows(source, min(part.start, stop), stop, first, part.selection):
+        for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
             if not isinstance(found, Gap):
                 yield self._shown(part, found, names)
 
@@ -114,13 +118,21 @@ def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
     return pa.schema([*PLACE, *(field for each in schema for field in ([each, pa.field(name, TIME)] if each.name == of else [each]))])
 
 
-def _faults(source: Source, start: int, stop: int, _names: list[str], _selection: Selection) -> Iterator[Any]:
+def _batches(source: Source, start: int, stop: int, names: list[str], selection: Selection, _reading: Reading) -> Iterator[Any]:
+    return batch_columns(source, start, stop, names, selection)
+
+
+def _records(source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading) -> Iterator[Any]:
+    return record_columns(source, start, stop, names, selection, hide=None if reading.show_secrets else partial(hidden_in_record, catalog()))
+
+
+def _faults(source: Source, start: int, stop: int, _names: list[str], _selection: Selection, _reading: Reading) -> Iterator[Any]:
     return fault_columns(source, start, stop)
 
 
 FAULTS_NAME = "faults"
 SEGMENT_TABLES = (
-    SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), batch_columns, {"max_time": "max_timestamp"}),
-    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), record_columns, {"time": "timestamp"}),
+    SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), _batches, {"max_time": "max_timestamp"}),
+    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"}),
     SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {}),
 )

@@ -10,6 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 
@@ -27,11 +28,11 @@ TABLES: dict[str, Table] = {table.name: table for table in SEGMENT_TABLES}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""
-OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed")
+OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets")
 
 
 class KwireSource(DataSource):
-    """Segments, snapshots and folders of them as tables. Options: `path`, `table`, `splitSize` and `maxDecompressed` in bytes."""
+    """Segments, snapshots and folders of them as tables. Options: `path`, `table`, `splitSize`, `maxDecompressed`, `showSecrets`."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,7 +62,7 @@ class KwireReader(DataSourceReader):
         self.table = _table(options)
         self.paths = _paths(options)
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
-        self.limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))
+        self.reading = Reading(Limits(output=_bytes(options, "maxDecompressed", Limits().output)), _flag(options, "showSecrets"))
         self.schema = schema
         self.filters: list[Filter] = []
         own = TABLES[self.table].schema
@@ -82,7 +83,7 @@ class KwireReader(DataSourceReader):
         if not isinstance(partition, PartToRead):  # where there are no parts, PySpark makes one of its own
             return
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        for rows in TABLES[self.table].read(partition.value, schema.names, self.limits):
+        for rows in TABLES[self.table].read(partition.value, schema.names, self.reading):
             yield rows.cast(schema)
 
 
@@ -114,3 +115,10 @@ def _bytes(options: Mapping[str, str], name: str, otherwise: int) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise InputError(f"{name}={text!r}: it is a number of bytes")
     return int(text)
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    text = (_option(options, name) or "false").lower()
+    if text not in {"true", "false"}:
+        raise InputError(f"{name}={text!r}: it is true or false")
+    return text == "true"

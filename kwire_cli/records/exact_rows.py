@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from kwire_cli.records.located import CHUNK
 
 if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Record
+    from kwire_cli.records.model import Hide, Record
 
 MOST = 4096
 """Rows that are kept at most before they are made into columns."""
@@ -68,7 +69,7 @@ def batch_row(batch: Batch) -> dict[str, Any]:
 
 
 def record_row(batch: Batch, record: Record) -> dict[str, Any]:
-    """A record of a batch that is not plain."""
+    """A record of a batch that is not plain, without its payload."""
     return {
         "position": batch.position,
         "offset": record.offset,
@@ -80,3 +81,18 @@ def record_row(batch: Batch, record: Record) -> dict[str, Any]:
         "value": record.value,
         "headers": [{"key": str(name), "value": data} for name, data in record.headers],
     }
+
+
+def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, Any]:
+    """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret, what stands for it."""
+    from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - most record sets hold nothing that needs it
+
+    payload = payload_of(batch, record)
+    if payload is None:
+        return {"payload": None}
+    hidden = hide(payload.record) if hide and payload.record else {}
+    out: dict[str, Any] = {"payload": json.dumps(payload.to_json(hidden), ensure_ascii=False, separators=(",", ":"))}
+    for name, data in (("key", record.key), ("value", record.value)):
+        if hidden.get(name) and data is not None:
+            out[name] = f"<redacted {len(data)} bytes>".encode()
+    return out

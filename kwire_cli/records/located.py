@@ -63,6 +63,11 @@ class Heads:
         """Some of them."""
         return Heads(self.start[which], self.end[which], {name: column[which] for name, column in self.numbers.items()})
 
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The same as the exact reader gives them; their checksums are right."""
+        for at, end in zip(self.start.tolist(), self.end.tolist(), strict=True):
+            yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
+
     def wanted(self, selection: Selection) -> Heads:
         """Those that can hold something of it, as `Selection.may_have` says it."""
         if selection.everything:
@@ -159,7 +164,7 @@ def located(source: Source, start: int = 0, stop: int | None = None, selection: 
         for odd, piece in _runs(wanted.odd):
             some = wanted.only(piece)
             if odd:
-                yield from _exact(source, some)
+                yield from some.batches(source)
             elif some.codec.any():
                 yield from _unpacked(source, some)
             else:
@@ -178,12 +183,6 @@ def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
             yield bool(odd[first]), slice(first, last)
 
 
-def _exact(source: Source, some: Heads) -> Iterator[Batch]:
-    """These batches as the exact reader gives them; their checksums are right."""
-    for at, end in zip(some.start.tolist(), some.end.tolist(), strict=True):
-        yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
-
-
 def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
     """Batches of which some are compressed, as many at a time as become a chunk."""
     parts: list[bytes] = []
@@ -198,7 +197,7 @@ def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
             yield from _of_parts(source, some.only(slice(first, first + len(parts))), parts)
             first, size, parts = first + len(parts), 0, []
         if code:
-            yield from _exact(source, some.only(slice(k, k + 1)))
+            yield from some.only(slice(k, k + 1)).batches(source)
             first = k + 1
     yield from _of_parts(source, some.only(slice(first, first + len(parts))), parts)
 
@@ -222,6 +221,6 @@ def _checked(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batc
         return
     for is_odd, piece in _runs(odd):
         if is_odd:
-            yield from _exact(source, some.only(piece))
+            yield from some.only(piece).batches(source)
         else:
             yield Located(some.only(piece), walk.part(piece.start, piece.stop), np.append(0, np.cumsum(counts[piece])))

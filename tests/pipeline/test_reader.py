@@ -56,7 +56,7 @@ def test_all_columns_of_each_table(table):
 
 
 def test_records_are_those_of_read_records():
-    found = rows(SEGMENTS)
+    found = rows(SEGMENTS, showSecrets="true")
     expected = []
     for path in sorted(SEGMENTS.glob("*/*")):
         for item in kwire.read_records(path):
@@ -173,6 +173,19 @@ def test_a_file_that_was_cut_since_is_read_as_it_is(tmp_path):
     assert [sum(some.num_rows for some in made.read(part)) for part in parts] == [1, 0, 0]
 
 
+def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path):
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    scram = {"name": "u", "mechanism": 1, "salt": "AAAA", "storedKey": "c3RvcmVk", "serverKey": "AAAA", "iterations": 4096}
+    value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
+    (folder / "00000000000000000000.log").write_bytes(batch(0, [record(None, value)]))
+    (hidden,), (shown,) = rows(tmp_path), rows(tmp_path, showSecrets="true")
+    assert hidden["value"] == b"<redacted %d bytes>" % len(value)
+    assert "c3RvcmVk" not in hidden["payload"]
+    assert shown["value"] == value
+    assert "c3RvcmVk" in shown["payload"]
+
+
 def test_an_empty_file_has_no_rows(tmp_path):
     (tmp_path / "00000000000000000000.log").write_bytes(b"")
     for table in TABLES:
@@ -185,6 +198,7 @@ def test_an_empty_file_has_no_rows(tmp_path):
         ({"table": "frame"}, "there is no table 'frame': tables are batches, records, faults"),
         ({"tabel": "records"}, "there is no option tabel"),
         ({"splitSize": "64 MB"}, "it is a number of bytes"),
+        ({"showSecrets": "yes"}, "it is true or false"),
         ({"path": "/no/such/folder"}, "there is no such file or folder"),
     ],
 )

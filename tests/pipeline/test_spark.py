@@ -27,7 +27,9 @@ def records():
 
 def test_records_are_those_of_read_records_whatever_the_parts(spark):
     for options in ({}, {"splitSize": "700"}):
-        found = load(spark, "records", schema="topic string, offset bigint, timestamp bigint, key binary, value binary", **options).collect()
+        found = load(
+            spark, "records", schema="topic string, offset bigint, timestamp bigint, key binary, value binary", showSecrets="true", **options
+        ).collect()
         shown = sorted((*row[:3], *(None if part is None else bytes(part) for part in row[3:])) for row in found)
         assert sorted(shown, key=repr) == sorted(records(), key=repr)
 

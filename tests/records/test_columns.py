@@ -1,12 +1,13 @@
 """Columns of batches and records say what read_records says, over samples, made record sets, real segments and damage."""
 
 import base64
+import json
 import re
 
 import pytest
 from golden_rows import SHARED
 from hypothesis import given, strategies as st
-from record_sets import batch, message, record, segments, wrapper
+from record_sets import b64, batch, message, record, segments, wrapper
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
@@ -14,10 +15,11 @@ pytest.importorskip("pyarrow")
 import kwire_cli as kwire
 from kwire_cli.codec.model import Limits
 from kwire_cli.records import exact_rows, located as l
-from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, record_columns
+from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import fault_columns
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import items, source_of
+from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.records.selecting import Selection
 
 pytestmark = pytest.mark.numba
@@ -46,6 +48,8 @@ def as_rows(items):
             made = {snake(name): value for name, value in row.items() if snake(name) in RECORDS.names}
             made |= {"key": unb64(row["key"]), "value": unb64(row["value"])}
             made["headers"] = [{"key": str(header["key"]), "value": unb64(header["value"])} for header in row["headers"]]
+            payload = {name: row[name] for name in ("control", "decoded") if name in row}
+            made["payload"] = json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload else None
             records.append({"position": item.position, **made, **shared})
     return batches, records
 
@@ -75,13 +79,14 @@ def check(data, **options):
 @pytest.mark.parametrize("name", segments())
 def test_samples(name):
     assert check(segments()[name])
+    assert check(segments()[name], topic=name.rpartition("-")[0])
 
 
 @pytest.mark.shared
 def test_real_segments():
     paths = sorted([*(SHARED / "real").rglob("*.log"), *(SHARED / "real").rglob("*.checkpoint")])
     assert len(paths) > 100
-    assert sum(len(check(path)) for path in paths) > 10000
+    assert sum(len(check(path, topic=path.parent.name.rpartition("-")[0])) for path in paths) > 10000
 
 
 @pytest.mark.parametrize("chunk", [1, 200, 1 << 30])
@@ -115,6 +120,39 @@ def test_batches_of_all_kinds_follow_each_other(chunk, monkeypatch):
     ]
     found = check(b"".join(parts))
     assert len(found) > 50
+
+
+def test_payloads_are_decoded_where_they_are_asked_for():
+    topic, data = "__consumer_offsets", segments()["__consumer_offsets-0"]
+    (found,) = record_columns(source_of(data, topic=topic), names=["payload"])
+    payloads = [json.loads(text) for text in found.column("payload").to_pylist()]
+    assert {each["decoded"]["key"]["type"] for each in payloads if "decoded" in each} >= {"1", "2"}
+    assert {each["control"]["type"] for each in payloads if "control" in each} == {"ABORT", "COMMIT"}
+    (found,) = record_columns(source_of(data), names=["payload"])
+    assert found.column("payload").null_count == found.num_rows
+    (found,) = record_columns(source_of(segments()["txn-out-0"]), names=["offset", "payload"])
+    control = [json.loads(row["payload"])["control"]["type"] for row in found.to_pylist() if row["payload"]]
+    assert set(control) == {"COMMIT", "ABORT"}
+
+
+def test_secrets_are_left_out_of_payloads_keys_and_values():
+    from functools import partial
+
+    from kwire_cli.redact.secrets import hidden_in_record
+
+    scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "storedKey": b64(b"stored"), "serverKey": b64(b"server"), "iterations": 4096}
+    value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
+    data = batch(0, [record(None, value), record(None, b"\1\x07\0" + b"?", 1)])
+    source, hide = source_of(data, topic="__cluster_metadata"), partial(hidden_in_record, kwire.catalog())
+    (shown,) = record_columns(source)
+    (hidden,) = record_columns(source, hide=hide)
+    assert shown.column("value")[0].as_py() == value
+    assert b64(b"stored") in shown.column("payload")[0].as_py()
+    assert hidden.column("value")[0].as_py() == b"<redacted %d bytes>" % len(value)
+    assert b64(b"stored") not in hidden.column("payload")[0].as_py()
+    assert hidden.column("value_size")[0].as_py() == len(value)
+    (alone,) = record_columns(source, names=["value"], hide=hide)
+    assert alone.column("value") == hidden.column("value")
 
 
 @pytest.mark.parametrize("most", [1, 64])

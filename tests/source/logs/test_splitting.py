@@ -9,7 +9,7 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.records.columns import batch_columns
+from kwire_cli.records.batch_columns import batch_columns
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import source_of
 from kwire_cli.source.logs import splitting
