@@ -129,6 +129,8 @@ def test_payloads_are_decoded_where_they_are_asked_for():
     assert {each["decoded"]["key"]["type"] for each in payloads if "decoded" in each} >= {"1", "2"}
     assert {each["control"]["type"] for each in payloads if "control" in each} == {"ABORT", "COMMIT"}
     (found,) = record_columns(source_of(data), names=["payload"])
+    assert {name for text in found.column("payload").drop_null().to_pylist() for name in json.loads(text)} == {"control"}
+    (found,) = record_columns(source_of(segments()["orders-zstd-0"]), names=["payload"])
     assert found.column("payload").null_count == found.num_rows
     (found,) = record_columns(source_of(segments()["txn-out-0"]), names=["offset", "payload"])
     control = [json.loads(row["payload"])["control"]["type"] for row in found.to_pylist() if row["payload"]]
