@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
+from kwire_cli.payload.records import OWN_TOPICS
 from kwire_cli.pipeline.segment_filters import wanted
 from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
@@ -123,7 +124,8 @@ def _batches(source: Source, start: int, stop: int, names: list[str], selection:
 
 
 def _records(source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading) -> Iterator[Any]:
-    return record_columns(source, start, stop, names, selection, hide=None if reading.show_secrets else partial(hidden_in_record, catalog()))
+    hide = partial(hidden_in_record, catalog()) if source.topic in OWN_TOPICS and not reading.show_secrets else None
+    return record_columns(source, start, stop, names, selection, hide=hide)
 
 
 def _faults(source: Source, start: int, stop: int, _names: list[str], _selection: Selection, _reading: Reading) -> Iterator[Any]:

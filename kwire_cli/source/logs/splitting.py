@@ -71,6 +71,7 @@ def splits(source: Source, size: int, index: Sequence[OffsetEntry] = ()) -> list
             break
         parts.append((start, cut))
         start = cut
+        reader.let_go(cut)
     return [*parts, (start, reader.stop)] if start < reader.stop else parts
 
 
