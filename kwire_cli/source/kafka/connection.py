@@ -89,12 +89,13 @@ class Seen:
 class Connection:
     """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure.
 
-    `software` is what the client says that it is; names are learnt by others.
+    `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before what is seen.
     """
 
     __slots__ = (
         "_begun", "_doubtful", "_early", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
-        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "layouts", "software", "state",
+        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start", "layouts", "software",
+        "state",
     )  # fmt: skip
 
     def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
@@ -103,6 +104,7 @@ class Connection:
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
+        self.from_start = from_start
         self._sides = Sides(self.catalog, client, from_start=from_start)
         self.software: str | None = None
         self._doubtful = False
