@@ -84,6 +84,18 @@ class Streams:
         self._feed(segment, events)
         return self._announced(events)
 
+    def idle(self, number: int) -> list[Event]:
+        """Packets up to this number have gone by, none of them of these connections: what is due is decided as if they had been fed."""
+        events: list[Event] = []
+        at = 0
+        while self._next_due <= number:
+            at = max(at + 1, self._next_due)
+            if at > number or at > self._next_due + self.limits.grace:
+                break  # only what comes decides it
+            self._delivery.packet = at
+            self._decide(at, events)
+        return self._announced(events)
+
     def flush(self) -> list[Event]:
         """Decide now what would be decided GRACE packets later: for who waits for a capture to grow. Holes that may still be filled stay."""
         events: list[Event] = []
