@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.model import Source
 
-SPLIT_SIZE = 64 << 20
-"""Bytes of a part, about."""
+SPLIT_SIZE = 128 << 20
+"""Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as some tens of megabytes."""
 _FARTHEST = 4
 """Entries of an index that are tried for one cut; where so many are wrong, all may be."""
 
 
 def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tuple[int, int]]:
-    """The parts [start, stop) of a segment of about `size` bytes each; one part for a small file, none for an empty one.
+    """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file, none for an empty one.
 
     Raises:
         InputError: The segment can't be read.
@@ -43,7 +43,10 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tup
     """
     file = Path(path)
     source = source_of(file)
-    return splits(source, size, _index_of(file) if len(source.data) > size else ())
+    whole = len(source.data)
+    if 0 < size < whole:
+        size = -(-whole // round(whole / size))
+    return splits(source, size, _index_of(file) if whole > size else ())
 
 
 def _index_of(file: Path) -> Sequence[OffsetEntry]:

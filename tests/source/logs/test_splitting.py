@@ -119,3 +119,15 @@ def test_a_segment_with_its_index():
     assert len(parts) > 1
     with pytest.raises(kwire.InputError):
         split_file(path.with_name("none.log"))
+    with pytest.raises(kwire.InputError, match="at least one"):
+        split_file(path, 0)
+
+
+def test_the_parts_of_a_file_are_about_the_same(tmp_path):
+    one = batch(0, [record(b"k", b"v" * 100)])
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(one * 100)
+    for size, parts in ((len(one) * 90, 1), (len(one) * 60, 2), (len(one) * 30, 3), (len(one) * 11, 9), (len(one) * 1000, 1)):
+        sizes = [(stop - start) // len(one) for start, stop in split_file(path, size)]
+        assert len(sizes) == parts
+        assert max(sizes) - min(sizes) <= parts
