@@ -147,7 +147,9 @@ class Group:
         out: dict[str, Any] = {"requests": self.requests, "responses": self.responses}
         if self.sized:
             out |= {"requestBytes": self.request_bytes, "responseBytes": self.response_bytes}
-        out |= {"throttled": self.throttled, "throttleMs": self.throttle_ms, "mostInFlight": self.most_in_flight}
+        out |= {"throttled": self.throttled, "throttleMs": self.throttle_ms}
+        if self.sized:
+            out["mostInFlight"] = self.most_in_flight
         if self.node is not None:
             out["nodeId"] = self.node
         if self.software:
