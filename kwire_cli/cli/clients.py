@@ -13,6 +13,8 @@ from kwire_cli.cli.options import with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.cli.progress import Progress
     from kwire_cli.clients.fold import Clients
     from kwire_cli.clients.report import Row
@@ -53,15 +55,21 @@ def command(
     INPUT is files, taken together, or - for standard input. A client is its id, its software where it told that, and its address. With --upgrade-to
     the exit code is 1 if any client would be refused.
     """
+    fmt = fmt or ("table" if environment.to_terminal else "jsonl")
+    return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port), release, now, fmt)
+
+
+def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], Clients], release: str | None, now: str | None, fmt: str) -> Exit:
+    """Find clients, which may take long, and list them, for an upgrade to and from releases if these are given."""
     from kwire_cli.clients.report import report
     from kwire_cli.spec.accepted import accepted_by
 
     if now and not release:
         raise click.UsageError("--upgrade-from goes with --upgrade-to")
     accepted = accepted_by(release) if release else None
-    clients = _clients(environment, catalog, source, port)
+    clients = find()
     rows = report(catalog, clients, accepted, accepted_by(now) if now else None)
-    _show(environment, rows, accepted, fmt or ("table" if environment.to_terminal else "jsonl"))
+    _show(environment, rows, accepted, fmt)
     if clients.forwarded:
         from kwire_cli.view.lines import counted
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",
     "lint": "Check message definitions against a rule book.",
+    "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""

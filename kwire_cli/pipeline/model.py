@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
 
+@dataclass(slots=True)
+class Told:
+    """What is said while a part is read: bytes of it, and gaps in it that are no rows; a file that can't be read is one."""
+
+    size: int = 0
+    faults: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How parts are read: what may be decompressed, and whether secrets are shown."""
+    """How parts are read: what may be decompressed, whether secrets are shown, and who is told of what has no rows."""
 
     limits: Limits = field(default_factory=Limits)
     show_secrets: bool = False
+    told: Told = field(default_factory=Told)
 
 
 class Table(Protocol):

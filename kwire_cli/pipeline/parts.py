@@ -6,12 +6,14 @@ The data source does the same for users of Spark. It takes seconds more for its 
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.accumulators import AccumulatorParam
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from kwire_cli.pipeline.model import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,10 +29,11 @@ MOST_TASKS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of a part: rows, and bytes of files that were looked at."""
+    """What came of a part: rows, bytes of the file, and gaps in it; a file that can't be read is one."""
 
     rows: int
     size: int
+    faults: int
 
 
 class _ByPart(AccumulatorParam[dict[Any, Read]]):
@@ -64,23 +67,29 @@ class Tally:
         """Bytes of the parts."""
         return sum(each.size for each in self.counted.value.values())
 
+    @property
+    def faults(self) -> int:
+        """Gaps between batches, and files that can't be read."""
+        return sum(each.faults for each in self.counted.value.values())
+
 
 def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names: Sequence[str], reading: Reading, tally: Tally) -> DataFrame:
     """The rows of parts with these columns, a task for each part. What tasks need to know of parts is sent to each worker once."""
-    schema = pa.schema([table.schema.field(name) for name in names])
+    row_type = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
+    schema = to_arrow_schema(row_type, timezone="UTC")
     pickled = [pickle.dumps(part) for part in parts]
     if not pickled:
-        return spark.createDataFrame([], from_arrow_schema(schema))
+        return spark.createDataFrame([], row_type)
     sent, counted, key = spark.sparkContext.broadcast(pickled), tally.counted, object.__hash__(pickled)
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for some in numbers:
             for number in some.column(0).to_pylist():
-                part, rows = pickle.loads(sent.value[number]), 0  # noqa: S301 - our own
-                for found in table.read(part, names, reading):
+                part, rows, told = pickle.loads(sent.value[number]), 0, Told()  # noqa: S301 - our own
+                for found in table.read(part, names, replace(reading, told=told)):
                     rows += found.num_rows
-                    yield found
-                counted.add({(key, number): Read(rows, getattr(part, "size", 0))})
+                    yield found.cast(schema)
+                counted.add({(key, number): Read(rows, told.size, told.faults)})
 
     tasks = min(len(pickled), MOST_TASKS)
-    return spark.range(0, len(pickled), 1, tasks).mapInArrow(read, from_arrow_schema(schema))
+    return spark.range(0, len(pickled), 1, tasks).mapInArrow(read, row_type)

@@ -14,7 +14,7 @@ from kwire_cli.payload.records import OWN_TOPICS
 from kwire_cli.pipeline.segment_filters import wanted
 from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
-from kwire_cli.records.model import Gap
+from kwire_cli.records.model import PADDING, Gap
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.redact.secrets import hidden_in_record
@@ -79,15 +79,19 @@ class SegmentTable:
         try:
             source = source_of(part.segment.path, topic=part.segment.topic, limits=reading.limits)
         except InputError as error:
+            reading.told.faults += 1
             if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
             return
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
+        reading.told.size += max(stop - part.start, 0)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
         for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
             if not isinstance(found, Gap):
                 yield self._shown(part, found, names)
+            elif found.code != PADDING:
+                reading.told.faults += 1
 
     @property
     def rows_schema(self) -> pa.Schema:
