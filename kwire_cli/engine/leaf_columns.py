@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kwire_cli.engine import gathers
 from kwire_cli.engine.compiled import compiled
+from kwire_cli.errors import InputError
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
     Mask = npt.NDArray[np.bool_]
 
+MOST_BYTES = 0x7FFFFFFF
+"""Of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
 STANDARD = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 URL_SAFE = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
 _INTS = {"int8": pa.int8(), "int16": pa.int16(), "uint16": pa.int32(), "int32": pa.int32(), "uint32": pa.int64(), "int64": pa.int64()}
@@ -131,12 +134,12 @@ def not_utf8(data: Octets, start: Ints, end: Ints) -> list[int]:
 
 
 def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
-    """These bytes; fewer than 2 GiB in all."""
+    """These bytes. InputError for more than a column can have."""
     return _copied(pa.binary(), data, start, end, null)
 
 
 def _copied(kind: pa.DataType, data: Octets, start: Ints, end: Ints, null: Mask | None) -> pa.Array:
-    out = np.empty(int((end - start).sum()), np.uint8)
+    out = _room(int((end - start).sum()))
     offsets = np.empty(len(start) + 1, np.int32)
     compiled(gathers.copy_bytes)(data, start, end, out, offsets)
     return _array(kind, len(start), offsets, out, null)
@@ -153,10 +156,16 @@ def base64_texts(
 ) -> pa.Array:
     """These bytes as base64 text."""
     size = end - start
-    out = np.empty(int(((size + 2) // 3 * 4).sum()), np.uint8)
+    out = _room(int(((size + 2) // 3 * 4).sum()))
     offsets = np.empty(len(start) + 1, np.int32)
     compiled(gathers.base64_texts)(data, start, end, alphabet, padded, out, offsets)
     return _array(pa.string(), len(start), offsets, out, null)
+
+
+def _room(size: int) -> Octets:
+    if size > MOST_BYTES:
+        raise InputError(f"{size} bytes of one field: a column has {MOST_BYTES} at most; take fewer messages at once")
+    return np.empty(size, np.uint8)
 
 
 def _array(kind: pa.DataType, count: int, offsets: npt.NDArray[np.int32], data: Octets, null: Mask | None) -> pa.Array:

@@ -58,18 +58,22 @@ _TIMES = [TIMESTAMP_TYPE.names[kind] for kind in range(2)]
 def batch_columns(
     source: Source, start: int = 0, stop: int | None = None, names: Sequence[str] = BATCHES.names, selection: Selection = EVERYTHING
 ) -> Iterator[pa.RecordBatch | Gap]:
-    """The batches in [start, stop), and the gaps between them; without those that hold nothing of `selection`, by their headers."""
+    """The batches in [start, stop), without those that hold nothing of `selection`, by their headers.
+
+    The gaps between them come as they are met, which may be before the batches that stand in front of them.
+    """
     rows = Rows(pa.schema([BATCHES.field(name) for name in names]))
     for item in heads(source, start, stop):
         if isinstance(item, Batch):
             if (selection.everything or selection.may_have(item)) and rows.add(batch_row(item)):
                 yield rows.take()
             continue
-        if rows.waiting:
-            yield rows.take()
         if isinstance(item, Gap):
             yield item
-        elif len(wanted := item.wanted(selection)):
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if len(wanted := item.wanted(selection)):
             yield BatchValues(source, wanted).rows(rows.schema)
     if rows.waiting:
         yield rows.take()

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 CHUNK = 2 << 20
 """Bytes of records that are taken together, unless a single batch has more."""
 _MOST_RUNS = 64
-"""Changes between odd and plain batches, in a chunk, up to which they are parted."""
+"""Changes between odd and plain batches, in a chunk, up to which they are parted; breaks in a row of plain ones up to which short rows are taken."""
+_SHORT = 65536
+"""Bytes of a row of plain batches that is short: taken together they cost more than one by one."""
 _LAYOUT = LAYOUTS["v2"]
 _ENTRY = records_entry(v2.RECORDS)
 _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
@@ -121,6 +123,7 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
     """
     reader = _Reader(source, start, stop)
     data = octets(source.data)
+    breaks = 0
     while reader.at < reader.stop:
         starts: list[int] = []
         ends: list[int] = []
@@ -131,8 +134,11 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
                 yield _heads(data, starts, ends)
                 starts, ends = [], []
                 reader.passed = end
-        if starts:
+        if starts and (ends[-1] - starts[0] >= _SHORT or breaks < _MOST_RUNS):
             yield _heads(data, starts, ends)
+        else:
+            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in zip(starts, ends, strict=True))  # noqa: FBT003 - as there
+        breaks += 1
         for item in reader.items():
             reader.at = item.end
             yield Gap(item.position, item.size, CORRUPT) if isinstance(item, Gap) and item.end == reader.stop < len(data) else item

@@ -65,7 +65,7 @@ def record_columns(
     *,
     hide: Hide | None = None,
 ) -> Iterator[pa.RecordBatch | Gap]:
-    """The records in [start, stop), and the gaps between batches; without those of batches that hold nothing of `selection`, by their headers.
+    """The records in [start, stop), without those of batches that hold nothing of `selection`, by their headers; and gaps, as `batch_columns`.
 
     `hide` says what is secret in payloads: that is left out of them, and of keys and values.
     """
@@ -80,11 +80,12 @@ def record_columns(
                 if rows.add(row, len(record.key or b"") + len(record.value or b"")):
                     yield rows.take()
             continue
-        if rows.waiting:
-            yield rows.take()
         if isinstance(item, Gap):
             yield item
-        elif item.first[-1]:
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if item.first[-1]:
             yield _RecordValues(source, item).rows(rows.schema)
     if rows.waiting:
         yield rows.take()

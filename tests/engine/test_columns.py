@@ -16,6 +16,7 @@ pytest.importorskip("pyarrow")
 from definitions import FLEXIBLE, definition, field
 
 import kwire_cli as kwire
+from kwire_cli.engine import leaf_columns
 from kwire_cli.engine.anomaly_columns import anomaly_rows
 from kwire_cli.engine.body import Body
 from kwire_cli.engine.columns import columns
@@ -214,3 +215,13 @@ def test_what_attribute_bits_bring_has_no_column():
     entry = records_entry(v2.BATCHES)
     with pytest.raises(TypeError, match="has no column"):
         columns(entry, walked(entry, [b""]))
+
+
+def test_more_bytes_than_a_column_can_have_are_refused(monkeypatch):
+    spec = definition(field("bytes"))
+    many = walked(entry_for(spec, 0), [b"\0\0\0\x08" + bytes(8)] * 3)
+    monkeypatch.setattr(leaf_columns, "MOST_BYTES", 23)
+    with pytest.raises(kwire.InputError, match="take fewer messages at once"):
+        columns(entry_for(spec, 0), many)
+    with pytest.raises(kwire.InputError, match="take fewer messages at once"):
+        field_rows(many)

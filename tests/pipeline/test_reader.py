@@ -21,10 +21,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import kwire_cli as kwire
-from kwire_cli.pipeline.segment_tables import as_time
-from kwire_cli.pipeline.source import TABLES, KwireReader, KwireSource
+from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES, as_time
+from kwire_cli.pipeline.source import KwireReader, KwireSource
 
 pytestmark = pytest.mark.numba
+
+TABLES = {table.name: table for table in SEGMENT_TABLES}
 
 
 def reader(*paths, columns=None, filters=(), **options):
@@ -195,7 +197,7 @@ def test_an_empty_file_has_no_rows(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"table": "frame"}, "there is no table 'frame': tables are batches, records, faults"),
+        ({"table": "frame"}, "there is no table 'frame': tables are batches, records"),
         ({"tabel": "records"}, "there is no option tabel"),
         ({"splitSize": "64 MB"}, "it is a number of bytes"),
         ({"showSecrets": "yes"}, "it is true or false"),

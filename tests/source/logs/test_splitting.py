@@ -10,6 +10,7 @@ pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
 from kwire_cli.records.batch_columns import batch_columns
+from kwire_cli.records.fault_columns import fault_columns
 from kwire_cli.records.model import Gap
 from kwire_cli.records.opening import source_of
 from kwire_cli.source.logs import splitting
@@ -19,11 +20,8 @@ from kwire_cli.source.logs.splitting import split_file, splits
 pytestmark = pytest.mark.numba
 
 
-def told(found):
-    rows = []
-    for item in found:
-        rows += [item] if isinstance(item, Gap) else item.to_pylist()
-    return rows
+def told(read, source, parts):
+    return [row for part in parts for some in read(source, *part) if not isinstance(some, Gap) for row in some.to_pylist()]
 
 
 def check(data, size, index=()):
@@ -35,7 +33,8 @@ def check(data, size, index=()):
         assert stop > start
         at = stop
     assert at == len(source.data)
-    assert [row for start, stop in parts for row in told(batch_columns(source, start, stop))] == told(batch_columns(source))
+    for read in (batch_columns, fault_columns):
+        assert told(read, source, parts) == told(read, source, [(0, None)])
     return parts
 
 
