@@ -11,6 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.packet_table import PACKET_TABLE
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Table
 
 NAME = "kwire"
-TABLES: dict[str, Table] = {table.name: table for table in SEGMENT_TABLES}
+TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, PACKET_TABLE)}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kwire_cli.engine import gathers
-from kwire_cli.engine.compiled import compiled, octets
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.model import Segment, turned
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import PartReader, mapped
-from kwire_cli.source.capture.segment_columns import DESCRIPTOR, segment_columns
+from kwire_cli.source.capture.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.capture.segments import Segments
 
 if TYPE_CHECKING:
@@ -64,25 +62,12 @@ def described(scheduled: Scheduled, *, payloads: bool = False) -> Iterator[Descr
                 rows["packet"] += scheduled.before
                 kept = found.kept if found.kept and (rows["position"] < 0).any() else None
                 if payloads or reader.packed:
-                    kept = _taken_along(data, rows, found.kept)
+                    out, offsets = payloads_of(data, rows, found.kept)
+                    kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]
                 yield Described(ends, scheduled.chain, scheduled.file, int(first["moment"]), int(first["packet"]), rows.tobytes(), kept)
     except InputError:
         return
-
-
-def _taken_along(data: Octets, rows: Rows, kept: bytes) -> bytes:
-    """The payloads of these segments, one after the other; the rows say where they are in them."""
-    start, size = rows["position"].copy(), rows["size"].astype(np.int64)
-    there = np.flatnonzero(start < 0)
-    if len(there):  # put together from fragments
-        data = np.concatenate([data, octets(kept)])
-        start[there] = len(data) - len(kept) - 1 - start[there]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    out = np.empty(int(size.sum()), np.uint8)
-    compiled(gathers.copy_bytes)(data, start, start + size, out, offsets)
-    rows["position"] = -1 - offsets[:-1]
-    return out.tobytes()
 
 
 @lru_cache(maxsize=64)

@@ -32,6 +32,10 @@ class Replay:
         """The lowest packet whose bytes are in no event yet; None where all are."""
         return self.streams.waiting_since()
 
+    def __iter__(self) -> Iterator[Event]:
+        for batch in self.batches():
+            yield from batch
+
     def batches(self) -> Iterator[list[Event]]:
         """The events of a few packets at a time."""
         for events in self._batches():

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from construct import Struct
 
-from kwire_cli.engine.compiled import compiled
+from kwire_cli.engine import gathers
+from kwire_cli.engine.compiled import compiled, octets
 from kwire_cli.engine.fixed_columns import numpy_type, offset_of, read_rows
 from kwire_cli.source.capture import hops
 from kwire_cli.source.capture.model import Packet, Segment, turned
@@ -210,6 +211,18 @@ def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
         return at
     kept += payload
     return len(payload) - len(kept) - 1
+
+
+def payloads(data: Octets, rows: npt.NDArray[Any], kept: bytes) -> tuple[Octets, Ints]:
+    """The payloads of these segments, one after the other, and where they begin in that."""
+    start, size = rows["position"].copy(), rows["size"].astype(np.int64)
+    there = np.flatnonzero(start < 0)
+    if len(there):  # put together from fragments
+        data = np.concatenate([data, octets(kept)])
+        start[there] = len(data) - len(kept) - 1 - start[there]
+    offsets, out = np.zeros(len(rows) + 1, np.int64), np.empty(int(size.sum()), np.uint8)
+    compiled(gathers.copy_bytes)(data, start, start + size, out, offsets)
+    return out, offsets
 
 
 def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, kept: bytes) -> SegmentColumns:
