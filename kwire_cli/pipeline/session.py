@@ -35,6 +35,7 @@ _EMBEDDED = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "OFF",
+    "spark.python.daemon.module": "kwire_cli.pipeline.daemon",  # elsewhere kwire may reach workers only with the job
 }
 _TOLD = 2000
 """Characters of what Java said that are shown where it does not start."""
@@ -59,6 +60,7 @@ def session(master: str = LOCAL, settings: Mapping[str, str] | None = None, work
         return
     with tempfile.TemporaryFile(prefix="kwire-java-") as said:
         made = _start(master, {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})}, worker_python, said.fileno())
+        threading.Thread(target=_start_a_worker, args=(made,), daemon=True).start()
         try:
             yield made
         finally:
@@ -96,6 +98,12 @@ def _import_what_comes_next() -> None:
     """While Java starts, there is time for it."""
     with contextlib.suppress(ImportError):
         import kwire_cli.pipeline.tables  # noqa: F401, PLC0415
+
+
+def _start_a_worker(spark: SparkSession) -> None:
+    """While the query is planned, there is time for it."""
+    with contextlib.suppress(Exception):  # if there is anything wrong, the query will say it
+        spark.range(1).mapInArrow(lambda batches: batches, "id bigint").collect()
 
 
 def _cause(error: Exception) -> str:
