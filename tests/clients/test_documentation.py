@@ -4,6 +4,7 @@ import re
 
 from command_line import ROOT, shell
 
+from kwire_cli.cli.clients import command
 from kwire_cli.clients.upgrade import VERDICTS
 
 PAGE = ROOT / "docs" / "clients.md"
@@ -34,3 +35,11 @@ def test_every_verdict_and_fault_is_named():
     faults = re.findall(r'LineFault\([^,]*, "([A-Z_]+)"', source)
     assert len({*faults}) == 4
     assert [name for name in (*VERDICTS, *faults) if f"`{name}`" not in text] == []
+
+
+def test_every_option_is_on_the_page():
+    text = PAGE.read_text("utf-8")
+    everywhere = {"--specs", "--kafka", "--color", "-f"}
+    options = {name for parameter in command.params for name in parameter.opts if name.startswith("-")} - everywhere
+    assert options == {name for name in options if name in text}
+    assert len(options) >= 4

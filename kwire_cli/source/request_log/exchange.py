@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.json_roles import Found, Marks, found_in, marks
 from kwire_cli.source.kafka.names import address_of
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ STAGES = ("requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs",
 UNTOLD = "unknown"
 """What Kafka logs as name and version of a client's software until the client has said them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
+_LONGEST_NAME = 200
+"""Characters of a connection's name; two IPv6 addresses with their zones are shorter."""
 _HIGHEST = 32767
 
 
@@ -64,7 +68,7 @@ class Reader:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._marks: dict[str, Any] = {}
+        self._marks: dict[str, Marks] = {}
 
     def exchange(self, document: Any, line: int, time: str | None) -> Exchange:
         """The exchange of a line's JSON; OddExchangeError, with what is wrong, where it is none."""
@@ -92,11 +96,9 @@ class Reader:
             [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named, request, response,
         )  # fmt: skip
 
-    def _found(self, message: str | None, body: dict[str, Any] | None) -> Any:
-        from kwire_cli.message.json_roles import Marks, found_in, marks  # noqa: PLC0415 - only who reads such logs
-
+    def _found(self, message: str | None, body: dict[str, Any] | None) -> Found:
         if message is None or body is None:
-            return found_in(Marks())
+            return Found()
         if message not in self._marks:
             self._marks[message] = marks(self._catalog.message(message))
         return found_in(self._marks[message], body)
@@ -104,6 +106,11 @@ class Reader:
 
 def ends(connection: str) -> tuple[str | None, str | None]:
     """The addresses of broker and client in a broker's name for a connection: `127.0.0.1:9092-127.0.0.1:50012-0-3` (ServerConnectionId)."""
+    return _ends(connection) if len(connection) <= _LONGEST_NAME else (None, None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _ends(connection: str) -> tuple[str | None, str | None]:
     match = _CONNECTION.fullmatch(connection)
     if not match:
         return None, None
