@@ -42,13 +42,18 @@ class Spoken(NamedTuple):
 
 @dataclass(slots=True)
 class Use:
-    """How often, when (ISO 8601, as the source says it) and with which errors; `formats` are the magic bytes of message sets in Produce requests."""
+    """How often, when (ISO 8601, as the source says it) and with which errors.
+
+    `formats` are the magic bytes of message sets in Produce requests, which only captures show; `principals` are whom the broker took the client for,
+    which only request logs say.
+    """
 
     requests: int = 0
     first: str | None = None
     last: str | None = None
     errors: Counter[str | int] = field(default_factory=Counter)
     formats: Counter[int] = field(default_factory=Counter)
+    principals: set[str] = field(default_factory=set)
 
     def seen(self, first: str | None, last: str | None) -> None:
         """Take a span of time in."""
@@ -61,6 +66,7 @@ class Use:
         self.seen(other.first, other.last)
         self.errors.update(other.errors)
         self.formats.update(other.formats)
+        self.principals |= other.principals
 
 
 @dataclass
@@ -108,6 +114,8 @@ class Clients:
         use.requests += 1
         use.seen(exchange.time, exchange.time)
         use.errors.update(exchange.errors)
+        if exchange.principal:
+            use.principals.add(exchange.principal)
         if exchange.api_key == API_VERSIONS:
             self._learn(broker, exchange.response)
 

@@ -64,8 +64,10 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON line."""
-        client = self.client
-        out: dict[str, Any] = {"clientId": client.client_id, "software": client.software, "address": client.address} | _use_json(self.total)
+        client, total = self.client, self.total
+        out: dict[str, Any] = {"clientId": client.client_id, "software": client.software, "address": client.address} | _use_json(total)
+        if total.principals:
+            out["principals"] = sorted(total.principals)
         if self.verdict:
             out["verdict"] = self.verdict
         return out | {"apis": [version.to_json() for version in self.versions]}

@@ -23,7 +23,21 @@ TEXT = 110
 STYLES = {REFUSED: "warning", CAPPED: "number", UNCLEAR: "number", DEPRECATED: "number", ACCEPTED: "text"}
 NOBODY = "-"
 HEADS = ("client", "software", "address", "requests", "first seen", "last seen")
-COLUMNS = ("clientId", "software", "address", "apiKey", "api", "apiVersion", "requests", "first", "last", "errors", "brokers", "messageFormats")
+COLUMNS = (
+    "clientId",
+    "software",
+    "address",
+    "principals",
+    "apiKey",
+    "api",
+    "apiVersion",
+    "requests",
+    "first",
+    "last",
+    "errors",
+    "brokers",
+    "messageFormats",
+)
 VERDICT_COLUMNS = ("verdict", "reason")
 
 
@@ -108,7 +122,7 @@ def csv_columns(*, verdicts: bool) -> list[str]:
 def csv_cells(row: Row, columns: list[str]) -> Iterator[list[Any]]:
     """The rows of a client in these columns; what is several stands as a list."""
     document = row.to_json()
-    client = {name: document[name] for name in ("clientId", "software", "address")}
+    client = {name: document.get(name) for name in ("clientId", "software", "address", "principals")}
     for version in document["apis"]:
         cells: dict[str, Any] = client | version
         for name in ("errors", "messageFormats"):

@@ -160,7 +160,7 @@ class Group:
                 out[name] = {"count": histogram.count} | {key: _ms(histogram.percentile(share)) for key, share in points.items()}
                 out[name]["max"] = _ms(histogram.largest)
         if self.stages:
-            out["stagesMs"] = {name.removesuffix("TimeMs"): took / 1000 for name, took in self.stages.items()}
+            out["stagesMs"] = {name.removesuffix("Ms").removesuffix("Time"): took / 1000 for name, took in self.stages.items()}
         return out | {"errors": {str(name): count for name, count in self.errors.most_common()}}
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 STAGES = ("requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs", "responseQueueTimeMs", "sendTimeMs")
 """Where a request's time goes in a broker, in this order; they add up to totalTimeMs. Milliseconds."""
+CONVERSION = "messageConversionsTime"
+"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; it is logged where there were any."""
 UNTOLD = "unknown"
 """What Kafka logs as name and version of a client's software until the client has said them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
@@ -31,8 +33,8 @@ class Exchange:
 
     `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response, numbers where no name is
     known, each once. `topics` are names, and ids for which the line has no name; `named` are ids with names beside them. `stages` are times in
-    milliseconds by name, `total_ms` their sum as the broker logged it. A `forwarded` request came from another broker, which took it from the client
-    and logs it too.
+    milliseconds by name, CONVERSION among them where there is one; `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came
+    from another broker, which took it from the client and logs it too.
     """
 
     line: int
@@ -92,7 +94,7 @@ class Reader:
             line, time, connection, client, broker, _text(document.get("listener")), _text(document.get("principal")),
             _text(header.get("clientId")), _software(document, request), key, api and api.name, version,
             correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True, document.get("isForwarded") is True,
-            _number(document.get("totalTimeMs")), {name: took for name in STAGES if (took := _number(document.get(name))) is not None},
+            _number(document.get("totalTimeMs")), {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},
             [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named, request, response,
         )  # fmt: skip
 

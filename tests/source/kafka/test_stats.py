@@ -95,7 +95,7 @@ def test_an_unknown_api_is_counted_by_its_key(wire):
 ID = "lLV6r4uOTnKlQwXY7rCQ6g"
 LOGGED = (
     document(1, 13, request={"topics": [{"topicId": ID}]}, response={"errorCode": 0}, totalTimeMs=500.25),
-    document(3, 12, response={"topics": [{"errorCode": 3, "name": "orders", "topicId": ID}]}, throttleTimeMs=3),
+    document(3, 12, response={"topics": [{"errorCode": 3, "name": "orders", "topicId": ID}]}, throttleTimeMs=3, messageConversionsTime=0.125),
     document(0, 9, client="d", request={"topicData": [{"name": "orders"}]}) | {"response": None},
     document(9999, 1, client="d"),
 )
@@ -116,7 +116,15 @@ def test_exchanges_of_a_request_log_have_no_bytes():
     assert shown["api"]["Fetch 13"]["waitMs"]["max"] == 500.25
     metadata = shown["api"]["Metadata 12"]
     assert (metadata["throttled"], metadata["throttleMs"], metadata["errors"]) == (1, 3, {"UNKNOWN_TOPIC_OR_PARTITION": 1})
-    assert metadata["stagesMs"] == {"requestQueue": 0.5, "local": 1.5, "remote": 0.0, "throttle": 3.0, "responseQueue": 0.25, "send": 0.25}
+    assert metadata["stagesMs"] == {
+        "requestQueue": 0.5,
+        "local": 1.5,
+        "remote": 0.0,
+        "throttle": 3.0,
+        "responseQueue": 0.25,
+        "send": 0.25,
+        "messageConversions": 0.125,
+    }
     assert (shown["topic"]["orders"]["requests"], shown["broker"]["10.0.0.2:9092"]["requests"]) == (3, 4)
 
 
