@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline import connections
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
-from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_rows
+from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.source.capture.schedule import Schedule
+    from kwire_cli.source.kafka.captured import Captured
 
     Batches = Iterable[pa.RecordBatch]
 
@@ -108,12 +110,22 @@ class Captures:
 
     def ledger(self) -> DataFrame:
         """The bytes of all frames by api, kind, version and field."""
-        sums = self._lines(LEDGER, lambda lines, options: ledger_rows(lines, options.catalog), learnt=False)
+        port, options = self._port, self._options
+
+        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+            return ledger_of_frames(connections.frames(batches, plan, port), Options(catalog(), **options))
+
+        sums = self._owned(LEDGER, of)
         keys = LEDGER.names[:4]
         return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in LEDGER.names[4:]))
 
     def faults(self) -> DataFrame:
         """A row for each anomaly, each gap, and each file that can't be read, or not to its end."""
+        of_lines = self._lines(CAPTURE_FAULTS, lambda lines, _: line_faults(lines), learnt=False)
+        return of_lines.unionByName(self.file_faults())
+
+    def file_faults(self) -> DataFrame:
+        """Those of `faults` that are about files: no frames are made for them."""
         schema = from_arrow_schema(CAPTURE_FAULTS)
         plan = self._spark.sparkContext.broadcast(self.plan)
 
@@ -121,10 +133,18 @@ class Captures:
             for batch in batches:
                 yield from capture_faults(plan.value, batch.column(0).to_pylist())
 
-        of_lines = self._lines(CAPTURE_FAULTS, lambda lines, _: line_faults(lines), learnt=False)
-        found = of_lines.unionByName(self._parts().mapInArrow(of_files, schema))
+        found = self._parts().mapInArrow(of_files, schema)
         rows = unreadable_rows(self.plan)
         return found.unionByName(self._spark.createDataFrame(rows, schema)) if rows else found
+
+    def folded(self, fold: Callable[[Iterator[Captured]], Any]) -> list[Any]:
+        """What `fold` makes of the lines of the connections that a task owns, for each task."""
+
+        def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
+            made = pickle.dumps(fold(line.captured for line in lines))
+            yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], ["made"])
+
+        return [pickle.loads(row.made) for row in self._lines(pa.schema([("made", pa.binary())]), rows, learnt=True).collect()]  # noqa: S301 - our own
 
     @property
     def _options(self) -> dict[str, Any]:

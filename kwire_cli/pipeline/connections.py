@@ -15,6 +15,7 @@ from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.descriptors import Described, described, runs
 from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import names_in, traffic
 from kwire_cli.spec.catalog import catalog
 
@@ -90,6 +91,12 @@ def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, names: Names, port:
         for line in traffic(catalog(), replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts()):
             place = plan.place(line.seen.packet) if plan.chains == 1 else (None, None)
             yield Found(line, replay.starts[line.stream], place)
+
+
+def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[list[Frames | Captured]]:
+    """All frames of the connections in sorted descriptors, for who needs neither their order nor their time."""
+    for replay in owned(batches, plan):
+        yield from frames_between(replay, layouts(), port)
 
 
 def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[pa.RecordBatch]:

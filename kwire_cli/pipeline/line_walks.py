@@ -16,14 +16,15 @@ from kwire_cli.engine.field_rows import field_rows, field_sums
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import header_spec
 from kwire_cli.message.together import Place, together
-from kwire_cli.pipeline.line_columns import hidden_spans
+from kwire_cli.pipeline.line_columns import Line, hidden_spans
+from kwire_cli.source.kafka.quick_frames import Frames
 from kwire_cli.structs.frames import SIZE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.message.together import Group
-    from kwire_cli.pipeline.line_columns import Line, Options
+    from kwire_cli.pipeline.line_columns import Options
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
@@ -135,6 +136,36 @@ def ledger_rows(lines: Iterable[Line], catalog: Catalog) -> Iterator[pa.RecordBa
                 )
             )
         yield from made
+
+
+def ledger_of_frames(found: Iterable[list[Frames | Captured]], options: Options) -> Iterator[pa.RecordBatch]:
+    """As `ledger_rows`, of frames that may come many at once."""
+    lines: list[Line] = []
+    size = 0
+    for many in found:
+        for each in many:
+            if isinstance(each, Frames):
+                yield from _sums(each, options.catalog)
+            else:
+                lines.append(Line(each, 0, (None, None), options))
+                size += each.seen.size
+        if size > AT_ONCE:
+            yield from ledger_rows(lines, options.catalog)
+            lines, size = [], 0
+    yield from ledger_rows(lines, options.catalog)
+
+
+def _sums(frames: Frames, catalog: Catalog) -> Iterator[pa.RecordBatch]:
+    """The sums of frames of one layout: the fronts of all cost the same."""
+    layout, times = frames.layout, len(frames.walk.jobs)
+    key = layout.api, layout.kind, layout.version
+    header = Place(header_spec(catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
+    for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, _HEADERS[layout.kind])):
+        (group,) = together(frames.front, [place])
+        sums = field_sums(group.walk)
+        more = [pc.multiply(sums.column(name), times) for name in sums.schema.names[1:]]
+        yield _constant(pa.RecordBatch.from_arrays([sums.column(0), *more], schema=sums.schema), prefix, *key)
+    yield _constant(field_sums(frames.walk), f"{layout.message}.", *key)
 
 
 def _constant(sums: pa.RecordBatch, prefix: str, api: str | None, kind: str, version: int | None) -> pa.RecordBatch:

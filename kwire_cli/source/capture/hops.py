@@ -44,6 +44,43 @@ def hop_blocks(
     return count, at
 
 
+def in_order(
+    direction: Any, sequence: Any, acknowledgment: Any, size: Any, missing: Any, flags: Any, deciding: int, expected: int, state: Any
+) -> int:
+    """How many segments come as they should: the next one of their direction, nothing cut off, acknowledging nothing that is yet to come.
+
+    `state` has of each direction the number of the next byte, the bytes delivered, and what was last acknowledged: it is moved on.
+    """
+    mask = 0xFFFFFFFF
+    for i in range(len(direction)):
+        d = direction[i]
+        if flags[i] & deciding != expected or missing[i] or sequence[i] != state[d, 0]:
+            return i
+        if size[i] and (state[1 - d, 0] - acknowledgment[i]) & mask >= 0x80000000:
+            return i
+        state[d, 0] = (state[d, 0] + size[i]) & mask
+        state[d, 1] += size[i]
+        state[d, 2] = acknowledgment[i]
+    return len(direction)
+
+
+def hop_frames(data: Any, at: int, width: int, most: int, out: Any) -> tuple[int, int]:
+    """Where the whole frames begin, as many as there are; and where the rest begins, or -1 where a size is none."""
+    count = 0
+    while at + width <= len(data):
+        size = 0
+        for k in range(width):
+            size = size << 8 | (data[at + k] & 255)
+        if size > most:
+            return count, -1
+        if at + width + size > len(data):
+            break
+        out[count] = at
+        count += 1
+        at += width + size
+    return count, at
+
+
 def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
     """Number the different rows of octets in the order in which they come; how many there are.
 

@@ -26,7 +26,7 @@ class Replay:
         self.ends, self.last = ends, last
         self.streams = Streams(limits)
         self.starts: dict[int, int] = {}
-        self._runs = runs
+        self.runs = runs
 
     def waiting_since(self) -> int | None:
         """The lowest packet whose bytes are in no event yet; None where all are."""
@@ -48,7 +48,7 @@ class Replay:
         feed, idle = self.streams.feed, self.streams.idle
         events: list[Event] = []
         taken = 0
-        for run in self._runs:
+        for run in self.runs:
             for segment in run.segments(self.ends):
                 if waited := idle(segment.packet - 1):
                     events += waited

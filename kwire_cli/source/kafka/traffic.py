@@ -41,7 +41,7 @@ def traffic(
     those known beforehand instead; `layouts` are those of the catalogue, where they are there already.
     """
     names = names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
-    watch = _Watch(layouts or Layouts(catalog), port, names)
+    watch = Watch(layouts or Layouts(catalog), port, names)
     order = _Order(waiting_since)
     number = 0
     for batch in _batches(events):
@@ -63,7 +63,7 @@ def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None, layouts: Layouts | None = None, sessions: bool = False) -> Names:
     """The topics and brokers that a capture names, and its fetch `sessions` where they are asked for."""
-    watch = _Watch(layouts or Layouts(catalog), port, Names(), names_alone=not sessions)
+    watch = Watch(layouts or Layouts(catalog), port, Names(), names_alone=not sessions)
     for batch in _batches(events):
         watch.take(batch)
     watch.close()
@@ -100,7 +100,7 @@ class _Ends:
     broker: int | None
 
 
-class _Watch:
+class Watch:
     """The open connections, and what is known of names."""
 
     def __init__(self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False) -> None:
