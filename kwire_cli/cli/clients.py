@@ -82,7 +82,7 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
 
 def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None) -> Clients:
     from kwire_cli.cli.progress import Progress
-    from kwire_cli.cli.request_logs import read_log, without_logs
+    from kwire_cli.cli.request_logs import is_log, read_log
     from kwire_cli.clients.fold import Clients
     from kwire_cli.source.frames import capture_in
     from kwire_cli.source.request_log.exchange import Exchange
@@ -90,14 +90,14 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     if not source and environment.stdin.isatty():
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, progress = Clients(), Progress(environment)
-    logs, others = without_logs(environment, source)
-    for name in logs:
-        for found in read_log(environment, catalog, name, progress):
-            if isinstance(found, Exchange):
-                clients.add_exchange(found)
-    for name in others or (() if logs else ("-",)):
+    for name in source or ("-",):
         if name != "-" and not Path(name).is_file():
             raise InputError("this is a folder; give the files in it" if Path(name).is_dir() else "there is no such file", file=name)
+        if is_log(environment, name):
+            for found in read_log(environment, catalog, name, progress):
+                if isinstance(found, Exchange):
+                    clients.add_exchange(found)
+            continue
         if capture_in(environment.stdin if name == "-" else name) is None:
             label = "standard input" if name == "-" else name
             raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)

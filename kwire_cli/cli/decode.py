@@ -93,7 +93,8 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if options["follow"] and len(source) > 1:
         raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
     decodable = anomalies = False
-    logs, others = without_logs(environment, source) if form == "auto" and not options["message"] else ([], source)
+    may_be_logs = form == "auto" and not options["message"] and not options["follow"]
+    logs, others = without_logs(environment, source) if may_be_logs else ([], source)
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
         if not others:

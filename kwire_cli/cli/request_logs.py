@@ -21,12 +21,20 @@ if TYPE_CHECKING:
 OF_CAPTURES = ("filter", "frames", "stream", "fields", "pairs", "port", "limit", "follow", "lossless")
 
 
-def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
-    """The request logs among the inputs, and the others, which may be anything; standard input is `-`, where it is one."""
+def is_log(environment: Environment, name: str) -> bool:
+    """Whether a file, or standard input as `-`, is a request log; to tell that waits for its first bytes."""
     from kwire_cli.source.frames import request_log_in
 
+    return request_log_in(environment.stdin if name == "-" else name) is not None
+
+
+def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+    """The request logs among the inputs, and the others, which may be anything.
+
+    Standard input is looked at where it is the only one: what other inputs give must not wait for it.
+    """
     given = arguments or (() if environment.stdin.isatty() else ("-",))
-    logs = [name for name in given if request_log_in(environment.stdin if name == "-" else name) is not None]
+    logs = [name for name in given if (name != "-" or len(given) == 1) and is_log(environment, name)]
     return logs, tuple(name for name in arguments if name not in logs)
 
 

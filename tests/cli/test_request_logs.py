@@ -65,6 +65,7 @@ def test_a_log_beside_other_inputs():
     rows = [json.loads(text)["clientId"] for text in kwire("clients", CAPTURE, LOG).out.splitlines()]
     assert "sarama-lab" in rows
     assert "legacy-billing" in rows
+    assert kwire("clients", CAPTURE, "-", stdin=LOG.read_bytes()).out == kwire("clients", CAPTURE, LOG).out
 
 
 def test_what_is_no_log_is_read_as_before():

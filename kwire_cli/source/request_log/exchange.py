@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STAGES = ("requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs", "responseQueueTimeMs", "sendTimeMs")
 """Where a request's time goes in a broker, in this order; they add up to totalTimeMs. Milliseconds."""
 CONVERSION = "messageConversionsTime"
-"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; it is logged where there were any."""
+"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; logged where there were any."""
 UNTOLD = "unknown"
 """What Kafka logs as name and version of a client's software until the client has said them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
@@ -33,7 +33,7 @@ class Exchange:
 
     `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response, numbers where no name is
     known, each once. `topics` are names, and ids for which the line has no name; `named` are ids with names beside them. `stages` are times in
-    milliseconds by name, CONVERSION among them where there is one; `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came
+    milliseconds by name, CONVERSION among them where it is there; `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came
     from another broker, which took it from the client and logs it too.
     """
 
