@@ -13,7 +13,7 @@ from timing import Row, find, measure_in_turns, print_verdict, ratio, ratio_at_b
 
 import kwire_cli as kwire
 from kwire_cli.engine import kernel, program as p
-from kwire_cli.engine.compiled import CHUNK, compiled_kernel
+from kwire_cli.engine.compiled import MEASURED as CHUNK, compiled
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import first_state
@@ -123,7 +123,7 @@ def _compiled(data: bytes, sums: Sums, *, crc: bool) -> Callable[[], int]:
     """The kernel over all batches at once: spans of every field of every header and record. A few thousand at a time; the columns are reused."""
     import numpy as np
 
-    run = compiled_kernel()
+    run = compiled(kernel.run)
     entry = records_entry(v2.BATCHES)
     program = entry.program
     room = CHUNK + program.widest

@@ -1,4 +1,4 @@
-"""All benchmarks in one run, or some blocks of them: `python bench/run.py [BLOCK]...`. docs/speed.md says what they measure."""
+"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/speed.md says what they measure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 from timing import machine
 
-BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs")
+BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs", "columns")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmarks; times hold for this machine and this moment, ratios travel.")
     parser.add_argument("blocks", nargs="*", help=f"which of {', '.join(BLOCKS)}; all by default")
-    parser.add_argument("--rounds", type=int, default=7, help="turns that every row of `kernel` and `records` gets [7]")
+    parser.add_argument("--rounds", type=int, default=7, help="turns that every row of `kernel`, `records` and `columns` gets [7]")
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
     parser.add_argument("--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted")
     parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures`, `overhead` and `logs` gets [3]")
-    parser.add_argument("--records", type=Path, help="a folder where the batches of `records` and the segments of `logs` are made once and kept")
+    parser.add_argument("--records", type=Path, help="a folder where the batches of `records`, the segments of `logs` and `columns` are made once")
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
         parser.error(f"no such block: {', '.join(sorted(strange))}")
@@ -50,6 +50,10 @@ def main() -> None:
             import logs
 
             logs.block(options.turns, options.records)
+        elif name == "columns":
+            import columns
+
+            columns.block(options.rounds, options.records)
         else:
             import guess
 

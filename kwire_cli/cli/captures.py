@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.stats import Stats
     from kwire_cli.spec.catalog import Catalog
 
     Show = Callable[[Captured | None], None]
@@ -169,16 +170,22 @@ def _stats(environment: Environment, fmt: str) -> Show:
     def show(line: Captured | None) -> None:
         if line:
             stats.add(line)
-        elif fmt in {"json", "jsonl"}:
-            from kwire_cli.view.json import dumps
-
-            environment.write(dumps(stats.to_json(), indent=fmt == "json"))
         else:
-            from kwire_cli.view.table import stats_lines
-
-            environment.write_lines(stats_lines(stats))
+            show_counts(environment, stats, fmt)
 
     return show
+
+
+def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
+    """Print statistics."""
+    if fmt in {"json", "jsonl"}:
+        from kwire_cli.view.json import dumps
+
+        environment.write(dumps(stats.to_json(), indent=fmt == "json"))
+    else:
+        from kwire_cli.view.table import stats_lines
+
+        environment.write_lines(stats_lines(stats))
 
 
 def _columns(environment: Environment, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:

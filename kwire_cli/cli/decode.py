@@ -11,6 +11,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_frames
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
+from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked, decode
 from kwire_cli.message.frames import Frame, Hints
@@ -63,7 +64,9 @@ ROWS = 4
 @click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames.")
 @click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
-@click.option("--stats", is_flag=True, help="Of a capture, counts, sizes, latencies and errors by api, client, topic and broker.")
+@click.option(
+    "--stats", is_flag=True, help="Of a capture or a broker's request log, counts, sizes, latencies and errors by api, client, topic and broker."
+)
 @click.option("--pairs", is_flag=True, help="Of a capture, requests together with their responses.")
 @click.option(
     "--follow",
@@ -86,7 +89,13 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if options["follow"] and len(source) > 1:
         raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
     decodable = anomalies = False
-    for name, found in inputs(environment, source, form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]):
+    may_be_logs = form == "auto" and not options["message"] and not options["follow"]
+    logs, others = without_logs(environment, source) if may_be_logs else ([], source)
+    if logs:
+        anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
+        if not others:
+            return _exit(strict=strict, decodable=True, anomalies=anomalies)
+    for name, found in inputs(environment, others, form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]):
         if isinstance(found, CaptureFile):
             from kwire_cli.cli.captures import show_capture
 

@@ -16,6 +16,7 @@ from kwire_cli.errors import KwireError
 COMMANDS = {
     "advise": "Find the encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
+    "clients": "List clients and the versions they use, and whom a newer broker would refuse.",
     "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show what differs between two definitions, versions, messages or partitions.",
@@ -24,6 +25,7 @@ COMMANDS = {
     "errors": "Name Kafka's error codes.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
+    "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""

@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.verify import Checked, Fault, verify_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.view.lines import Line
 
@@ -26,17 +26,29 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
         InputError: A path is not there, can't be read, or holds nothing that could be verified.
 
     """
+    checked = Checked()
+    return show_found(environment, ((path, verify_path(path, deep=deep, checked=checked)) for path in verifiable(paths)), checked, fmt)
+
+
+def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths, which are files and folders that are there; InputError for others."""
     if not paths or "-" in paths:
         raise InputError("--verify holds the files of a log directory against each other: give files or folders, not standard input")
-    show = _SHOW.get(fmt, _show_text)
-    if fmt == "csv":
-        _show_csv(environment, None)
-    checked, found = Checked(), 0
     for path in paths:
         if not Path(path).exists():
             raise InputError("there is no such file", file=path_text(path))
+    return paths
+
+
+def show_found(environment: Environment, paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked, fmt: str) -> int:
+    """Show the faults of each path, and say how much was looked at, which `checked` says when they are through. InputError where that was nothing."""
+    show = _SHOW.get(fmt, _show_text)
+    if fmt == "csv":
+        _show_csv(environment, None)
+    found = 0
+    for path, faults in paths:
         before = (checked.files, found)
-        for fault in verify_path(path, deep=deep, checked=checked):
+        for fault in faults:
             if fmt == "table" and not found:
                 environment.write_lines([[(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")]])
             found += 1

@@ -1,49 +1,162 @@
-"""The kernel compiled (`kwire[fast]`): the very function that runs interpreted, over many messages in one call."""
+"""The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[fast]`; nothing interactive imports this.
+
+Machine code is kept between processes, in a folder of the user's own and not beside the package, which may not be writable. The folder's name has a
+digest of the sources: the compiler itself only sees when the file of a function changes, not when the numbers do that it takes from other files.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import inspect
+import os
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine import kernel, program as p
-from kwire_cli.engine.spans import first_state
+import numpy as np
+
+from kwire_cli.engine import codes, kernel, program as p
+from kwire_cli.engine.spans import Spans, first_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.engine.program import Program
+    import numpy.typing as npt
 
-CHUNK = 4096
-"""Spans that one call writes before it returns to have them taken away; the columns then stay in the processor's cache."""
+    from kwire_cli.engine.program import Entry, Program
+
+    Ints = npt.NDArray[np.int64]
+
+CHUNK = 16384
+"""Spans that the output has room for: it is used again and again, and stays in the processor's caches. New memory would cost more than the spans."""
 
 
-@cache
-def compiled_kernel() -> Any:
-    """`kernel.run`, compiled when it is first called; ImportError where numba is not installed."""
-    import numba  # noqa: PLC0415 - an extra
+MEASURED = 4096
+"""The same where nobody takes the spans: as many as stay in the nearest cache."""
 
-    return numba.njit(nogil=True, error_model="numpy")(kernel.run)
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The spans of many messages as columns: those of job k are [first[k], first[k + 1]), and cover its bytes once and in order.
+
+    `jobs` has a row for each message, as `program.JOB` says, filled in by the kernel; `flags` pairs of a span's number and its bits, in order.
+    """
+
+    program: Program
+    data: npt.NDArray[np.uint8]
+    jobs: Ints
+    first: Ints
+    node: npt.NDArray[np.int32]
+    value: Ints
+    end: Ints
+    flags: Ints
+
+    @property
+    def start(self) -> Ints:
+        """Where each span begins: where the one before it ended, or its message begins."""
+        start = np.empty_like(self.end)
+        start[1:] = self.end[:-1]
+        some = self.first[:-1] < self.first[1:]
+        start[self.first[:-1][some]] = self.jobs[some, 1]
+        return start
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """Of which messages every field was decoded; bytes may be left over."""
+        found: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
+        return found
+
+    def only(self, jobs: Ints) -> Walk:
+        """Those of some messages, in order."""
+        sizes = self.first[jobs + 1] - self.first[jobs]
+        first = np.append(0, np.cumsum(sizes))
+        moved = np.repeat(first[:-1] - self.first[jobs], sizes)
+        taken = np.arange(first[-1]) - moved
+        flags = self.flags[np.isin(self.flags[:, 0], taken)]
+        if len(flags):
+            flags = np.column_stack((np.searchsorted(taken, flags[:, 0]), flags[:, 1]))
+        return Walk(self.program, self.data, self.jobs[jobs], first, self.node[taken], self.value[taken], self.end[taken], flags)
+
+    def part(self, first: int, last: int) -> Walk:
+        """Those of the messages [first, last); nothing is copied."""
+        low, high = int(self.first[first]), int(self.first[last])
+        columns = (self.node[low:high], self.value[low:high], self.end[low:high])
+        begin, end = np.searchsorted(self.flags[:, 0], (low, high))
+        flags = self.flags[begin:end] - np.array([low, 0])
+        return Walk(self.program, self.data, self.jobs[first:last], self.first[first : last + 1] - low, *columns, flags)
+
+    def spans(self, job: int) -> Spans:
+        """Those of one message, as `engine.spans.walk` gives them."""
+        _, start, stop, _, used, bits, lost = map(int, self.jobs[job])
+        first, last = map(int, self.first[job : job + 2])
+        node, value, end = (column[first:last].tolist() for column in (self.node, self.value, self.end))
+        flags: dict[int, int] = {}
+        low, high = np.searchsorted(self.flags[:, 0], (first, last))
+        for at, bit in self.flags[low:high].tolist():
+            flags[at - first] = flags.get(at - first, 0) | bit
+        return Spans(self.program, self.data.data, start, stop, node, value, end, flags, used, lost if bits else -1)
+
+
+def octets(data: Any) -> npt.NDArray[np.uint8]:
+    """Bytes-likes as the kernel takes them: not copied, and never written to."""
+    found = np.frombuffer(data, np.uint8)
+    found.flags.writeable = False
+    return found
+
+
+def jobs_of(entry: Entry, starts: Any, stops: Any) -> Ints:
+    """A job for each message [start, stop) of one layout."""
+    jobs = np.zeros((len(starts), p.JOB), np.int64)
+    jobs[:, 0], jobs[:, 1], jobs[:, 2] = entry.pc, starts, stops
+    return jobs
+
+
+def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk:
+    """Run the compiled kernel over all jobs; they may be of any layouts in the program. Memory is in proportion to the spans."""
+    if not len(jobs):
+        none = np.zeros(0, np.int64)
+        return Walk(program, data, jobs, np.zeros(1, np.int64), none.astype(np.int32), none, none, none.reshape(0, 2))
+    todo = np.ascontiguousarray(jobs).reshape(-1).copy()
+    code, tables = _arrays(program)
+    state = np.array(first_state(program, todo[: p.JOB].tolist(), CHUNK), np.int64)
+    state[p.STATE_JOBS] = len(jobs)
+    out = _output(program)
+    run = compiled(kernel.run)
+    pieces = []
+    status = kernel.FULL
+    while status == kernel.FULL:
+        status = run(code, tables, data, todo, *out, state)
+        n, f = int(state[p.STATE_SPANS]), int(state[p.STATE_FLAGS])
+        pieces.append([column[:size].copy() for column, size in zip(out, (n, n, n, f), strict=True)])
+    node, value, end, flags = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
+    pairs = flags.reshape(-1, 2)
+    done = todo.reshape(-1, p.JOB)
+    first = np.append(done[:, 3], len(node))
+    return Walk(program, data, done, first, node, value, end, pairs[np.argsort(pairs[:, 0], kind="stable")])
 
 
 def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], int]:
-    """A function that walks all jobs and returns the number of spans; it has run once, so that the kernel is compiled.
+    """A function that walks all jobs, keeps none of the spans and returns their number, for those who measure the kernel itself.
 
-    ImportError where numba is not installed, ValueError where a message does not fit its layout.
+    It has run once, so that the kernel is compiled; ValueError where a message does not fit its layout.
     """
-    import numpy as np  # noqa: PLC0415 - an extra
-
-    run = compiled_kernel()
-    room = CHUNK + program.widest
+    run = compiled(kernel.run)
+    room = MEASURED + program.widest
     code, tables, todo = (np.array(ints, np.int64) for ints in (program.code, program.tables or [0], jobs))
-    start = np.array(first_state(program, todo, CHUNK), np.int64)
-    octets = np.frombuffer(data, np.uint8)
+    start = np.array(first_state(program, todo.tolist(), MEASURED), np.int64)
+    bytes_ = octets(data)
     node, value, end, flags = np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(4 * room, np.int64)
 
     def walk_all() -> int:
         state = start.copy()
         spans = 0
         while True:
-            status = run(code, tables, octets, todo, node, value, end, flags, state)
+            status = run(code, tables, bytes_, todo, node, value, end, flags, state)
             spans += int(state[p.STATE_SPANS])
             if status == kernel.DONE:
                 return spans
@@ -52,3 +165,78 @@ def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], i
     if todo[5 :: p.JOB].any():
         raise ValueError("the kernel met a gap")
     return walk_all
+
+
+_HELD = threading.local()
+
+
+def _output(program: Program) -> tuple[Any, ...]:
+    """The columns that the kernel writes into, and pairs of flags: of this thread, which is in one walk at a time."""
+    room = CHUNK + program.widest
+    known: tuple[Any, ...] = getattr(_HELD, "output", ())
+    if not known or len(known[0]) < room:
+        known = _HELD.output = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(4 * room, np.int64)
+    return known
+
+
+_ARRAYS: dict[int, tuple[Program, int, Ints, Ints]] = {}
+
+
+def _arrays(program: Program) -> tuple[Ints, Ints]:
+    """The program as arrays; made again when it has grown."""
+    known = _ARRAYS.get(id(program))
+    if known is None or known[1] != len(program.code):
+        code, tables = np.array(program.code, np.int64), np.array(program.tables or [0], np.int64)
+        known = _ARRAYS[id(program)] = program, len(program.code), code, tables
+    return known[2], known[3]
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> Any:
+    """The function as machine code that leaves the interpreter's lock to others while it runs; kept for the next process where that can be."""
+    import numba  # noqa: PLC0415 - it takes as long as all else that a Spark task imports, and planning one need not compile
+
+    folder = cache_folder(function)
+    if folder is None:
+        return numba.njit(nogil=True, error_model="numpy")(function)
+    settings: Any = numba.config
+    known, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # looked at now, when keeping is set up; other functions keep theirs
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        settings.CACHE_DIR = known
+
+
+def cache_folder(function: Callable[..., Any]) -> Path | None:
+    """Where the machine code of a function is kept; None where there is no folder of the user's own that can be written to.
+
+    It is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` where they are set, else in `~/.cache`, else among temporary files. What is kept there is run: a
+    folder that others can write to is none.
+    """
+    try:
+        sources = [inspect.getsource(module) for module in (p, codes, sys.modules[function.__module__])]
+    except (OSError, TypeError):
+        return None
+    name = f"kwire-{hashlib.sha256(''.join(sources).encode()).hexdigest()[:16]}"
+    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    candidates = [Path(named)] if named else []
+    with contextlib.suppress(RuntimeError):  # there is no home
+        candidates.append(Path.home() / ".cache")
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    candidates.append(Path(tempfile.gettempdir()) / f"kwire-{owner}")
+    return next((base / name for base in candidates if _is_ours(base / name)), None)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether this folder is there, or could be made, and only its owner, who runs this, may write into it and the one around it."""
+    try:
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if hasattr(os, "getuid"):
+            for each in (folder, folder.parent):
+                found = each.stat()
+                if found.st_uid != os.getuid() or found.st_mode & 0o022:
+                    return False
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)

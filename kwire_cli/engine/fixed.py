@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """A field of fixed size: its name, its byte order, its code of the module `struct`, its bytes."""
+
     name: str
     order: str  # "" where there is none: single bytes, raw bytes
     code: str
@@ -47,7 +49,7 @@ def fixed(decl: Any, take: tuple[str | tuple[str, ...], ...] | None = None) -> F
         TypeError: The declaration has no fixed size, mixes byte orders, or has not the fields of `take` in that order.
 
     """
-    rows = list(_rows(decl, ""))
+    rows = list(rows_of(decl))
     orders = {row.order for row in rows if row.order}
     if len(orders) > 1:
         raise TypeError(f"{decl!r} mixes byte orders")
@@ -63,7 +65,7 @@ def part(decl: Any, first: str, last: str) -> Fixed:
         TypeError: As `fixed`.
 
     """
-    rows = list(_rows(decl, ""))
+    rows = list(rows_of(decl))
     names = [row.name for row in rows]
     if first not in names or last not in names[names.index(first) :]:
         raise TypeError(f"{decl!r} has no fields from {first} to {last}")
@@ -72,32 +74,33 @@ def part(decl: Any, first: str, last: str) -> Fixed:
     return Fixed(tuple(row.name for row in rows), layout.size, layout.unpack_from, layout.iter_unpack)
 
 
-def _rows(decl: Any, name: str) -> Iterator[_Row]:
+def rows_of(decl: Any, name: str = "") -> Iterator[Row]:
+    """The fields of a declaration in the order of their bytes; TypeError for one that has no fixed size."""
     if isinstance(decl, construct.Renamed):
-        yield from _rows(decl.subcon, f"{name}.{decl.name}" if name else decl.name)
+        yield from rows_of(decl.subcon, f"{name}.{decl.name}" if name else decl.name)
     elif isinstance(decl, construct.Struct) and not getattr(decl, "tags", None):
         for field in decl.subcons:
-            yield from _rows(field, name)
+            yield from rows_of(field, name)
     elif isinstance(decl, construct.FormatField) and decl.fmtstr[0] in "<>":
-        yield _Row(name, decl.fmtstr[0] if decl.length > 1 else "", decl.fmtstr[1], decl.length)
+        yield Row(name, decl.fmtstr[0] if decl.length > 1 else "", decl.fmtstr[1], decl.length)
     elif isinstance(decl, construct.Bytes) and isinstance(decl.length, int):
-        yield _Row(name, "", f"{decl.length}s", decl.length)
+        yield Row(name, "", f"{decl.length}s", decl.length)
     elif isinstance(decl, Bool):
-        yield _Row(name, "", "?", 1)
+        yield Row(name, "", "?", 1)
     elif isinstance(decl, Uuid):
-        yield _Row(name, "", "16s", 16)
+        yield Row(name, "", "16s", 16)
     else:
         raise TypeError(f"{decl!r} has no fixed size")
 
 
-def _taken(rows: list[_Row], take: tuple[str | tuple[str, ...], ...]) -> list[_Row]:
+def _taken(rows: list[Row], take: tuple[str | tuple[str, ...], ...]) -> list[Row]:
     """The rows up to the last that is taken; those that are not are skipped bytes."""
-    out: list[_Row] = []
+    out: list[Row] = []
     at = 0
     for wanted in take:
         names = (wanted,) if isinstance(wanted, str) else wanted
         while at < len(rows) and rows[at].name != names[0]:
-            out.append(_Row("", "", f"{rows[at].size}x", rows[at].size))
+            out.append(Row("", "", f"{rows[at].size}x", rows[at].size))
             at += 1
         run = rows[at : at + len(names)]
         if tuple(row.name for row in run) != names:
@@ -107,5 +110,5 @@ def _taken(rows: list[_Row], take: tuple[str | tuple[str, ...], ...]) -> list[_R
             out += run
         else:
             size = sum(row.size for row in run)
-            out.append(_Row(names[0], "", f"{size}s", size))
+            out.append(Row(names[0], "", f"{size}s", size))
     return out

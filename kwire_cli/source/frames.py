@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.errors import InputError
 from kwire_cli.message.reading import read_all
 from kwire_cli.source.binary import recognised_binary
+from kwire_cli.source.packing import GZIP, ZSTD
 from kwire_cli.source.text import Input, read_input
 
 if TYPE_CHECKING:
@@ -39,26 +40,41 @@ def capture_in(source: Any) -> Any:
     """What to read as a packet capture: the source, or bytes as a file, if its first bytes are those of one; else None."""
     if isinstance(source, bytes | bytearray | memoryview):
         return io.BytesIO(source) if recognised_binary(bytes(source[:MAGIC])) else None
+    return source if recognised_binary(_first(source, MAGIC)) else None
+
+
+def request_log_in(source: Any) -> Any:
+    """The source, if its first bytes are those of a broker's request log, packed or not; else None."""
+    start = _first(source, MAGIC)
+    if not start or start[:1] == b"\n" or (recognised_binary(start) and not start.startswith((GZIP, ZSTD))):
+        return None
+    from kwire_cli.source.request_log.opening import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
+
+    return source if is_request_log(_first(source, OPENING)) else None
+
+
+def _first(source: Any, size: int) -> bytes:
+    """The first bytes of a path's file or of an open file, which are read again later; none where that can't be: reading it says what is wrong."""
     if hasattr(source, "read"):
-        return source if recognised_binary(_ahead(source)) else None
+        return _ahead(source, size)
     try:
         path = Path(source)
         if not path.is_file():  # a pipe can't be looked into and then read again
-            return None
+            return b""
         with path.open("rb") as file:
-            return source if recognised_binary(file.read(MAGIC)) else None
+            return file.read(size)
     except (OSError, ValueError, TypeError):
-        return None  # reading it says what is wrong
+        return b""
 
 
-def _ahead(file: Any) -> bytes:
+def _ahead(file: Any, size: int) -> bytes:
     """The next bytes of an open file, which are read again later; none where that can't be."""
     if hasattr(file, "peek"):
-        return bytes(file.peek(MAGIC))
+        return bytes(file.peek(size))[:size]
     if not (hasattr(file, "seekable") and file.seekable()):
         return b""
     position = file.tell()
-    start = file.read(MAGIC)
+    start = file.read(size)
     file.seek(position)
     return start if isinstance(start, bytes) else b""
 

@@ -137,19 +137,22 @@ def source_name(source: Any) -> str | None:
     return str(source)
 
 
-def unpacked_start(first: bytes) -> bytes | None:
-    """What unpacking the first bytes of a file gives, at least a few bytes; None when more of them are needed to tell. Plain bytes are given back."""
+def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
+    """What unpacking the first bytes of a file gives, at least a few bytes and at most `limit`; None when more of them are needed to tell.
+
+    Plain bytes are given back.
+    """
     if first.startswith(GZIP):
         unpacker = zlib.decompressobj(wbits=31)
         try:
-            return unpacker.decompress(first, 1024) or (b"" if unpacker.eof else None)
+            return unpacker.decompress(first, limit) or (b"" if unpacker.eof else None)
         except zlib.error:
             return b""
     if first.startswith(ZSTD):
         import zstandard  # noqa: PLC0415 - only for such files
 
         try:
-            return zstandard.ZstdDecompressor().stream_reader(first).read(1024) or None
+            return zstandard.ZstdDecompressor().stream_reader(first).read(limit) or None
         except zstandard.ZstdError:
             return b""
     return first

@@ -6,6 +6,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, releases_text
 from kwire_cli.spec.names import aliases_of, module_of, successor_of
 from kwire_cli.spec.writer import definition_text, rows_text
 
@@ -19,7 +20,8 @@ BIT_SET = " (bit set, 1 << code)"
 def write_from_facts(facts: Path, specs: Path) -> list[str]:
     """Write the specs folder anew from a facts folder; the names of the files written."""
     union = json.loads((facts / "kafka-union.json").read_text("utf-8"))
-    old = {d["name"]: d for d in json.loads((facts / "kafka-3.9.2.json").read_text("utf-8"))}
+    releases = {release: json.loads((facts / f"kafka-{release}.json").read_text("utf-8")) for release in ("3.9.2", "4.4.0")}
+    old = {definition["name"]: definition for definition in releases["3.9.2"]}
     changed = changed_layouts(json.loads((facts / "union-differences.json").read_text("utf-8")))
     written = {f"{definition['name']}.json": definition_text(definition) for definition in union}
     written |= {f"kafka-3.9/{name}.json": definition_text(old[name]) for name in changed}
@@ -30,7 +32,9 @@ def write_from_facts(facts: Path, specs: Path) -> list[str]:
     for name, text in written.items():
         (specs / name).parent.mkdir(parents=True, exist_ok=True)
         (specs / name).write_text(text, "utf-8")
-    return sorted(written)
+    for release, definitions in releases.items():
+        (specs / ACCEPTED).write_text(releases_text(specs, release, accepted_row(definitions)), "utf-8")
+    return sorted([*written, ACCEPTED])
 
 
 def index_text(definitions: Iterable[Mapping[str, Any]], *, release: str, releases: Mapping[str, Mapping[str, str]]) -> str:

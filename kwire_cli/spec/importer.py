@@ -1,4 +1,4 @@
-"""Regenerate or update the bundled specs: `python -m kwire_cli.spec.importer facts FOLDER` or `... release 4.5 JAR_OR_FOLDER...`."""
+"""Regenerate or update the bundled specs: `python -m kwire_cli.spec.importer facts FOLDER`, `... release 4.5 JARS...`, `... accepted 4.1 JAR`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from kwire_cli.errors import KwireError
 from kwire_cli.spec.facts import write_from_facts
 from kwire_cli.spec.location import specs_folder
-from kwire_cli.spec.releases import merge_release
+from kwire_cli.spec.releases import merge_release, write_accepted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,9 +22,12 @@ def main(arguments: list[str] | None = None) -> int:
     release = commands.add_parser("release", help="merge the definitions of a newer Kafka into the specs")
     release.add_argument("release", help="its number, such as 4.5")
     release.add_argument("sources", type=Path, nargs="+", help="its jars, or folders with its JSON files")
+    accepted = commands.add_parser("accepted", help="write down which versions a release accepts, and leave all else as it is")
+    accepted.add_argument("release", help="its number, such as 4.1")
+    accepted.add_argument("sources", type=Path, nargs="+", help="its kafka-clients jar, or a folder with its JSON files")
     options = parser.parse_args(arguments)
     try:
-        lines = _facts(options) if options.command == "facts" else _release(options)
+        lines = {"facts": _facts, "release": _release, "accepted": _accepted}[options.command](options)
     except (KwireError, OSError, ValueError, KeyError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -40,6 +43,10 @@ def _release(options: argparse.Namespace) -> list[str]:
     merged = merge_release(options.sources, options.specs, options.release)
     new = [f"new: {name}" for name in merged.added]
     return [*new, *(f"replaced: {name}" for name in merged.replaced), *(f"dropped: {note}" for note in merged.notes)]
+
+
+def _accepted(options: argparse.Namespace) -> list[str]:
+    return [f"{options.release} accepts {write_accepted(options.sources, options.specs, options.release)} apis"]
 
 
 if __name__ == "__main__":

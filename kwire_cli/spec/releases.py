@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
+from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, releases_text
 from kwire_cli.spec.facts import index_text
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.findings import Report
@@ -37,15 +38,18 @@ class Merged(NamedTuple):
 def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     """Merge the definitions of a release's jars, folders and files into a specs folder: each replaces the one of its name.
 
-    A definition whose validVersions became none is left alone, since its versions are still on the wire elsewhere. InputError for what
+    A definition whose validVersions became none is left alone, since its versions are still on the wire elsewhere. What the release accepts is what
+    the newest one so far does, but for the requests given. InputError for what
     can't be read, SpecError for a definition that is not JSON.
     """
     index = json.loads((specs / "index.json").read_text("utf-8"))
     old = {row["name"]: json.loads((specs / row["file"]).read_text("utf-8")) for row in index["messages"]}
     new = dict(old)
     added, replaced, notes = [], [], []
+    given = []
     for place, definition in read_release(sources):
         name = definition["name"]
+        given.append(definition)
         if name in _TEST_MESSAGES:
             continue
         if definition.get("validVersions") == "none":
@@ -60,7 +64,21 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     for name in (*added, *replaced):
         (specs / f"{name}.json").write_text(definition_text(new[name]), "utf-8")
     (specs / "index.json").write_text(index_text(new.values(), release=release, releases=index["releases"]), "utf-8")
+    text = releases_text(specs, release, accepted_row(given, base=index["release"], specs=specs))
+    (specs / ACCEPTED).write_text(text, "utf-8")
     return Merged(tuple(added), tuple(replaced), tuple(notes))
+
+
+def write_accepted(sources: Iterable[Path], specs: Path, release: str) -> int:
+    """Write down which versions a release accepts, and nothing else of it; the number of apis. `sources` hold all of its definitions.
+
+    InputError where there is no request among them.
+    """
+    row = accepted_row([definition for _, definition in read_release(sources)])
+    if not row:
+        raise InputError(f"there is no request of Kafka {release} in what was given")
+    (specs / ACCEPTED).write_text(releases_text(specs, release, row), "utf-8")
+    return len(row["accepted"])
 
 
 def read_release(sources: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -42,14 +42,30 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         InputError: A file or folder can't be read, or a file is none of a log directory.
 
     """
+    for part in parts_to_verify(path):
+        yield from verify_part(part, deep=deep, checked=checked)
+
+
+def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """What can be verified without the rest, in order: a file, or of a folder its log directories' own files and each of their partitions.
+
+    Raises:
+        InputError: A folder can't be read.
+
+    """
     folder = Path(path)
     if not folder.is_dir():
-        yield from verify_file(folder, deep=deep, checked=checked)
+        yield folder
         return
-    yield from verify_log_directory(folder, deep=deep, checked=checked)
+    yield from _own_parts(folder)
     for sub in sorted(folder.iterdir()):
         if sub.is_dir() and not sub.is_symlink() and not folder_name(sub.name):
-            yield from verify_path(sub, deep=deep, checked=checked)
+            yield from parts_to_verify(sub)
+
+
+def verify_part(path: Path, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+    """The faults of one of these; `deep` as below. InputError where it can't be read."""
+    return verify_partition(path, deep=deep, checked=checked) if path.is_dir() else verify_file(path, deep=deep, checked=checked)
 
 
 def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
@@ -59,12 +75,14 @@ def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False, ch
         InputError: A file or folder can't be read.
 
     """
-    found = walk(path)
-    for file in found.files:
-        if _is_text(file):
-            yield from from_anomalies(file.path, _read(file.path, checked).anomalies)
-    for each in found.partitions:
-        yield from _Verification(each, deep=deep, checked=checked).faults()
+    for part in _own_parts(Path(path)):
+        yield from verify_part(part, deep=deep, checked=checked)
+
+
+def _own_parts(folder: Path) -> Iterator[Path]:
+    found = walk(folder)
+    yield from (file.path for file in found.files if _is_text(file))
+    yield from (each.path for each in found.partitions)
 
 
 def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:

@@ -147,19 +147,20 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
     yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in stats.kinds.most_common()), "number")]
     if stats.anomalies:
         yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in stats.anomalies.most_common()), "warning")]
-    for name, groups in stats.groups.items():
-        if not groups:
+    for name, ranked in stats.ranked():
+        if not ranked:
             continue
         yield []
-        width = min(max(len(name), *(len(key) for key in groups)), 40)
+        width = min(max(len(name), *(len(key) for key, _ in ranked)), 40)
         heads = f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       max  in flight  throttled  notes"
         yield [(heads, "dim")]
-        for key, group in sorted(groups.items(), key=lambda item: -(item[1].request_bytes + item[1].response_bytes)):
+        for key, group in ranked:
             yield _group_line(name, key, group, width)
 
 
 def _group_line(kind: str, key: str, group: Group, width: int) -> Line:
-    counts = f" {group.requests:>8} {group.responses:>9} {group.request_bytes:>11} {group.response_bytes:>11}"
+    sizes = (group.request_bytes, group.response_bytes) if group.sized else ("", "")
+    counts = f" {group.requests:>8} {group.responses:>9} {sizes[0]:>11} {sizes[1]:>11}"
     histogram, note = (group.latency, "") if group.latency.count else (group.waits, "waits" if group.waits.count else "")
     points = [histogram.percentile(share) for share in (0.5, 0.95, 0.99)] + [histogram.largest if histogram.count else None]
     times = "".join(f" {'' if point is None else f'{point * 1000:.2f}ms':>9}" for point in points)

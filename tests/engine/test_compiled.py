@@ -1,23 +1,166 @@
-"""The compiled kernel, called as those do who measure it."""
+"""The compiled kernel gives the spans of the plain one, message by message."""
+
+import os
+import stat
+import subprocess
+import sys
 
 import pytest
-from golden_rows import sample
+from golden_rows import sample, shared
+from hypothesis import given, strategies as st
+from many_messages import by_layout, hostile_layouts, walked
 
-from kwire_cli.engine.compiled import walker
-from kwire_cli.engine.lower import lower
+pytest.importorskip("numba")
+import numpy as np
+
+from kwire_cli.engine import compiled as c, gathers, kernel
+from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.records.formats import RECORD_SETS
+
+pytestmark = pytest.mark.numba
 
 
-@pytest.mark.numba
-def test_it_walks_all_jobs_and_refuses_what_does_not_fit():
-    pytest.importorskip("numba")
+def moved(spans, by):
+    """Columns of spans, places counted from `by`, and what else there is to compare."""
+    used, flags = spans.used - by, dict(spans.flags)
+    return [*spans.node], [at - by for at in spans.value], [at - by for at in spans.end], flags, used, spans.lost
+
+
+def check(entry, bodies):
+    many = walked(entry, bodies)
+    for job, body in enumerate(bodies):
+        assert moved(many.spans(job), int(many.jobs[job, 1])) == moved(walk(entry, body), 0)
+    starts = [at for body in bodies for at in [0, *walk(entry, body).end][:-1]]
+    assert (many.start - np.repeat(many.jobs[:, 1], np.diff(many.first))).tolist() == starts
+    return many
+
+
+def test_all_bodies_of_the_sample():
+    for _, _, entry, bodies in by_layout(sample()):
+        assert check(entry, bodies).complete.all()
+
+
+@pytest.mark.shared
+def test_all_golden_bodies():
+    assert sum(len(check(entry, bodies).jobs) for _, _, entry, bodies in by_layout(shared())) == len(shared())
+
+
+def test_damaged_bodies():
+    found = [check(entry, bodies).complete for _, _, entry, bodies in hostile_layouts()]
+    assert not all(complete.all() for complete in found)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=8), st.sampled_from(sorted(RECORD_SETS)))
+def test_any_bytes_as_records(bodies, name):
+    check(records_entry(RECORD_SETS[name]), bodies)
+
+
+@given(st.data())
+def test_any_bytes_as_messages(data):
+    row = data.draw(st.sampled_from(sample()))
+    bodies = [row.body]
+    for _ in range(3):
+        at = data.draw(st.integers(0, len(row.body)))
+        bodies.append(row.body[:at] + data.draw(st.binary(max_size=8)) + row.body[at + data.draw(st.integers(0, 8)) :])
+    check(entry_for(row.catalog.message(row.message), row.version), bodies)
+
+
+def test_the_kernel_resumes_where_the_output_was_full(monkeypatch):
+    monkeypatch.setattr(c, "CHUNK", 8)
+    for _, _, entry, bodies in by_layout(sample()):
+        if max(map(len, bodies)) > 200:
+            check(entry, bodies)
+    for _, _, entry, bodies in [*hostile_layouts()][:40]:
+        check(entry, bodies)
+
+
+def test_some_messages_of_a_walk():
+    for _, _, entry, bodies in [*hostile_layouts()][::20]:
+        many = walked(entry, bodies)
+        count = len(bodies)
+        some = many.part(1, count - 1)
+        assert [some.spans(k) for k in range(count - 2)] == [many.spans(k) for k in range(1, count - 1)]
+        odd = many.only(np.arange(1, count, 2))
+        assert [odd.spans(k) for k in range(count // 2)] == [many.spans(k) for k in range(1, count, 2)]
+
+
+def test_no_messages_and_messages_without_bytes():
+    entry = records_entry(RECORD_SETS["v2"])
+    assert len(walked(entry, []).node) == 0
+    none = check(entry, [b"", b"", b""])
+    assert none.first.tolist() == [0, 0, 0, 0]
+    assert none.complete.all()
+
+
+def test_a_program_that_has_grown_is_made_anew():
+    from definitions import definition, field
+
+    from kwire_cli.engine.lower import lower
+    from kwire_cli.engine.program import Program
+    from kwire_cli.structs.messages import declare
+
+    program = Program()
+    for kind, body in (("int32", bytes(4)), ("string", b"\0\2hi"), ("[]int8", b"\0\0\0\1\7")):
+        check(lower(declare(definition(field(kind)), 0), program), [body, body])
+
+
+def test_machine_code_is_kept_in_a_folder_of_the_owners(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = c.cache_folder(kernel.run)
+    assert folder.parent == tmp_path / "cache"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert c.cache_folder(kernel.run) == folder
+    # One that others can write to is not used: what lies there would be run.
+    (tmp_path / "cache").chmod(0o777)
+    assert c.cache_folder(kernel.run).parent != tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "named"))
+    assert c.cache_folder(kernel.run).parent == tmp_path / "named"
+
+
+def test_another_source_has_another_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    known = c.cache_folder(kernel.run)
+    real = c.inspect.getsource
+    monkeypatch.setattr(c.inspect, "getsource", lambda module: real(module) + "# changed")
+    assert c.cache_folder(kernel.run) != known
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(file / "no"))
+    monkeypatch.setattr(c.tempfile, "gettempdir", lambda: str(file))
+    assert c.cache_folder(kernel.run) is None
+    out = np.zeros(1, np.int64)
+    c.compiled.__wrapped__(gathers.fixed_numbers)(c.octets(b"\xff\xfe"), np.zeros(1, np.int64), 2, True, out)
+    assert out[0] == -2
+
+
+def test_a_second_process_finds_the_machine_code(tmp_path):
+    text = (
+        "from kwire_cli.engine import compiled as c, gathers\n"
+        "import numpy as np\n"
+        "out = np.zeros(1, np.int64)\n"
+        "run = c.compiled(gathers.varints)\n"
+        "run(c.octets(bytes([0x96, 1])), np.zeros(1, np.int64), 32, False, out)\n"
+        "print(out[0], sum(run.stats.cache_hits.values()))\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert said == ["150 0\n", "150 1\n"]
+
+
+def test_what_measures_it_walks_all_jobs_and_refuses_what_does_not_fit():
     row = next(row for row in sample() if row.message == "MetadataResponse")
     program = Program()
     entry = lower(declare(row.catalog.message(row.message), row.version), program)
-    spans = len(walk(entry, row.body).node)
-    walk_all = walker(program, [entry.pc, 0, len(row.body), 0, 0, 0, 0] * 3, row.body)
-    assert walk_all() == walk_all() == 3 * spans
+    walk_all = c.walker(program, [entry.pc, 0, len(row.body), 0, 0, 0, 0] * 3, row.body)
+    assert walk_all() == walk_all() == 3 * len(walk(entry, row.body).node)
     with pytest.raises(ValueError, match="a gap"):
-        walker(program, [entry.pc, 0, len(row.body) // 2, 0, 0, 0, 0], row.body)
+        c.walker(program, [entry.pc, 0, len(row.body) // 2, 0, 0, 0, 0], row.body)

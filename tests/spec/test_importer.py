@@ -36,6 +36,7 @@ def test_the_writer_is_stable():
 def test_the_shipped_files_are_what_the_facts_give(tmp_path):
     if not FACTS.exists():
         pytest.skip("no reference data beside this checkout")
+    shutil.copy(Path(specs_folder()) / "releases.json", tmp_path)  # releases that the facts don't hold are kept
     assert main(["--specs", str(tmp_path), "facts", str(FACTS)]) == 0
     shipped = files(Path(specs_folder()))
     assert {name: shipped.get(name) for name in files(tmp_path)} == files(tmp_path)
@@ -64,13 +65,34 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
         "dropped: FetchRequest: field MinBytes is gone",
     } <= set(told)
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {"FetchRequest.json", "FooRequest.json", "index.json"}
+    assert {name for name in after if after[name] != before.get(name)} == {"FetchRequest.json", "FooRequest.json", "index.json", "releases.json"}
     fetch = json.loads(after["FetchRequest.json"])
     assert fetch["fields"] == [{"name": "MaxWaitMs", "type": "int32", "versions": "0+", "ignorable": True, "default": "-1"}]
     assert (fetch["apiKey"], fetch["listeners"]) == (1, ["broker"])
     index = json.loads(after["index.json"])
     assert index["release"] == "4.5"
     assert index["messages"][-1]["name"] == "FooRequest"
+    releases = json.loads(after["releases.json"])
+    [*older, newest] = releases
+    assert (newest, older) == ("4.5", [*json.loads(before["releases.json"])])
+    changed = {key: (releases["4.4"]["accepted"].get(key), text) for key, text in releases["4.5"]["accepted"].items()}
+    assert {key: texts for key, texts in changed.items() if len({*texts}) > 1} == {"1": ("4-18", "4-19"), "99": (None, "0")}
+    assert "0" not in releases["4.5"]["accepted"]
+
+
+def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
+    folder = tmp_path / "json"
+    folder.mkdir()
+    (folder / "FooRequest.json").write_text(FOO.replace('"0",', '"0-3", "deprecatedVersions": "0-1", "latestVersionUnstable": true,', 1))
+    (folder / "BarRequest.json").write_text(FOO.replace("Foo", "Bar").replace("99", "98").replace('"0",', '"0", "latestVersionUnstable": true,', 1))
+    before = files(specs)
+    assert main(["--specs", str(specs), "accepted", "10.1.2", str(folder)]) == 0
+    assert capsys.readouterr().out == "10.1.2 accepts 1 apis\n"
+    after = files(specs)
+    assert {name for name in after if after[name] != before.get(name)} == {"releases.json"}
+    assert json.loads(after["releases.json"])["10.1"] == {"accepted": {"99": "0-2"}, "deprecated": {"99": "0-1"}}
+    assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-3.9")]) == 2
+    assert "there is no request of Kafka 10.2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["none.jar", "bad.jar", "bad.json"])

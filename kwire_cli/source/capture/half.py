@@ -90,6 +90,12 @@ class Half:
         self.position += size
         self.since = 0
 
+    def passed(self, size: int, acknowledged: int, packet: int) -> None:
+        """That many bytes, which came as they should, were delivered by others; what its last packet acknowledged, and which that was."""
+        self.next = (self.next + size) & MASK
+        self.position += size
+        self.acked, self.last = acknowledged, packet
+
     def begin(self, sequence: int) -> None:
         """The stream starts with this sequence number."""
         if self.anchor != UNKNOWN:

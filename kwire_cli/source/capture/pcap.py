@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.source.capture.model import Notice, Packet
 from kwire_cli.structs.captures import PCAP, PCAP_MICRO, PCAP_NANO
@@ -25,21 +27,39 @@ def pcap_order(header: bytes) -> str | None:
     return next((order for order, layout in _HEADERS.items() if layout.unpack(header)[0] in _NANOSECONDS), None)
 
 
+class PcapFile(NamedTuple):
+    """What a file's header says: byte order, link type, nanoseconds that a fraction counts, and what no captured length is above."""
+
+    order: str
+    link: int
+    scale: int
+    longest: int
+
+
+def pcap_file(header: bytes) -> PcapFile:
+    """The header of a file, which has to be whole."""
+    order = pcap_order(header) or ">"
+    magic, _, _, _, _, snap_length, link = _HEADERS[order].unpack(header)
+    # A snapshot length of 0, or a huge one, is as good as none; captured lengths above a small one exist in real files.
+    return PcapFile(order, link & 0xFFFF, _NANOSECONDS.get(magic, 1000), min(max(snap_length, USUAL_PACKET), MAX_PACKET))
+
+
 class PcapReader:
     """The packets of one pcap file.
 
     `feed` takes the file's bytes in pieces of any size and gives the packets that are whole; nothing is thrown away in between, so a file that is
-    still growing is read by feeding what came since. `close` says that no more will come. What ends the reading early stands in `notices`.
+    still growing is read by feeding what came since. `close` says that no more will come. What ends the reading early stands in `notices`. `number`
+    packets were before those that it is given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
         self.notices: list[Notice] = []
         self.stopped = False
         self._rest: list[bytes] = []
         self._held = 0
         self._needed = HEADER_SIZE
         self._position = 0  # in the file, of the first byte not yet read
-        self._number = 0
+        self._number = number
         self._layout: Fixed | None = None  # of records; the rest is known with it
         self._link = self._scale = self._longest = 0
 
@@ -73,11 +93,7 @@ class PcapReader:
         self.notices.append(Notice(text, self._position + used, self._number))
 
     def _begin(self, data: bytes) -> Fixed:
-        order = pcap_order(data) or ">"
-        magic, _, _, _, _, snap_length, link = _HEADERS[order].unpack(data)
-        self._link, self._scale = link & 0xFFFF, _NANOSECONDS.get(magic, 1000)
-        # A snapshot length of 0, or a huge one, is as good as none; captured lengths above a small one exist in real files.
-        self._longest = min(max(snap_length, USUAL_PACKET), MAX_PACKET)
+        order, self._link, self._scale, self._longest = pcap_file(data)
         self._layout = _RECORDS[order]
         return self._layout
 

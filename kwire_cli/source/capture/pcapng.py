@@ -26,7 +26,9 @@ class Secrets(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Interface:
+class Interface:
+    """Of which link type the packets of an interface are, how much of them was captured, and how their times count."""
+
     link: int
     snap_length: int
     units: int  # of the timestamp in a second
@@ -37,7 +39,7 @@ class _Interface:
         return ((upper << 32 | lower) * 1_000_000_000) // self.units + self.offset
 
 
-class _Order:
+class Order:
     """The lowered layouts of one byte order."""
 
     def __init__(self, layout: PcapngLayout) -> None:
@@ -48,7 +50,7 @@ class _Order:
         self.least = self.block.size + self.trailer.size
 
 
-_ORDERS = {order: _Order(layout) for order, layout in PCAPNG.items()}
+ORDERS = {order: Order(layout) for order, layout in PCAPNG.items()}
 _READ = frozenset(
     (
         captures.SECTION_BLOCK,
@@ -72,12 +74,22 @@ class PcapngReader:
         """Blocks that could not be read although their length was right."""
         self._rest: list[bytes] = []
         self._held = 0
-        self._needed = _ORDERS["<"].block.size
+        self._needed = ORDERS["<"].block.size
         self._skip = 0  # bytes of a block that is not read
         self._position = 0
         self._number = 0
-        self._order: _Order | None = None
-        self._interfaces: list[_Interface] = []
+        self._order: Order | None = None
+        self._interfaces: list[Interface] = []
+
+    @property
+    def state(self) -> tuple[Order | None, list[Interface]]:
+        """The byte order of the section that is being read, and its interfaces so far."""
+        return self._order, self._interfaces
+
+    @property
+    def count(self) -> int:
+        """Packets so far, those that could not be read among them."""
+        return self._number
 
     def feed(self, data: bytes) -> list[Packet]:
         """The packets that these bytes complete."""
@@ -112,7 +124,7 @@ class PcapngReader:
     def _blocks(self, data: bytes, packets: list[Packet]) -> int:
         """Read the whole blocks of `data`; where the first that is not whole begins."""
         at, stop = 0, len(data)
-        least = _ORDERS["<"].block
+        least = ORDERS["<"].block
         while True:
             self._needed = least.size
             if stop - at < least.size:
@@ -141,19 +153,19 @@ class PcapngReader:
                 self._block(order, kind, data[at + order.block.size : end - order.trailer.size], packets, at)
             at = end
 
-    def _section_order(self, data: bytes, at: int) -> _Order | None:
+    def _section_order(self, data: bytes, at: int) -> Order | None:
         """The byte order of the section that begins here; None while that is not known, or when it is neither."""
-        begin = at + _ORDERS["<"].block.size
-        if len(data) < begin + _ORDERS["<"].section.size:
-            self._needed = begin - at + _ORDERS["<"].section.size
+        begin = at + ORDERS["<"].block.size
+        if len(data) < begin + ORDERS["<"].section.size:
+            self._needed = begin - at + ORDERS["<"].section.size
             return None
-        for order in _ORDERS.values():
+        for order in ORDERS.values():
             if order.section.unpack(data, begin)[0] == captures.BYTE_ORDER_MAGIC:
                 return order
         self._stop("a section begins without a byte order mark; reading stops before it", at)
         return None
 
-    def _block(self, order: _Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
+    def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
         try:
             if kind == captures.SECTION_BLOCK:
                 self._order, self._interfaces = order, []
@@ -170,7 +182,7 @@ class PcapngReader:
                 text = "a block's content does not fit it; it is passed over, as are others like it"
                 self.notices.append(Notice(text, self._position + at, self._number))
 
-    def _packet(self, order: _Order, kind: int, body: bytes) -> Packet:
+    def _packet(self, order: Order, kind: int, body: bytes) -> Packet:
         """One packet; IndexError when its interface was not described, ValueError when it is longer than its block."""
         if kind == captures.ENHANCED_PACKET_BLOCK:
             number, upper, lower, captured, length = order.enhanced.unpack(body)
@@ -188,7 +200,7 @@ class PcapngReader:
             raise ValueError(captured)
         return tuple.__new__(Packet, (self._number, interface.time(upper, lower), interface.link, body[start : start + captured], length))
 
-    def _secrets(self, order: _Order, body: bytes) -> None:
+    def _secrets(self, order: Order, body: bytes) -> None:
         kind, length = order.secrets.unpack(body)
         data = body[order.secrets.size :][:length]
         if sum(len(secrets.data) for secrets in self.secrets) + len(data) <= MAX_SECRETS:
@@ -198,7 +210,7 @@ class PcapngReader:
 _SECTION_TYPE = captures.SECTION_BLOCK.to_bytes(4)
 
 
-def _interface(order: _Order, body: bytes) -> _Interface:
+def _interface(order: Order, body: bytes) -> Interface:
     link, _, snap_length = order.interface.unpack(body)
     units, offset = 1_000_000, 0
     for code, value in _options(order, body, order.interface.size):
@@ -207,14 +219,14 @@ def _interface(order: _Order, body: bytes) -> _Interface:
             units = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
         elif code == captures.OPTION_TSOFFSET:
             offset = _one(order.offset, value) * 1_000_000_000
-    return _Interface(link, snap_length, units, offset)
+    return Interface(link, snap_length, units, offset)
 
 
 def _one(layout: Fixed, data: bytes) -> int:
     return int(layout.unpack(data)[0])
 
 
-def _options(order: _Order, body: bytes, at: int) -> list[tuple[int, bytes]]:
+def _options(order: Order, body: bytes, at: int) -> list[tuple[int, bytes]]:
     """Code and value of each option; struct.error where one is cut."""
     out: list[tuple[int, bytes]] = []
     while at < len(body):

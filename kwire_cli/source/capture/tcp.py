@@ -39,7 +39,7 @@ class Limits(NamedTuple):
 
 _NEVER = 1 << 62
 _NOTHING: tuple[Event, ...] = ()
-_DECIDING = transport.FIN | SYN | RST | ACK
+DECIDING = transport.FIN | SYN | RST | ACK
 
 
 class Streams:
@@ -67,7 +67,7 @@ class Streams:
         if number < self._next_due:
             half = self._halves.get(ends)
             # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
-            if half is not None and half.calm and sequence == half.next and flags & _DECIDING == ACK and not missing:
+            if half is not None and half.calm and sequence == half.next and flags & DECIDING == ACK and not missing:
                 if not payload:
                     half.acked, half.last = acknowledgment, number
                     return _NOTHING
@@ -82,6 +82,23 @@ class Streams:
             self._decide(number, events)
             events = self._announced(events)
         self._feed(segment, events)
+        return self._announced(events)
+
+    def calm(self, ends: bytes) -> Half | None:
+        """The half of segments with these ends, if nothing waits in its connection and both next bytes are known."""
+        half = self._halves.get(ends)
+        return half if half is not None and half.calm and UNKNOWN not in {half.next, half.peer.next} else None
+
+    def idle(self, number: int) -> list[Event]:
+        """Packets up to this number have gone by, none of them of these connections: what is due is decided as if they had been fed."""
+        events: list[Event] = []
+        at = 0
+        while self._next_due <= number:
+            at = max(at + 1, self._next_due)
+            if at > number or at > self._next_due + self.limits.grace:
+                break  # only what comes decides it
+            self._delivery.packet = at
+            self._decide(at, events)
         return self._announced(events)
 
     def flush(self) -> list[Event]:

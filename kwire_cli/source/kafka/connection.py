@@ -35,7 +35,7 @@ from kwire_cli.source.kafka.recognition import Recogniser
 from kwire_cli.source.kafka.sides import Sides, is_first_token, surely_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.message.plain import Layouts, Plain
 
@@ -88,12 +88,13 @@ class Seen:
 class Connection:
     """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure.
 
-    `software` is what the client says that it is; names are learnt by others.
+    `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before what is seen.
     """
 
     __slots__ = (
         "_begun", "_doubtful", "_early", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
-        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "layouts", "software", "state",
+        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start", "layouts", "software",
+        "state",
     )  # fmt: skip
 
     def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
@@ -102,6 +103,7 @@ class Connection:
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
+        self.from_start = from_start
         self._sides = Sides(self.catalog, client, from_start=from_start)
         self.software: str | None = None
         self._doubtful = False
@@ -139,6 +141,32 @@ class Connection:
             yield from self._begin(side, bytes(early), packet, time)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+
+    @property
+    def steady(self) -> bool:
+        """Whether all that comes next are requests and responses, and who sends which is beyond doubt."""
+        known = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
+        return known and all(framer.steady for framer in self._framers) and all(seen.head for seen in self._pending)
+
+    @property
+    def rests(self) -> tuple[bytes, bytes]:
+        """The beginnings of frames that have come from both sides."""
+        one, other = self._framers
+        return bytes(one.buffer), bytes(other.buffer)
+
+    @property
+    def pending(self) -> list[Seen]:
+        """The requests that wait for their responses."""
+        return [*self._pending]
+
+    def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
+        """Others have read what came since: the beginnings of frames from both sides with their packets and times, and the requests that wait."""
+        for framer, rest in zip(self._framers, rests, strict=True):
+            framer.resume(*rest)
+        self._pending.clear()
+        self._pending_bytes = 0
+        assert self.client is not None  # noqa: S101 - for the type checker: it was steady
+        return [self._seen(self.client, cut) for cut in pending]
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
         """What ends with the loss of the next `count` bytes from `side`."""

@@ -69,6 +69,16 @@ class Framer:
         self._packet = 0
         self._time: int | None = None
 
+    @property
+    def steady(self) -> bool:
+        """Whether what is fed next goes on with the frame in the buffer, or begins one."""
+        return self.synchronised and not self._rest
+
+    def resume(self, rest: bytes, packet: int, time: int | None) -> None:
+        """Others have cut the bytes since; `rest` is the beginning of a frame."""
+        self.buffer[:] = rest
+        self._wanted, self._packet, self._time = 0, packet, time
+
     def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
         """The cuts that are complete with these bytes."""
         self._packet, self._time = packet, time

@@ -1,4 +1,7 @@
-"""Statistics over a capture: counts, sizes, latencies and errors by api, client, topic and broker. Memory grows with these, not with the frames."""
+"""Statistics over a capture or a request log: counts, sizes, latencies and errors by api, client, topic and broker.
+
+Memory grows with these, not with the frames. What was counted of parts can be merged, in any order.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.exchange import Exchange
 
 GROUPS = ("api", "client", "topic", "broker")
 STEPS = 96
@@ -32,6 +38,12 @@ class Histogram:
         mantissa, exponent = frexp(max(seconds, 1e-9))
         self.buckets[exponent * STEPS + int((mantissa - 0.5) * 2 * STEPS)] += 1
 
+    def merge(self, other: Histogram) -> None:
+        """Count what another one has."""
+        self.count += other.count
+        self.largest = max(self.largest, other.largest)
+        self.buckets.update(other.buckets)
+
     def percentile(self, share: float) -> float | None:
         """The latency that this share of all do not exceed; None where there are none."""
         if not self.count:
@@ -50,7 +62,8 @@ class Group:
     """What is counted for one api, client or topic. Latencies of apis whose answers wait on purpose are kept apart.
 
     `throttled` counts the responses that ask the client to wait, `throttle_ms` adds up for how long; `most_in_flight` is the most requests of one
-    connection that waited for their responses at a time; `software` is what the client says that it is; `node` is a broker's node id.
+    connection that waited for their responses at a time; `software` is what the client says that it is; `node` is a broker's node id. `logged` are
+    exchanges of a request log, whose bytes nobody counted; `stages` are the microseconds that these took in each stage of the broker.
     """
 
     requests: int = 0
@@ -65,6 +78,18 @@ class Group:
     most_in_flight: int = 0
     software: set[str] = field(default_factory=set)
     node: int | None = None
+    logged: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def sized(self) -> bool:
+        """Whether the bytes of anything in it are known."""
+        return self.logged < self.requests or not self.logged
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The busier, the lower: by bytes, and where these are not known by requests."""
+        return -(self.request_bytes + self.response_bytes), -self.requests
 
     def add(self, line: Captured, counted: _Counted) -> None:
         """Count a request or response."""
@@ -84,11 +109,47 @@ class Group:
         if counted.software:
             self.software.add(counted.software)
 
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Count an exchange of a request log: the time that the broker took for it stands for its latency."""
+        self.requests += 1
+        self.logged += 1
+        self.responses += exchange.response is not None
+        self.errors.update(exchange.errors)
+        if exchange.total_ms is not None:
+            (self.waits if exchange.api in WAITING else self.latency).add(exchange.total_ms / 1000)
+        for stage, took in exchange.stages.items():
+            self.stages[stage] += round(took * 1000)
+        if (throttle := exchange.stages.get("throttleTimeMs", 0)) > 0:
+            self.throttled += 1
+            self.throttle_ms += round(throttle)
+        if exchange.software:
+            self.software.add(exchange.software)
+
+    def merge(self, other: Group) -> None:
+        """Count what another one has."""
+        self.requests += other.requests
+        self.responses += other.responses
+        self.request_bytes += other.request_bytes
+        self.response_bytes += other.response_bytes
+        self.latency.merge(other.latency)
+        self.waits.merge(other.waits)
+        self.errors.update(other.errors)
+        self.throttled += other.throttled
+        self.throttle_ms += other.throttle_ms
+        self.most_in_flight = max(self.most_in_flight, other.most_in_flight)
+        self.software |= other.software
+        self.node = other.node if self.node is None else self.node
+        self.logged += other.logged
+        self.stages.update(other.stages)
+
     def to_json(self) -> dict[str, Any]:
-        """All numbers; latencies in milliseconds."""
+        """All numbers; latencies in milliseconds, stages in milliseconds over all exchanges."""
         out: dict[str, Any] = {"requests": self.requests, "responses": self.responses}
-        out |= {"requestBytes": self.request_bytes, "responseBytes": self.response_bytes}
-        out |= {"throttled": self.throttled, "throttleMs": self.throttle_ms, "mostInFlight": self.most_in_flight}
+        if self.sized:
+            out |= {"requestBytes": self.request_bytes, "responseBytes": self.response_bytes}
+        out |= {"throttled": self.throttled, "throttleMs": self.throttle_ms}
+        if self.sized:
+            out["mostInFlight"] = self.most_in_flight
         if self.node is not None:
             out["nodeId"] = self.node
         if self.software:
@@ -98,6 +159,8 @@ class Group:
                 points = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
                 out[name] = {"count": histogram.count} | {key: _ms(histogram.percentile(share)) for key, share in points.items()}
                 out[name]["max"] = _ms(histogram.largest)
+        if self.stages:
+            out["stagesMs"] = {name.removesuffix("Ms").removesuffix("Time"): took / 1000 for name, took in self.stages.items()}
         return out | {"errors": {str(name): count for name, count in self.errors.most_common()}}
 
 
@@ -118,11 +181,15 @@ def _ms(seconds: float | None) -> float | None:
 
 @dataclass
 class Stats:
-    """The groups, and what was counted besides: lines by kind, anomalies by code."""
+    """The groups, and what was counted besides: lines by kind, anomalies (and faults of request logs) by code.
+
+    `named` are topic ids of request logs with their names: whatever was counted under an id that has one is shown under its name.
+    """
 
     groups: dict[str, dict[str, Group]] = field(default_factory=lambda: {name: {} for name in GROUPS})
     kinds: Counter[str] = field(default_factory=Counter)
     anomalies: Counter[str] = field(default_factory=Counter)
+    named: dict[str, str] = field(default_factory=dict)
 
     def add(self, line: Captured) -> None:
         """Count a line."""
@@ -139,17 +206,62 @@ class Stats:
         counted = _Counted(line.latency, line.errors, line.throttle or 0, line.software, line.broker)
         for group, names in keys.items():
             for name in names:
-                groups = self.groups[group]
-                if name not in groups:
-                    groups[name] = Group()
-                groups[name].add(line, counted)
+                found = self._group(group, name)
+                found.add(line, counted)
                 if group == "broker":
-                    groups[name].node = counted.broker
+                    found.node = counted.broker
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Count a line of a request log."""
+        self.kinds["request"] += 1
+        if exchange.response is not None:
+            self.kinds["response"] += 1
+        self.named.update(exchange.named)
+        keys = {
+            "api": [f"{exchange.api or exchange.api_key} {exchange.api_version}"],
+            "client": [exchange.client_id or ""],
+            "topic": exchange.topics,
+            "broker": [exchange.broker] if exchange.broker else [],
+        }
+        for group, names in keys.items():
+            for name in names:
+                self._group(group, name).add_exchange(exchange)
+
+    def add_fault(self, code: str) -> None:
+        """Count a damaged line of a request log."""
+        self.anomalies[code] += 1
+
+    def _group(self, kind: str, name: str) -> Group:
+        groups = self.groups[kind]
+        if name not in groups:
+            groups[name] = Group()
+        return groups[name]
+
+    def merge(self, other: Stats) -> None:
+        """Count what another one has."""
+        self.kinds.update(other.kinds)
+        self.anomalies.update(other.anomalies)
+        self.named.update(other.named)
+        for kind, groups in other.groups.items():
+            for name, group in groups.items():
+                self._group(kind, name).merge(group)
+
+    def ranked(self) -> Iterator[tuple[str, list[tuple[str, Group]]]]:
+        """The groups of each kind, the busiest first, topics by their names where these are known."""
+        for kind, groups in self.groups.items():
+            if kind == "topic" and self.named:
+                groups = self._by_topic_name(groups)  # noqa: PLW2901 - the same groups
+            yield kind, sorted(groups.items(), key=lambda item: item[1].rank)
+
+    def _by_topic_name(self, groups: dict[str, Group]) -> dict[str, Group]:
+        named: dict[str, Group] = {}
+        for topic, group in groups.items():
+            named.setdefault(self.named.get(topic, topic), Group()).merge(group)
+        return named
 
     def to_json(self) -> dict[str, Any]:
         """Everything, the busiest first."""
         out: dict[str, Any] = {"kinds": dict(self.kinds), "anomalies": dict(self.anomalies)}
-        for name, groups in self.groups.items():
-            ranked = sorted(groups.items(), key=lambda item: -(item[1].request_bytes + item[1].response_bytes))
+        for name, ranked in self.ranked():
             out[name] = {key: group.to_json() for key, group in ranked}
         return out

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.events import Data, End, Gap, Start
 from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.names import Names
@@ -31,14 +32,17 @@ def traffic(
     port: int | None = None,
     waiting_since: Callable[[], int | None] = lambda: None,
     again: Callable[[], Iterable[Event]] | None = None,
+    names: Names | None = None,
+    layouts: Layouts | None = None,
 ) -> Iterator[Captured]:
     """The lines of a capture in the order in which their last bytes arrived.
 
     `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet, where any are. `again` gives the
-    events once more from the first, if the capture can be read twice: then topic ids have their names from wherever in it they stand.
+    events once more from the first, if the capture can be read twice: then topic ids have their names from wherever in it they stand. `names` are
+    those known beforehand instead; `layouts` are those of the catalogue, where they are there already.
     """
-    names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
-    watch = _Watch(catalog, port, names)
+    names = names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
+    watch = Watch(layouts or Layouts(catalog), port, names)
     order = _Order(waiting_since)
     number = 0
     for batch in _batches(events):
@@ -55,12 +59,12 @@ def traffic(
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
-    return events.batches() if isinstance(events, Capture) else ([event] for event in events)
+    return events.batches() if isinstance(events, Capture | Replay) else ([event] for event in events)
 
 
-def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None) -> Names:
-    """The topics and brokers that a capture names."""
-    watch = _Watch(catalog, port, Names(), names_alone=True)
+def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None, layouts: Layouts | None = None, sessions: bool = False) -> Names:
+    """The topics and brokers that a capture names, and its fetch `sessions` where they are asked for."""
+    watch = Watch(layouts or Layouts(catalog), port, Names(), names_alone=not sessions)
     for batch in _batches(events):
         watch.take(batch)
     watch.close()
@@ -95,11 +99,11 @@ class _Ends:
     broker: int | None
 
 
-class _Watch:
+class Watch:
     """The open connections, and what is known of names."""
 
-    def __init__(self, catalog: Catalog, port: int | None, names: Names, *, names_alone: bool = False) -> None:
-        self.layouts, self.port, self.names = Layouts(catalog), port, names
+    def __init__(self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False) -> None:
+        self.layouts, self.port, self.names = layouts, port, names
         self.connections: dict[int, tuple[Connection, _Ends]] = {}
         self._names_alone = names_alone
 

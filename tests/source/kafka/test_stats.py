@@ -1,9 +1,20 @@
+import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from log_lines import document
 
+import kwire_cli
+from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.stats import Histogram, Stats
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.source.request_log.reading import RequestLog
+
+CATALOG = kwire_cli.catalog()
+OWN = Path(__file__).parents[4] / "shared" / "real" / "own" / "captures"
 
 SHARES = (0.0001, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0)
 
@@ -79,3 +90,71 @@ def test_an_unknown_api_is_counted_by_its_key(wire):
     for line in wire.lines((0, wire.request("Metadata", 1, 1, topics=[]) + bytes(strange))):
         found.add(line)
     assert set(found.to_json()["api"]) == {"Metadata 1", "9999 0"}
+
+
+ID = "lLV6r4uOTnKlQwXY7rCQ6g"
+LOGGED = (
+    document(1, 13, request={"topics": [{"topicId": ID}]}, response={"errorCode": 0}, totalTimeMs=500.25),
+    document(3, 12, response={"topics": [{"errorCode": 3, "name": "orders", "topicId": ID}]}, throttleTimeMs=3, messageConversionsTime=0.125),
+    document(0, 9, client="d", request={"topicData": [{"name": "orders"}]}) | {"response": None},
+    document(9999, 1, client="d"),
+)
+
+
+def counted(documents):
+    found, reader = Stats(), Reader(CATALOG)
+    for number, each in enumerate(documents):
+        found.add_exchange(reader.exchange(each, number, None))
+    return found
+
+
+def test_exchanges_of_a_request_log_have_no_bytes():
+    shown = counted(LOGGED).to_json()
+    assert shown["kinds"] == {"request": 4, "response": 3}
+    assert {*shown["api"]} == {"Fetch 13", "Metadata 12", "Produce 9", "9999 1"}
+    assert "requestBytes" not in shown["api"]["Fetch 13"]
+    assert shown["api"]["Fetch 13"]["waitMs"]["max"] == 500.25
+    metadata = shown["api"]["Metadata 12"]
+    assert (metadata["throttled"], metadata["throttleMs"], metadata["errors"]) == (1, 3, {"UNKNOWN_TOPIC_OR_PARTITION": 1})
+    assert metadata["stagesMs"] == {
+        "requestQueue": 0.5,
+        "local": 1.5,
+        "remote": 0.0,
+        "throttle": 3.0,
+        "responseQueue": 0.25,
+        "send": 0.25,
+        "messageConversions": 0.125,
+    }
+    assert (shown["topic"]["orders"]["requests"], shown["broker"]["10.0.0.2:9092"]["requests"]) == (3, 4)
+
+
+@given(st.permutations(range(4)), st.integers(0, 4))
+def test_parts_add_up_in_any_order(order, cut):
+    documents = [LOGGED[at] for at in order]
+    first, second = counted(documents[:cut]), counted(documents[cut:])
+    second.merge(first)
+    assert json.dumps(second.to_json(), sort_keys=True) == json.dumps(counted(LOGGED).to_json(), sort_keys=True)
+
+
+def test_captures_add_up(stats):
+    twice = Stats()
+    twice.merge(stats)
+    twice.merge(stats)
+    one, two = stats.to_json(), twice.to_json()
+    assert (two["kinds"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (6, 2 * one["api"]["Fetch 4"]["requestBytes"])
+    assert two["api"]["Metadata 3"]["latencyMs"] == one["api"]["Metadata 3"]["latencyMs"] | {"count": 4}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["client-franz-go", "java44-txn", "old39-sarama-0.8.2.0"])
+def test_a_log_and_a_capture_of_the_same_traffic_count_the_same(name):
+    if not OWN.exists():
+        pytest.skip("no reference data beside this checkout")
+    of_log, of_capture = Stats(), Stats()
+    for exchange in RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG):
+        of_log.add_exchange(exchange)
+    for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
+        of_capture.add(line)
+    for kind in ("api", "client"):
+        logged, captured = ({key: (group.requests, group.errors) for key, group in each.groups[kind].items()} for each in (of_log, of_capture))
+        assert logged == captured

@@ -1,0 +1,152 @@
+"""`kwire clients`: who speaks to the brokers, in which versions, and whom a newer release would refuse."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.cli.progress import Progress
+    from kwire_cli.clients.fold import Clients
+    from kwire_cli.clients.report import Row
+    from kwire_cli.spec.accepted import Accepted
+    from kwire_cli.spec.catalog import Catalog
+
+FORMATS = ("table", "json", "jsonl", "csv")
+
+
+def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Releases that go on from what was typed."""
+    from kwire_cli.spec.accepted import known_releases
+
+    return [release for release in known_releases() if release.startswith(incomplete)]
+
+
+@click.command(name="clients")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "--upgrade-to", "release", metavar="RELEASE", shell_complete=complete_release, help="Say whom brokers of this release, such as 4.4, would refuse."
+)
+@click.option(
+    "--upgrade-from",
+    "now",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="What the brokers are now, if no ApiVersions response tells that.",
+)
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: table on a terminal, jsonl elsewhere]")
+@click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@with_catalog
+@with_output
+def command(
+    environment: Environment, catalog: Catalog, source: tuple[str, ...], release: str | None, now: str | None, fmt: str | None, port: int | None
+) -> Exit:
+    """List the clients in packet captures and brokers' request logs.
+
+    INPUT is files, taken together, or - for standard input. A client is its id, its software where it told that, and its address. With --upgrade-to
+    the exit code is 1 if any client would be refused.
+    """
+    fmt = fmt or ("table" if environment.to_terminal else "jsonl")
+    return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port), release, now, fmt)
+
+
+def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], Clients], release: str | None, now: str | None, fmt: str) -> Exit:
+    """Find clients, which may take long, and list them, for an upgrade to and from releases if these are given."""
+    from kwire_cli.clients.report import report
+    from kwire_cli.spec.accepted import accepted_by
+
+    if now and not release:
+        raise click.UsageError("--upgrade-from goes with --upgrade-to")
+    accepted = accepted_by(release) if release else None
+    clients = find()
+    rows = report(catalog, clients, accepted, accepted_by(now) if now else None)
+    _show(environment, rows, accepted, fmt)
+    if clients.forwarded:
+        from kwire_cli.view.lines import counted
+
+        passed = "was" if clients.forwarded == 1 else "were"
+        environment.note(f"kwire: {counted(clients.forwarded, 'request')} {passed} forwarded by other brokers, whose own logs say from whom")
+    from kwire_cli.clients.upgrade import REFUSED
+
+    return Exit.FOUND if any(row.verdict == REFUSED for row in rows) else Exit.DONE
+
+
+def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None) -> Clients:
+    from kwire_cli.cli.progress import Progress
+    from kwire_cli.cli.request_logs import is_log, read_log
+    from kwire_cli.clients.fold import Clients
+    from kwire_cli.source.frames import capture_in
+    from kwire_cli.source.request_log.exchange import Exchange
+
+    if not source and environment.stdin.isatty():
+        raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
+    clients, progress = Clients(), Progress(environment)
+    for name in source or ("-",):
+        if name != "-" and not Path(name).is_file():
+            raise InputError("this is a folder; give the files in it" if Path(name).is_dir() else "there is no such file", file=name)
+        if is_log(environment, name):
+            for found in read_log(environment, catalog, name, progress):
+                if isinstance(found, Exchange):
+                    clients.add_exchange(found)
+            continue
+        if capture_in(environment.stdin if name == "-" else name) is None:
+            label = "standard input" if name == "-" else name
+            raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
+        _add_capture(environment, catalog, clients, name, port, progress)
+    progress.done()
+    if not clients.uses:
+        raise InputError("there is no request of Kafka in this; --port says which port is the broker's")
+    return clients
+
+
+def _add_capture(environment: Environment, catalog: Catalog, clients: Clients, name: str, port: int | None, progress: Progress) -> None:
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+
+    label = "standard input" if name == "-" else name
+    with environment.stdin if name == "-" else Path(name).open("rb") as file:
+        size = 0 if name == "-" else Path(name).stat().st_size
+        capture = Capture(file)
+        again = None if name == "-" else partial(Capture, name)
+        for number, line in enumerate(traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again)):
+            clients.add_line(line)
+            if not number & 255:
+                progress.tell(label, file.tell() if size else 0, size)
+    for notice in capture.notices:
+        environment.note(f"kwire: {label}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+
+
+def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, fmt: str) -> None:
+    from kwire_cli.view.clients import client_lines, csv_cells, csv_columns, upgrade_lines
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.table import csv_row
+
+    if fmt == "table":
+        environment.write_lines(upgrade_lines(rows, accepted.release) if accepted else client_lines(rows))
+    elif fmt == "csv":
+        columns = csv_columns(verdicts=accepted is not None)
+        environment.write(csv_row(columns))
+        for row in rows:
+            for cells in csv_cells(row, columns):
+                environment.write(csv_row(cells))
+    elif fmt == "jsonl":
+        for row in rows:
+            environment.write(dumps(row.to_json(), indent=False))
+    else:
+        environment.write(dumps(_document(rows, accepted), indent=True))
+
+
+def _document(rows: list[Row], accepted: Accepted | None) -> dict[str, Any]:
+    from kwire_cli.clients.report import verdict_counts
+
+    head: dict[str, Any] = {"upgradeTo": accepted.release, "verdicts": dict(verdict_counts(rows))} if accepted else {}
+    return head | {"clients": [row.to_json() for row in rows]}

@@ -1,0 +1,24 @@
+"""`--report clients` and `--report upgrade`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.clients import show_clients
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.reports import Asked
+
+
+def show(asked: Asked) -> int:
+    """Who speaks to the brokers; with --to whom a newer release would refuse, and 1 where there is anyone."""
+    from kwire_cli.cli.reports.counting import counted
+    from kwire_cli.pipeline.exchanges import CLIENTS
+    from kwire_cli.spec.catalog import catalog
+
+    release = asked.options["release"]
+    if asked.name == "upgrade" and not release:
+        raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")
+    return show_clients(asked.environment, catalog(), lambda: counted(asked, CLIENTS), release, asked.options["now"], asked.fmt)

@@ -1,0 +1,34 @@
+"""What reports on exchanges have in common: they are counted by tasks, and what could not be read is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.view.lines import counted as number_of
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.reports import Asked
+    from kwire_cli.pipeline.exchanges import How
+
+MOST_FAULTS = 5
+"""Faults that are named; the others are counted."""
+
+
+def counted(asked: Asked, how: How) -> Any:
+    """What was counted. InputError where there is nothing to count, and with --fail-fast where something could not be read."""
+    from kwire_cli.pipeline.exchanges import count
+
+    found = count(asked.spark, asked.paths, how, asked.options["port"])
+    for number, fault in enumerate(found.faults):
+        if asked.options["fail_fast"]:
+            raise InputError(fault.text, file=fault.file)
+        if number < MOST_FAULTS:
+            asked.environment.note(f"kwire: {fault.file}: {fault.text}")
+    if len(found.faults) > MOST_FAULTS:
+        asked.environment.note(f"kwire: and {number_of(len(found.faults) - MOST_FAULTS, 'more fault')}")
+    if not found.lines:
+        raise InputError("nothing could be read of the captures and request logs in this")
+    summary = asked.summary
+    summary.files, summary.size, summary.rows, summary.faults = found.files, found.size, found.lines, len(found.faults)
+    return found.counts

@@ -1,0 +1,29 @@
+"""`--report stats`, and parts of it: topics, latency, errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.cli.captures import show_counts
+from kwire_cli.cli.environment import Exit
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.reports import Asked
+    from kwire_cli.source.kafka.stats import Stats
+
+GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}
+"""What of the statistics a report shows, if not all."""
+
+
+def show(asked: Asked) -> int:
+    """The statistics of captures and request logs."""
+    from kwire_cli.cli.reports.counting import counted
+    from kwire_cli.pipeline.exchanges import STATS
+
+    stats: Stats = counted(asked, STATS)
+    if asked.name in GROUPS:
+        stats.groups = {kind: stats.groups[kind] for kind in GROUPS[asked.name]}
+    elif asked.name == "errors":
+        stats.groups = {kind: {key: group for key, group in groups.items() if group.errors} for kind, groups in stats.groups.items()}
+    show_counts(asked.environment, stats, asked.fmt)
+    return Exit.DONE

@@ -1,0 +1,191 @@
+"""`kwire scan`: tables, queries and reports over folders of captures and logs, on Spark."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.clients import complete_release
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_output
+from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
+from kwire_cli.cli.sizes import size_of
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwire_cli.pipeline.tables import Tables
+
+FORMATS = ("table", "json", "jsonl", "csv")
+FILES = ("parquet", "csv", "json")
+ROWS = 100
+"""Rows of a table for eyes, where --limit says nothing."""
+
+
+@click.command(name="scan")
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("--table", "table", metavar="NAME", help="Show this table: batches, records, faults, ….")
+@click.option("--columns", metavar="A,B", help="Of the table only these columns; others are not even read.")
+@click.option("--sql", metavar="QUERY", help="Show what a query over all tables gives.")
+@click.option(
+    "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
+)
+@click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: the release of the brokers to be.")
+@click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: what the brokers are now.")
+@click.option("--deep", is_flag=True, help="With --report verify: read the records too.")
+@click.option("--port", type=int, metavar="N", help="With reports on captures: the broker's port.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
+@click.option("--out", metavar="DIR", help="Write the rows to files in this folder instead.")
+@click.option("--out-format", type=click.Choice(FILES), help="What files they are.  [default: parquet]")
+@click.option("--partition-by", metavar="A,B", help="Write them to folders by the values of these columns.  [default: by topic, of a --table]")
+@click.option("--overwrite", is_flag=True, help="Put the files in place of what is in the folder.")
+@click.option("--master", metavar="URL", help="Spark's master.  [default: local[*], in this process]")
+@click.option("--conf", multiple=True, metavar="K=V", help="A setting of Spark.")
+@click.option("--worker-python", metavar="PATH", help="The Python of the workers.  [default: the one that runs kwire]")
+@click.option("--split-size", metavar="SIZE", help="How much of a file one task reads, such as 64MiB.")
+@click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
+@click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")
+@click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 if anything can't be read; otherwise it is a fault, and the rest is shown.")
+@with_output
+def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
+    """Ask files, folders and globs of any size: log segments, packet captures, brokers' request logs.
+
+    One of --table, --sql and --report says what. It runs on all cores of this machine, or on a cluster by --master. What can't be read is a row of
+    the table `faults`, and no error.
+    """
+    _check(paths, options)
+    settings = dict(_setting(each) for each in conf)
+    fmt = fmt or ("table" if environment.to_terminal else "jsonl")
+    from kwire_cli.cli.spark import explained, watched
+    from kwire_cli.pipeline.session import LOCAL, session
+
+    summary = Summary()
+    with session(master or LOCAL, settings, options["worker_python"]) as spark, explained():
+        begun = time.monotonic()
+        with watched(environment, spark):
+            if options["report"]:
+                code = show(Asked(environment, spark, options["report"], paths, fmt, options, summary))
+            else:
+                code = _rows(environment, spark, paths, fmt, options, summary)
+        environment.flush()
+        _sum_up(environment, summary, time.monotonic() - begun)
+    return code
+
+
+def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
+    asked = [name for name in ("table", "sql", "report") if options[name]]
+    if not paths:
+        raise click.UsageError("give files, folders or globs")
+    if len(asked) != 1:
+        raise click.UsageError("say what to show by one of --table, --sql and --report")
+    of_report = {"deep": "verify", "release": "upgrade", "now": "upgrade"}
+    names = {"release": "--to", "now": "--from"}
+    for name, report in of_report.items():
+        if options[name] and options["report"] != report:
+            raise click.UsageError(f"{names.get(name, '--' + name)} goes with --report {report}")
+    if options["columns"] and not options["table"]:
+        raise click.UsageError("--columns goes with --table")
+    for name in ("out_format", "partition_by", "overwrite"):
+        if options[name] and not options["out"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --out")
+    if options["report"] and (options["out"] or options["limit"] is not None):
+        raise click.UsageError(f"a report is printed in whole, without {'--out' if options['out'] else '--limit'}")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise click.UsageError(f"--conf takes a setting of Spark, such as spark.driver.memory=4g, not {text!r}")
+    return name, value
+
+
+def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...], fmt: str, options: dict[str, Any], summary: Summary) -> int:
+    """Print rows, or write them to files."""
+    found = _tables(spark, paths, options)
+    if options["fail_fast"]:
+        _stop_at_faults(found)
+    if options["sql"]:
+        frame = found.sql(options["sql"])
+    else:
+        columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
+        frame = found.table(options["table"], columns)
+    if options["out"]:
+        summary.rows = _write(frame, options)
+    else:
+        summary.rows = _print(environment, frame, fmt, options["limit"])
+    summary.size, summary.faults = found.inputs.tally.size, found.inputs.tally.faults
+    return Exit.DONE
+
+
+def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.tables import tables
+
+    limits = (
+        Limits() if options["max_decompressed"] is None else Limits(output=size_of(options["max_decompressed"], "--max-decompressed"), ratio=None)
+    )
+    reading = Reading(limits, options["show_secrets"])
+    size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
+    return tables(spark, paths, reading=reading, **size)
+
+
+def _stop_at_faults(found: Tables) -> None:
+    for fault in found.table("faults").limit(1).collect():
+        raise InputError(f"{fault.code}: {fault.detail} (--fail-fast)", file=fault.file)
+
+
+def _write(frame: DataFrame, options: dict[str, Any]) -> int:
+    """Write files; the number of rows."""
+    from kwire_cli.pipeline.files import BY, write
+
+    by = [name.strip() for name in options["partition_by"].split(",") if name.strip()] if options["partition_by"] is not None else None
+    if by is None:
+        by = [name for name in BY.get(options["table"], ()) if name in frame.columns and len(frame.columns) > 1]
+    return write(frame, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"])
+
+
+def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:
+    from kwire_cli.pipeline.printing import texts
+    from kwire_cli.view.table import csv_row
+
+    if fmt == "table":
+        return _print_table(environment, frame, limit)
+    if fmt == "csv":
+        environment.write(csv_row(frame.columns))
+    rows = 0
+    for count, text in texts(frame, fmt, limit):
+        environment.write(text)
+        rows += count
+    return rows
+
+
+def _print_table(environment: Environment, frame: DataFrame, limit: int | None) -> int:
+    from kwire_cli.pipeline.printing import texts
+    from kwire_cli.view.grid import grid_lines
+    from kwire_cli.view.rows import cells_of
+
+    most = ROWS if limit is None else limit
+    rows = [cells_of(text) for _, text in texts(frame, "table", most + 1)]
+    environment.write_lines(grid_lines(frame.columns, rows[:most]))
+    if len(rows) > most and limit is None:
+        environment.note(f"kwire: there are more rows than these {most}: --limit says how many to show, --format jsonl shows all")
+    return min(len(rows), most)
+
+
+def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
+    from kwire_cli.view.lines import counted
+
+    parts = [] if summary.rows is None else [counted(summary.rows, "row")]
+    if summary.files is not None:
+        parts.append(counted(summary.files, "file"))
+    if summary.size:
+        rate = summary.size / max(seconds, 1e-3) / 1e6
+        parts.append(f"{summary.size:,} bytes read, {rate:.1f} MB/s")
+    if summary.faults:
+        parts.append(f"{counted(summary.faults, 'gap or file', 'gaps or files')} that can't be read (--table faults)")
+    environment.note(f"kwire: {', '.join([*parts, f'{seconds:.1f} s'])}")

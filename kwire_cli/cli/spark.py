@@ -1,0 +1,65 @@
+"""What `kwire scan` says while Spark works, and of Spark's errors."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cli.progress import EVERY, Progress
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.cli.environment import Environment
+
+
+@contextlib.contextmanager
+def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
+    """Say on standard error how far the stages are that run in the block."""
+    progress, over = Progress(environment), threading.Event()
+    if not progress.wanted:
+        yield
+        return
+
+    def watch() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not over.wait(EVERY):
+            with contextlib.suppress(Exception):  # whatever it is: it is only about progress
+                for stage in tracker.getActiveStageIds():
+                    if info := tracker.getStageInfo(stage):
+                        progress.tell(f"stage {stage}, {info.numCompletedTasks} of {info.numTasks} tasks", info.numCompletedTasks, info.numTasks)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        progress.done()
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise InputError(_text(error)) from None
+
+
+def _text(error: Any) -> str:
+    """What Spark says, without its plans and traces."""
+    text = str(error.java_exception.toString()) if hasattr(error, "java_exception") and error.java_exception is not None else str(error)
+    lines = text.split(";\n")[0].split("\n\tat ")[0].split("\n\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0].strip().splitlines()
+    told = [line for line in lines if line.strip()]
+    if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
+        told = told[-1:]
+    return "Spark: " + "\n".join(told[:8])

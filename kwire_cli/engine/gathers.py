@@ -1,0 +1,137 @@
+"""Loops over spans and bytes, for `compiled.compiled`: each fills arrays that it is given. All numbers are int64 in two's complement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def sort_by_node(node: Any, at: Any, order: Any) -> None:
+    """Put the numbers of the spans into `order`, those of each node together and in order; `at` is where each node's begin, and is moved on."""
+    for i in range(len(node)):
+        k = node[i]
+        order[at[k]] = i
+        at[k] += 1
+
+
+def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
+    """Add to the row of each node: the bytes of prefixes, the bytes of values, the number of spans."""
+    for i in range(len(node)):
+        k = node[i]
+        sums[k, 0] += value[i] - start[i]
+        sums[k, 1] += end[i] - value[i]
+        sums[k, 2] += 1
+
+
+def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
+    """Big-endian integers of `length` bytes."""
+    shift = 64 - 8 * length
+    for i in range(len(start)):
+        at = start[i]
+        number = 0
+        for k in range(length):
+            number = (number << 8) | (data[at + k] & 255)
+        out[i] = ((number << shift) >> shift) if signed else number
+
+
+def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  # noqa: FBT001 - as above
+    """Varints of `bits` 16, 32 or 64, read as `numbers.Varint` does: bits above the width are dropped."""
+    shift = 64 - bits
+    for i in range(len(start)):
+        at = start[i]
+        byte = data[at] & 255
+        number = byte & 127
+        move = 7
+        while byte >= 128:
+            at += 1
+            byte = data[at] & 255
+            if move < 64:
+                number |= (byte & 127) << move
+            move += 7
+        if zigzag:
+            low = number & 1
+            number = (number >> 1) & (0x7FFFFFFFFFFFFFFF >> shift)
+            out[i] = number ^ -low
+        else:
+            out[i] = (number << shift) >> shift
+
+
+def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
+    """The bytes [start, end) of all, one after the other; `offsets` are where they begin in `out`, and where the last ones end."""
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        size = end[i] - start[i]
+        given, taken = data[start[i] : end[i]], out[to : to + size]  # two arrays: LLVM then knows that many bytes can be copied at once
+        for k in range(size):
+            taken[k] = given[k]
+        to += size
+    offsets[len(start)] = to
+
+
+def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, out: Any, offsets: Any) -> None:  # noqa: FBT001 - as above
+    """The base64 texts of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        at = start[i]
+        stop = end[i]
+        while stop - at >= 3:
+            group = ((data[at] & 255) << 16) | ((data[at + 1] & 255) << 8) | (data[at + 2] & 255)
+            for k in range(4):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            at += 3
+            to += 4
+        left = stop - at
+        if left > 0:
+            group = (data[at] & 255) << 16
+            if left == 2:
+                group |= (data[at + 1] & 255) << 8
+            for k in range(left + 1):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            to += left + 1
+            while padded and left < 3:
+                out[to] = 61
+                to += 1
+                left += 1
+    offsets[len(start)] = to
+
+
+def count_elements(data: Any, node: Any, start: Any, first: Any, begin: int, number: int, counts: Any, highest: Any) -> None:
+    """Of each message, whose spans begin at `first`: how many spans of the node `begin` it has, and the highest zig-zag varint (int32) of `number`.
+
+    Both are added to what is there.
+    """
+    for k in range(len(first) - 1):
+        for i in range(first[k], first[k + 1]):
+            if node[i] == begin:
+                counts[k] += 1
+            elif node[i] == number:
+                at = start[i]
+                byte = data[at] & 255
+                found = byte & 127
+                move = 7
+                while byte >= 128:
+                    at += 1
+                    byte = data[at] & 255
+                    found |= (byte & 127) << move
+                    move += 7
+                found = ((found >> 1) & 0x7FFFFFFF) ^ -(found & 1)
+                highest[k] = max(highest[k], found)
+
+
+def hop(data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int, overhead: int, least: Any) -> tuple[int, int]:
+    """From one batch to the next by their sizes, until one begins at `target` or later: where that is, and where the one before it begins or -1.
+
+    It ends earlier before bytes that are none, or not all of one. `least` is the smallest size that a batch of each magic can say, 0 for one unknown.
+    """
+    before = -1
+    while at < target and stop - at > magic_at:
+        size = 0
+        for k in range(4):
+            size = (size << 8) | (data[at + size_at + k] & 255)
+        magic = data[at + magic_at] & 255
+        if magic >= len(least) or least[magic] == 0 or size < least[magic] or size > stop - at - overhead:
+            break
+        before = at
+        at += overhead + size
+    return at, before

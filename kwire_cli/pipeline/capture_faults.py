@@ -1,0 +1,86 @@
+"""What is wrong with captures, as rows: files that can't be read, or not to their end; bytes that are missing; what is odd about frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import InputError
+from kwire_cli.source.capture.parts import PartReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.source.capture.schedule import Schedule
+
+CAPTURE_FAULTS = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("packet", pa.int64()),
+        pa.field("position", pa.int64()),
+        pa.field("stream", pa.int64()),
+        pa.field("src", pa.string()),
+        pa.field("dst", pa.string()),
+        pa.field("frame", pa.int64()),
+        pa.field("size", pa.int64()),
+        pa.field("code", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("detail", pa.string()),
+    ]
+)
+"""Of files `file`, `packet` (the last one before it), `position` and `detail`; of lines all but `position`."""
+UNREADABLE = "UNREADABLE"
+_ROWS = 4096
+
+
+def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
+    """The files that are no captures, or can't be opened."""
+    return [_of_file(file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
+
+
+def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """What ends the reading of these parts early: their headers are read for it, no more."""
+    for number in parts:
+        part = plan.parts[number].part
+        reader = PartReader(part)
+        rows = []
+        try:
+            for _ in reader.chunks():
+                pass
+            rows = [_of_file(part.file, packet, position, "TRUNCATED", text) for text, position, packet in reader.notices]
+        except InputError as error:
+            rows = [_of_file(part.file, None, None, UNREADABLE, error.reason)]
+        if rows:
+            yield _batch(rows)
+
+
+def _of_file(file: str, packet: int | None, position: int | None, code: str, detail: str) -> tuple[Any, ...]:
+    return file, packet, position, None, None, None, None, None, code, None, None, detail
+
+
+def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
+    """What is odd about lines."""
+    rows: list[tuple[Any, ...]] = []
+    for line in lines:
+        captured = line.captured
+        if not captured.anomalies:
+            continue
+        own = (*line.place, None, line.stream, captured.src, captured.dst, captured.number, captured.seen.size)
+        if captured.seen.code:
+            rows.append((*own, captured.seen.code, None, None, MEANING.get(captured.seen.code)))
+        elif captured.frame:
+            rows += [(*own, each.code, each.path, each.offset, each.detail) for each in captured.frame.anomalies]
+        if len(rows) >= _ROWS:
+            yield _batch(rows)
+            rows = []
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    made = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), CAPTURE_FAULTS, strict=True)]
+    return pa.RecordBatch.from_arrays(made, schema=CAPTURE_FAULTS)

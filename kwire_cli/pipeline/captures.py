@@ -1,0 +1,185 @@
+"""Captures in Spark: one plan of the files, and the DataFrames made from it."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline import connections
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
+from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
+from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
+from kwire_cli.source.capture.named import captures_of
+from kwire_cli.source.capture.parts import PART_SIZE
+from kwire_cli.source.capture.schedule import outlined, schedule
+from kwire_cli.source.kafka.names import Names
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwire_cli.source.capture.schedule import Schedule
+    from kwire_cli.source.kafka.captured import Captured
+
+    Batches = Iterable[pa.RecordBatch]
+
+FEW_BYTES = 256 << 20
+"""Bytes of files that are cut into parts without a Spark job."""
+OWNED_BYTES = 128 << 20
+"""Bytes of captures for each task that owns connections, about."""
+
+
+class Captures:
+    """The captures that paths name, as DataFrames.
+
+    Args:
+        spark: A session.
+        paths: Files, folders, globs.
+        port: The broker's, where it is known.
+        records: How records are shown in bodies: decoded, size or base64.
+        show_secrets: Whether secrets are.
+        shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files can't be read by position cheaply.
+        part_size: Bytes of a file for each task that reads packets.
+        partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
+
+    Raises:
+        InputError: There is nothing of a name, or no capture in a folder.
+
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        *,
+        port: int | None = None,
+        records: str = "decoded",
+        show_secrets: bool = False,
+        shuffle_payloads: bool = False,
+        part_size: int = PART_SIZE,
+        partitions: int | None = None,
+    ) -> None:
+        self._spark, self._files, self._port, self._payloads, self._part_size = spark, captures_of(paths), port, shuffle_payloads, part_size
+        self._records, self._show_secrets = records, show_secrets
+        self._partitions = partitions
+
+    @cached_property
+    def plan(self) -> Schedule:
+        """The parts of all files, in one order."""
+        size = self._part_size
+        if len(self._files) > 1 and self._bytes > FEW_BYTES:
+            context = self._spark.sparkContext
+            return schedule(
+                context.parallelize(self._files, min(len(self._files), 4 * context.defaultParallelism))
+                .map(lambda path: outlined(path, size))
+                .collect()
+            )
+        return schedule(outlined(path, size) for path in self._files)
+
+    @cached_property
+    def _bytes(self) -> int:
+        return sum(Path(path).stat().st_size for path in self._files if Path(path).is_file())
+
+    @cached_property
+    def names(self) -> Names:
+        """The topics, brokers and fetch sessions that the captures name: a first pass over them."""
+        port = self._port
+        rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, port)).collect()
+        return connections.names_of(tuple(row) for row in rows)
+
+    def frames(self, columns: Sequence[str] = ()) -> DataFrame:
+        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body` no first pass is needed."""
+        names = [*columns] or FRAMES.names
+        if unknown := [name for name in names if name not in FRAMES.names]:
+            raise InputError(f"the table frames has no column {unknown[0]}: its columns are {', '.join(FRAMES.names)}")
+        schema = pa.schema([FRAMES.field(name) for name in names])
+        return self._lines(schema, lambda lines, _: frame_rows(lines, names), learnt=bool(NAMED.intersection(names)))
+
+    def fields(self) -> DataFrame:
+        """A row for each field of each frame."""
+        return self._lines(FIELDS, fields_of, learnt=False)
+
+    def ledger(self) -> DataFrame:
+        """The bytes of all frames by api, kind, version and field."""
+        port, options = self._port, self._options
+
+        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+            return ledger_of_frames(connections.frames(batches, plan, port), Options(catalog(), **options))
+
+        sums = self._owned(LEDGER, of)
+        keys = LEDGER.names[:4]
+        return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in LEDGER.names[4:]))
+
+    def faults(self) -> DataFrame:
+        """A row for each anomaly, each gap, and each file that can't be read, or not to its end."""
+        of_lines = self._lines(CAPTURE_FAULTS, lambda lines, _: line_faults(lines), learnt=False)
+        return of_lines.unionByName(self.file_faults())
+
+    def file_faults(self) -> DataFrame:
+        """Those of `faults` that are about files: no frames are made for them."""
+        schema = from_arrow_schema(CAPTURE_FAULTS)
+        plan = self._spark.sparkContext.broadcast(self.plan)
+
+        def of_files(batches: Batches) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                yield from capture_faults(plan.value, batch.column(0).to_pylist())
+
+        found = self._parts().mapInArrow(of_files, schema)
+        rows = unreadable_rows(self.plan)
+        return found.unionByName(self._spark.createDataFrame(rows, schema)) if rows else found
+
+    def folded(self, fold: Callable[[Iterator[Captured]], Any]) -> list[Any]:
+        """What `fold` makes of the lines of the connections that a task owns, for each task."""
+
+        def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
+            made = pickle.dumps(fold(line.captured for line in lines))
+            yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], ["made"])
+
+        return [pickle.loads(row.made) for row in self._lines(pa.schema([("made", pa.binary())]), rows, learnt=True).collect()]  # noqa: S301 - our own
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"records": self._records, "show_secrets": self._show_secrets}
+
+    def _lines(self, schema: pa.Schema, rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]], *, learnt: bool) -> DataFrame:
+        """What `rows` makes of the lines of all connections."""
+        port, options = self._port, self._options
+        names = self._spark.sparkContext.broadcast(self.names if learnt else Names())
+
+        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+            how = Options(catalog(), **options)
+            return rows((Line(*found, how) for found in connections.lines(batches, plan, names.value, port)), how)
+
+        return self._owned(schema, of)
+
+    def _owned(self, schema: pa.Schema, of: Callable[[Batches, Schedule], Iterator[pa.RecordBatch]]) -> DataFrame:
+        """What `of` makes of the connections that a task owns."""
+        payloads, plan = self._payloads, self._spark.sparkContext.broadcast(self.plan)
+
+        def describe(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return connections.describe((number for batch in batches for number in batch.column(0).to_pylist()), plan.value, payloads=payloads)
+
+        def own(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return of(batches, plan.value)
+
+        found = self._parts().mapInArrow(describe, from_arrow_schema(connections.DESCRIBED))
+        sorted_ones = found.repartition(self._tasks, "ends").sortWithinPartitions(*connections.ORDER)
+        return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
+
+    @property
+    def _tasks(self) -> int:
+        return self._partitions or max(2 * self._spark.sparkContext.defaultParallelism, -(-self._bytes // OWNED_BYTES))
+
+    def _parts(self) -> DataFrame:
+        """The numbers of the parts, one a task."""
+        count = len(self.plan.parts)
+        return self._spark.range(0, count, 1, max(count, 1))

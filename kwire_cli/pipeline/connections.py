@@ -1,0 +1,127 @@
+"""Connections of captures in Spark tasks: descriptors of segments are shuffled by connection, and the task that owns one reads its bytes.
+
+A connection that spans files is whole, and no task holds more of one than what overlaps in time: its segments come sorted, some at a time.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from kwire_cli.message.plain import Layouts
+from kwire_cli.source.capture.descriptors import Described, described, runs
+from kwire_cli.source.capture.replay import Replay
+from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.quick_frames import Frames, frames_between
+from kwire_cli.source.kafka.traffic import names_in, traffic
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.source.capture.schedule import Schedule
+    from kwire_cli.source.kafka.captured import Captured
+
+DESCRIBED = pa.schema(
+    [
+        pa.field("ends", pa.binary()),
+        pa.field("chain", pa.int32()),
+        pa.field("file", pa.int32()),
+        pa.field("moment", pa.int64()),
+        pa.field("packet", pa.int64()),
+        pa.field("rows", pa.binary()),
+        pa.field("kept", pa.binary()),
+    ]
+)
+"""What is shuffled: `Described`."""
+ORDER = ("ends", "moment", "chain", "packet")
+MOST_BYTES = 16 << 20
+"""Bytes of a batch of descriptors."""
+NAMES = pa.schema([pa.field("packet", pa.int64()), pa.field("table", pa.string()), pa.field("key", pa.string()), pa.field("value", pa.string())])
+
+
+class Found(NamedTuple):
+    """A line, the first packet of its connection, and where it ended."""
+
+    captured: Captured
+    stream: int
+    place: tuple[str | None, int | None]
+
+
+def describe(parts: Iterable[int], plan: Schedule, *, payloads: bool) -> Iterator[pa.RecordBatch]:
+    """The descriptors in these parts of the plan."""
+    rows: list[Described] = []
+    size = 0
+    for number in parts:
+        for each in described(plan.parts[number], payloads=payloads):
+            rows.append(each)
+            size += len(each.rows) + len(each.kept or b"")
+            if size > MOST_BYTES:
+                yield _batch(rows)
+                rows, size = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[Described]) -> pa.RecordBatch:
+    made = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in DESCRIBED]
+    return pa.RecordBatch.from_arrays(made, schema=DESCRIBED)
+
+
+def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[Replay]:
+    """The connections in sorted descriptors, by their ends: each has to be read to its end before the next."""
+    rows = (Described(*row) for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True))
+    for ends, found in groupby(rows, key=lambda row: row.ends):
+        yield Replay(ends, runs(found, plan.files, plan.chains), plan.last)
+
+
+@lru_cache(maxsize=1)
+def layouts() -> Layouts:
+    """Those of this process: connections say the same things."""
+    return Layouts(catalog())
+
+
+def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, names: Names, port: int | None) -> Iterator[Found]:
+    """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections beforehand."""
+    for replay in owned(batches, plan):
+        own = Names({**names.topics}, {**names.brokers}, {**names.sessions})
+        for line in traffic(catalog(), replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts()):
+            place = plan.place(line.seen.packet) if plan.chains == 1 else (None, None)
+            yield Found(line, replay.starts[line.stream], place)
+
+
+def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[list[Frames | Captured]]:
+    """All frames of the connections in sorted descriptors, for who needs neither their order nor their time."""
+    for replay in owned(batches, plan):
+        yield from frames_between(replay, layouts(), port)
+
+
+def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[pa.RecordBatch]:
+    """The names that the connections in sorted descriptors tell, as texts, with the packet at which each connection began."""
+    for replay in owned(batches, plan):
+        known = names_in(catalog(), replay, port=port, layouts=layouts(), sessions=True)
+        first = min(replay.starts.values(), default=0)
+        rows: list[tuple[Any, ...]] = [(first, "topics", key, value) for key, value in known.topics.items()]
+        rows += [(first, "brokers", key, str(value)) for key, value in known.brokers.items()]
+        rows += [(first, "sessions", f"{session} {broker}", "\0".join(topics)) for (broker, session), topics in known.sessions.items() if topics]
+        if rows:
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), NAMES, strict=True)], schema=NAMES
+            )
+
+
+def names_of(rows: Iterable[tuple[int, str, str, str]]) -> Names:
+    """The names in these rows: those of the connection that began first stand."""
+    names = Names()
+    for _, table, key, value in sorted(rows):
+        if table == "topics":
+            names.topics.setdefault(key, value)
+        elif table == "brokers":
+            names.brokers.setdefault(key, int(value))
+        else:
+            session, _, broker = key.partition(" ")
+            names.sessions.setdefault((broker, int(session)), value.split("\0"))
+    return names

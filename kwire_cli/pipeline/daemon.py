@@ -1,0 +1,13 @@
+"""The process that an embedded Spark forks its Python workers from: what they all need is imported here once, instead of in each of them."""
+
+from __future__ import annotations
+
+import numba  # noqa: F401 - for what is compiled
+import pandas  # noqa: F401, ICN001 - PySpark takes it into each worker
+from pyspark.daemon import manager
+
+import kwire_cli.pipeline.tables
+import kwire_cli.view.rows  # noqa: F401
+
+if __name__ == "__main__":
+    manager()

@@ -1,0 +1,242 @@
+"""The fields of frames, and what they cost: many frames are walked at once by the compiled engine.
+
+Paths are those of `kwire overhead --by field`, but for records, which are one field here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
+from kwire_cli.engine.field_rows import field_rows, field_sums
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.headers import header_spec
+from kwire_cli.message.together import Place, together
+from kwire_cli.pipeline.line_columns import Line, hidden_spans
+from kwire_cli.source.kafka.quick_frames import Frames
+from kwire_cli.structs.frames import SIZE_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.message.together import Group
+    from kwire_cli.pipeline.line_columns import Options
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+
+LEDGER = pa.schema(
+    [
+        pa.field("api", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("api_version", pa.int32()),
+        pa.field("path", pa.string()),
+        pa.field("prefix_bytes", pa.int64()),
+        pa.field("value_bytes", pa.int64()),
+        pa.field("count", pa.int64()),
+    ]
+)
+FIELDS = pa.schema(
+    [
+        pa.field("stream", pa.int64()),
+        pa.field("src", pa.string()),
+        pa.field("dst", pa.string()),
+        pa.field("frame", pa.int64()),
+        pa.field("kind", pa.string()),
+        pa.field("api", pa.string()),
+        pa.field("api_version", pa.int32()),
+        pa.field("path", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("start", pa.int64()),
+        pa.field("prefix_bytes", pa.int64()),
+        pa.field("value_bytes", pa.int64()),
+        pa.field("value", pa.string()),
+    ]
+)
+"""`start` is where the field's bytes begin in the frame."""
+AT_ONCE = 4 << 20
+"""Bytes of frames that are walked together, about."""
+_OTHER = {"sasl-token": "sasl token", "not-kafka": "not kafka"}
+_HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
+
+
+class Parts:
+    """Frames in one buffer: where the parts of each are, by what stands before the paths in them; `other` are bytes without a layout."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.data = bytearray()
+        self.places: dict[tuple[str | None, str, int | None, str], list[tuple[Place, int]]] = {}
+        self.other: list[tuple[int, str, int, int]] = []
+        self.begins: list[int] = []
+
+    def add(self, line: Captured) -> None:
+        """Take a line: a frame by its parts, anything else as so many bytes of its kind."""
+        number, at = len(self.begins), len(self.data)
+        self.begins.append(at)
+        plain = line.plain
+        if plain is not None:
+            layout = plain.layout
+            key = layout.api, layout.kind, layout.version
+            begin, stop = at + plain.start, at + len(plain.data)
+            self.data += plain.data
+            self._place((*key, ""), Place(SIZE_PREFIX, 0, at, at + SIZE_BYTES), number)
+            header = Place(header_spec(self.catalog, layout.kind), layout.header_version, at + SIZE_BYTES, begin)
+            self._place((*key, _HEADERS[layout.kind]), header, number)
+            spec = self.catalog.message(layout.message)
+            self._place((*key, f"{layout.message}."), Place(spec, layout.version, begin, stop), number)
+            return
+        frame = line.frame
+        if frame is None:
+            self.other.append((number, _OTHER.get(line.kind, GAP_PATH), 0, line.seen.size))
+            return
+        self.data += frame.data[frame.start : frame.stop]
+        left = frame.size
+        for name, part in frame.parts:
+            start, stop = part.raw.start - frame.start, part.raw.stop - frame.start
+            left -= stop - start
+            if name == "body" and (frame.guess or part.guess):
+                self.other.append((number, GUESS_PATH, start, stop - start))
+                continue
+            prefix = "" if name == "size" else _HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
+            self._place((frame.api, frame.kind, frame.api_version, prefix), Place(part.spec, part.version, at + start, at + stop), number)
+        if left:
+            self.other.append((number, GAP_PATH, frame.size - left, left))
+
+    def _place(self, key: tuple[str | None, str, int | None, str], place: Place, number: int) -> None:
+        self.places.setdefault(key, []).append((place, number))
+
+    def groups(self) -> Iterator[tuple[tuple[str | None, str, int | None, str], Group, Any]]:
+        """Each key with its parts walked, and the numbers of their lines."""
+        data = bytes(self.data)
+        for key, found in self.places.items():
+            numbers = np.array([number for _, number in found], np.int64)
+            for group in together(data, [place for place, _ in found]):
+                yield key, group, numbers[group.which]
+
+
+def ledger_rows(lines: Iterable[Line], catalog: Catalog) -> Iterator[pa.RecordBatch]:
+    """The sums of bytes by api, kind, version and path; several rows of each, to be added up."""
+    for many, parts in _gathered(lines, catalog):
+        made = [_constant(field_sums(group.walk), prefix, api, kind, version) for (api, kind, version, prefix), group, _ in parts.groups()]
+        others: dict[tuple[Any, ...], list[int]] = {}
+        for number, path, _, size in parts.other:
+            line = many[number].captured
+            row = others.setdefault((line.api, line.kind, line.api_version, path), [0, 0, 0])
+            row[1] += size
+            row[2] += 1
+        if others:
+            rows = [(*key, *sums) for key, sums in others.items()]
+            made.append(
+                pa.RecordBatch.from_arrays(
+                    [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), LEDGER, strict=True)], schema=LEDGER
+                )
+            )
+        yield from made
+
+
+def ledger_of_frames(found: Iterable[list[Frames | Captured]], options: Options) -> Iterator[pa.RecordBatch]:
+    """As `ledger_rows`, of frames that may come many at once."""
+    lines: list[Line] = []
+    size = 0
+    for many in found:
+        for each in many:
+            if isinstance(each, Frames):
+                yield from _sums(each, options.catalog)
+            else:
+                lines.append(Line(each, 0, (None, None), options))
+                size += each.seen.size
+        if size > AT_ONCE:
+            yield from ledger_rows(lines, options.catalog)
+            lines, size = [], 0
+    yield from ledger_rows(lines, options.catalog)
+
+
+def _sums(frames: Frames, catalog: Catalog) -> Iterator[pa.RecordBatch]:
+    """The sums of frames of one layout: the fronts of all cost the same."""
+    layout, times = frames.layout, len(frames.walk.jobs)
+    key = layout.api, layout.kind, layout.version
+    header = Place(header_spec(catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
+    for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, _HEADERS[layout.kind])):
+        (group,) = together(frames.front, [place])
+        sums = field_sums(group.walk)
+        more = [pc.multiply(sums.column(name), times) for name in sums.schema.names[1:]]
+        yield _constant(pa.RecordBatch.from_arrays([sums.column(0), *more], schema=sums.schema), prefix, *key)
+    yield _constant(field_sums(frames.walk), f"{layout.message}.", *key)
+
+
+def _constant(sums: pa.RecordBatch, prefix: str, api: str | None, kind: str, version: int | None) -> pa.RecordBatch:
+    size = sums.num_rows
+    path = sums.column("path")
+    path = pc.if_else(pc.equal(path, GAP_PATH), path, pc.binary_join_element_wise(prefix, path, "")) if prefix else path
+    columns = [pa.repeat(pa.scalar(value, LEDGER.field(name).type), size) for name, value in (("api", api), ("kind", kind), ("api_version", version))]
+    return pa.RecordBatch.from_arrays([*columns, path, *(sums.column(name) for name in LEDGER.names[4:])], schema=LEDGER)
+
+
+def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatch]:
+    """A row for each field of each frame; values that are secret are not shown."""
+    for many, parts in _gathered(lines, options.catalog):
+        begins = np.array(parts.begins, np.int64)
+        frames = [
+            (
+                line.stream,
+                line.captured.src,
+                line.captured.dst,
+                line.captured.number,
+                line.captured.kind,
+                line.captured.api,
+                line.captured.api_version,
+            )
+            for line in many
+        ]
+        whole = [pa.array(column, field.type) for column, field in zip(zip(*frames, strict=True), FIELDS, strict=False)]
+        hidden = (
+            {}
+            if options.show_secrets
+            else {number: found for number, line in enumerate(many) if (found := hidden_spans(options.catalog, line.captured))}
+        )
+        for (_, _, _, prefix), group, numbers in parts.groups():
+            rows = field_rows(group.walk)
+            message = numbers[rows.column("message").to_numpy()]
+            path = rows.column("path").cast(pa.string())
+            path = pc.binary_join_element_wise(prefix, path, "") if prefix else path
+            start = rows.column("start").to_numpy() + group.walk.jobs[rows.column("message").to_numpy(), 1] - begins[message]
+            value = _without(rows, group, numbers, hidden, "header" if prefix in _HEADERS.values() else "body") if prefix else rows.column("value")
+            which = pa.array(message)
+            own = [path, rows.column("kind").cast(pa.string()), pa.array(start), rows.column("prefix_bytes"), rows.column("value_bytes"), value]
+            yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
+        if parts.other:
+            which = pa.array([number for number, *_ in parts.other])
+            rows = [(path, "gap", start, 0, size, None) for _, path, start, size in parts.other]
+            own = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), list(FIELDS)[7:], strict=True)]
+            yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
+
+
+def _without(rows: pa.RecordBatch, group: Group, numbers: Any, hidden: dict[int, dict[str, frozenset[int]]], part: str) -> pa.Array:
+    """The values, without those that are secret."""
+    value = rows.column("value")
+    if not hidden:
+        return value
+    texts: list[Any] | None = None
+    for job, number in enumerate(numbers.tolist()):
+        for span in hidden.get(number, {}).get(part, ()):
+            at = int(group.walk.first[job]) + span
+            texts = value.to_pylist() if texts is None else texts
+            texts[at] = f"<redacted {rows.column('value_bytes')[at].as_py()} bytes>"
+    return value if texts is None else pa.array(texts, pa.string())
+
+
+def _gathered(lines: Iterable[Line], catalog: Catalog) -> Iterator[tuple[list[Line], Parts]]:
+    """So many lines at a time."""
+    parts, many = Parts(catalog), []
+    for line in lines:
+        parts.add(line.captured)
+        many.append(line)
+        if len(parts.data) >= AT_ONCE or len(many) >= 1 << 15:
+            yield many, parts
+            parts, many = Parts(catalog), []
+    if many:
+        yield many, parts

@@ -1,0 +1,52 @@
+"""What a table of the data source is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.codec.model import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+
+
+@dataclass(slots=True)
+class Told:
+    """What is said while a part is read: bytes of it, and gaps in it that are no rows; a file that can't be read is one."""
+
+    size: int = 0
+    faults: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How parts are read: what may be decompressed, whether secrets are shown, and who is told of what has no rows."""
+
+    limits: Limits = field(default_factory=Limits)
+    show_secrets: bool = False
+    told: Told = field(default_factory=Told)
+
+
+class Table(Protocol):
+    """Rows that files hold, without a look at other files."""
+
+    @property
+    def name(self) -> str:
+        """What the option `table` calls it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
+        """What tasks read: a part each, of about `split_size` bytes, that can be pickled; without those that have no rows behind all filters.
+
+        Spark applies the filters again: rows that they exclude may be given.
+        """
+
+    def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """The rows of a part with these columns in this order; a file that can't be read has none."""

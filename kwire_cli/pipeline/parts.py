@@ -1,0 +1,95 @@
+"""Tables whose rows files hold, as DataFrames: the parts of files are planned here and read in tasks, by Arrow.
+
+The data source does the same for users of Spark. It takes seconds more for its first query, as Spark starts Pythons of their own to ask it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from kwire_cli.pipeline.model import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark import Accumulator
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwire_cli.pipeline.model import Reading, Table
+
+MOST_TASKS = 20_000
+"""Tasks of a scan: beyond this each reads several parts, one behind the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came of a part: rows, bytes of the file, and gaps in it; a file that can't be read is one."""
+
+    rows: int
+    size: int
+    faults: int
+
+
+class _ByPart(AccumulatorParam[dict[Any, Read]]):
+    """What was read, by table and part: a part that is read again is counted once."""
+
+    def zero(self, value: dict[Any, Read]) -> dict[Any, Read]:  # noqa: ARG002 - PySpark's method
+        return {}
+
+    def addInPlace(self, value1: dict[Any, Read], value2: dict[Any, Read]) -> dict[Any, Read]:  # noqa: N802 - as above
+        value1.update(value2)
+        return value1
+
+
+@dataclass
+class Tally:
+    """How much all tasks of a session have read."""
+
+    spark: SparkSession
+    counted: Accumulator[dict[Any, Read]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counted = self.spark.sparkContext.accumulator({}, _ByPart())
+
+    @property
+    def rows(self) -> int:
+        """Rows that were made of parts."""
+        return sum(each.rows for each in self.counted.value.values())
+
+    @property
+    def size(self) -> int:
+        """Bytes of the parts."""
+        return sum(each.size for each in self.counted.value.values())
+
+    @property
+    def faults(self) -> int:
+        """Gaps between batches, and files that can't be read."""
+        return sum(each.faults for each in self.counted.value.values())
+
+
+def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names: Sequence[str], reading: Reading, tally: Tally) -> DataFrame:
+    """The rows of parts with these columns, a task for each part. What tasks need to know of parts is sent to each worker once."""
+    row_type = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
+    schema = to_arrow_schema(row_type, timezone="UTC")
+    pickled = [pickle.dumps(part) for part in parts]
+    if not pickled:
+        return spark.createDataFrame([], row_type)
+    sent, counted, key = spark.sparkContext.broadcast(pickled), tally.counted, object.__hash__(pickled)
+
+    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for some in numbers:
+            for number in some.column(0).to_pylist():
+                part, rows, told = pickle.loads(sent.value[number]), 0, Told()  # noqa: S301 - our own
+                for found in table.read(part, names, replace(reading, told=told)):
+                    rows += found.num_rows
+                    yield found.cast(schema)
+                counted.add({(key, number): Read(rows, told.size, told.faults)})
+
+    tasks = min(len(pickled), MOST_TASKS)
+    return spark.range(0, len(pickled), 1, tasks).mapInArrow(read, row_type)

@@ -1,0 +1,144 @@
+"""The tables of segments: their columns, and what makes rows of a part of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.errors import InputError
+from kwire_cli.payload.records import OWN_TOPICS
+from kwire_cli.pipeline.segment_filters import wanted
+from kwire_cli.records.batch_columns import BATCHES, batch_columns
+from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
+from kwire_cli.records.model import PADDING, Gap
+from kwire_cli.records.opening import source_of
+from kwire_cli.records.record_columns import RECORDS, record_columns
+from kwire_cli.redact.secrets import hidden_in_record
+from kwire_cli.source.logs.segments import Segment, segments_of
+from kwire_cli.source.logs.splitting import split_file
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql.datasource import Filter
+
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.records.model import Source
+    from kwire_cli.records.selecting import Selection
+
+    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap]]
+
+PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
+"""What all tables begin with; topic and partition are what the file's folder says, null where it says nothing."""
+TIME = pa.timestamp("us", "UTC")
+_LAST = 253402300799999
+"""The last millisecond that a time can be: that of the year 9999."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes [start, stop) of a segment, and which of its batches are wanted; a `stop` of None is the end of a file that could not be read."""
+
+    segment: Segment
+    selection: Selection
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True)
+class SegmentTable:
+    """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of other columns as a time."""
+
+    name: str
+    schema: pa.Schema
+    rows: Rows
+    times: dict[str, str]
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+        """As `model.Table`. InputError for what there is not; a file that can't be read is one part."""
+        found = wanted(self.name, filters)
+        for segment in segments_of(paths):
+            if not found.has(segment):
+                continue
+            places: list[tuple[int, int | None]]
+            try:
+                places = [*split_file(segment.path, split_size)]
+            except InputError:
+                places = [(0, None)]
+            for start, stop in places:
+                yield Part(segment, found.selection, start, stop)
+
+    def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`; of faults, a file that can't be read is one."""
+        own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
+        try:
+            source = source_of(part.segment.path, topic=part.segment.topic, limits=reading.limits)
+        except InputError as error:
+            reading.told.faults += 1
+            if self.name == FAULTS_NAME:
+                yield self._shown(part, unreadable(error.reason), names)
+            return
+        size = len(source.data)  # which may be less than when the file was looked at
+        stop = size if part.stop is None else min(part.stop, size)
+        reading.told.size += max(stop - part.start, 0)
+        first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
+        for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
+            if not isinstance(found, Gap):
+                yield self._shown(part, found, names)
+            elif found.code != PADDING:
+                reading.told.faults += 1
+
+    @property
+    def rows_schema(self) -> pa.Schema:
+        """Those columns that `rows` makes."""
+        return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
+
+    def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+        place = {"file": part.segment.path, "topic": part.segment.topic, "partition": part.segment.partition}
+        made = []
+        for name in names:
+            field = self.schema.field(name)
+            if name in place:
+                made.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
+            elif name in self.times:
+                made.append(as_time(found.column(self.times[name])))
+            else:
+                made.append(found.column(name))
+        return pa.RecordBatch.from_arrays(made, names=[*names])
+
+
+def as_time(milliseconds: pa.Array) -> pa.Array:
+    """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
+    there = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _LAST))
+    return pc.if_else(there, milliseconds, None).cast(pa.timestamp("ms", "UTC")).cast(TIME)
+
+
+def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
+    """The schema with a time behind the column of its milliseconds."""
+    return pa.schema([*PLACE, *(field for each in schema for field in ([each, pa.field(name, TIME)] if each.name == of else [each]))])
+
+
+def _batches(source: Source, start: int, stop: int, names: list[str], selection: Selection, _reading: Reading) -> Iterator[Any]:
+    return batch_columns(source, start, stop, names, selection)
+
+
+def _records(source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading) -> Iterator[Any]:
+    hide = partial(hidden_in_record, catalog()) if source.topic in OWN_TOPICS and not reading.show_secrets else None
+    return record_columns(source, start, stop, names, selection, hide=hide)
+
+
+def _faults(source: Source, start: int, stop: int, _names: list[str], _selection: Selection, _reading: Reading) -> Iterator[Any]:
+    return fault_columns(source, start, stop)
+
+
+FAULTS_NAME = "faults"
+SEGMENT_TABLES = (
+    SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), _batches, {"max_time": "max_timestamp"}),
+    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"}),
+    SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {}),
+)

@@ -1,0 +1,120 @@
+"""A Spark session for a command: embedded or on a cluster, quiet, and there as soon as can be."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.java import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+_QUIET = Path(__file__).with_name("log4j2.properties")
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # What Python makes of a file has no size that Spark could know beforehand: joins are decided when both sides are there.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "10MB",
+    "spark.ui.showConsoleProgress": "false",
+}
+_EMBEDDED = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.log.level": "OFF",
+    "spark.python.daemon.module": "kwire_cli.pipeline.daemon",  # elsewhere kwire may reach workers only with the job
+}
+_TOLD = 2000
+"""Characters of what Java said that are shown where it does not start."""
+
+
+@contextlib.contextmanager
+def session(master: str = LOCAL, settings: Mapping[str, str] | None = None, worker_python: str | None = None) -> Iterator[SparkSession]:
+    """A session that ends with the block; where there is one in this process already, that one, which goes on.
+
+    `settings` are Spark's own, and stronger than ours. Workers run `worker_python`, else PYSPARK_PYTHON, else the Python that runs this.
+
+    Raises:
+        InputError: Java or a package is missing, or Spark does not start: it says why.
+
+    """
+    check()
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - it takes long, and may be missing
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    with tempfile.TemporaryFile(prefix="kwire-java-") as said:
+        made = _start(master, {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})}, worker_python, said.fileno())
+        threading.Thread(target=_start_a_worker, args=(made,), daemon=True).start()
+        try:
+            yield made
+        finally:
+            with contextlib.suppress(Exception):  # it ends in any case, and what was found is found
+                made.stop()
+
+
+def _start(master: str, settings: Mapping[str, str], worker_python: str | None, log: int) -> SparkSession:
+    """Start Java, which says on file `log` what it has to say, and a session in it."""
+    meanwhile = threading.Thread(target=_import_what_comes_next, daemon=True)
+    meanwhile.start()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped] # noqa: PLC0415 - as above
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    python = worker_python or settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    os.environ["PYSPARK_PYTHON"] = python  # SparkContext looks nowhere else
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire scan")
+    options = f"-Dlog4j2.configurationFile={_QUIET.as_uri()}"
+    conf.setAll([*settings.items()])
+    conf.set("spark.driver.extraJavaOptions", f"{options} {settings.get('spark.driver.extraJavaOptions', '')}".strip())
+    try:
+        gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+        made = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
+    meanwhile.join()
+    return made
+
+
+def _import_what_comes_next() -> None:
+    """While Java starts, there is time for it."""
+    with contextlib.suppress(ImportError):
+        import kwire_cli.pipeline.tables  # noqa: F401, PLC0415
+
+
+def _start_a_worker(spark: SparkSession) -> None:
+    """While the query is planned, there is time for it."""
+    with contextlib.suppress(Exception):  # if there is anything wrong, the query will say it
+        spark.range(1).mapInArrow(lambda batches: batches, "id bigint").collect()
+
+
+def _cause(error: Exception) -> str:
+    """The first line that says something."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.toString() if java is not None else error)
+    return text.strip().split("\n", 1)[0]
+
+
+def _said(log: int) -> str:
+    """The end of what Java said, if anything."""
+    size = os.lseek(log, 0, os.SEEK_END)
+    text = os.pread(log, _TOLD, max(0, size - _TOLD)).decode("utf-8", "replace").strip()
+    return f"\n{text}" if text else ""

@@ -1,0 +1,125 @@
+"""The data source: `spark.read.format("kwire").option("table", "records").load(path)`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from kwire_cli.codec.model import Limits
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.packet_table import PACKET_TABLE
+from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
+from kwire_cli.source.logs.splitting import SPLIT_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+    from kwire_cli.pipeline.model import Table
+
+NAME = "kwire"
+TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, PACKET_TABLE)}
+"""A table of another kind of file is one more line here."""
+OTHERWISE = "records"
+"""The table where none is asked for."""
+OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets")
+
+
+class KwireSource(DataSource):
+    """Segments, snapshots and folders of them as tables. Options: `path`, `table`, `splitSize`, `maxDecompressed`, `showSecrets`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What to give to `format`."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """All columns of the table; ask for fewer with `.schema(...)`, for others need not be made then."""
+        return from_arrow_schema(TABLES[_table(self.options)].schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns in `schema`."""
+        return KwireReader(dict(self.options), schema)
+
+
+class PartToRead(InputPartition):
+    """What one task reads: a part, as its table gave it."""
+
+
+class KwireReader(DataSourceReader):
+    """Plans parts of files and reads them."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        known = {option.lower() for option in OPTIONS}
+        if strange := sorted(option for option in options if option.lower() not in known):
+            raise InputError(f"there is no option {strange[0]}: options are {', '.join(OPTIONS)}")
+        self.table = _table(options)
+        self.paths = _paths(options)
+        self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
+        self.reading = Reading(Limits(output=_bytes(options, "maxDecompressed", Limits().output)), _flag(options, "showSecrets"))
+        self.schema = schema
+        self.filters: list[Filter] = []
+        own = TABLES[self.table].schema
+        if unknown := [name for name in schema.names if name not in own.names]:
+            raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - PySpark's name
+        """Take what cuts work from the filters. Spark looks at all of them again: a batch is wanted as a whole."""
+        self.filters = filters
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A task for each part of a file that may have wanted rows."""
+        return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, self.filters, self.split_size)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one part as Arrow record batches."""
+        if not isinstance(partition, PartToRead):  # where there are no parts, PySpark makes one of its own
+            return
+        schema = to_arrow_schema(self.schema, timezone="UTC")
+        for rows in TABLES[self.table].read(partition.value, schema.names, self.reading):
+            yield rows.cast(schema)
+
+
+def _table(options: Mapping[str, str]) -> str:
+    name = _option(options, "table") or OTHERWISE
+    if name not in TABLES:
+        raise InputError(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
+    return name
+
+
+def _option(options: Mapping[str, str], name: str) -> str | None:
+    return next((value for option, value in options.items() if option.lower() == name.lower()), None)
+
+
+def _paths(options: Mapping[str, str]) -> list[str]:
+    """What was given to `load`: one path, or several as a JSON list."""
+    several: Any = json.loads(_option(options, "paths") or "[]")
+    one = _option(options, "path")
+    paths = [*several, *([one] if one else [])]
+    if not paths:
+        raise InputError("no input: give segments, snapshots or folders of a log directory to load()")
+    return paths
+
+
+def _bytes(options: Mapping[str, str], name: str, otherwise: int) -> int:
+    text = _option(options, name)
+    if text is None:
+        return otherwise
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise InputError(f"{name}={text!r}: it is a number of bytes")
+    return int(text)
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    text = (_option(options, name) or "false").lower()
+    if text not in {"true", "false"}:
+        raise InputError(f"{name}={text!r}: it is true or false")
+    return text == "true"

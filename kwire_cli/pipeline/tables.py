@@ -1,0 +1,121 @@
+"""All tables of some inputs, by name: DataFrames that read nothing before they are asked, and SQL over them that reads only what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.needed import Needed, needed
+from kwire_cli.pipeline.parts import Tally, rows_of_parts
+from kwire_cli.pipeline.source import TABLES
+from kwire_cli.source.logs.splitting import SPLIT_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwire_cli.pipeline.model import Table
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What tables are made of: paths and globs, how files are cut and read, and what counts what was read."""
+
+    spark: SparkSession
+    paths: tuple[str, ...]
+    tally: Tally
+    reading: Reading = field(default_factory=Reading)
+    split_size: int = SPLIT_SIZE
+
+
+class Maker(Protocol):
+    """Makes a table of inputs."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All of its columns."""
+
+    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
+        """The columns that are wanted, in that order, and at least the rows behind all wanted filters."""
+
+
+@dataclass(frozen=True)
+class FromParts:
+    """A table whose rows files hold."""
+
+    table: Table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All of its columns."""
+        return self.table.schema
+
+    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
+        """As `Maker`."""
+        parts = self.table.parts(inputs.paths, wanted.filters, inputs.split_size)
+        return rows_of_parts(inputs.spark, self.table, parts, wanted.columns, inputs.reading, inputs.tally)
+
+
+MAKERS: dict[str, Maker] = {name: FromParts(table) for name, table in TABLES.items()}
+"""A table that needs a shuffle is one more line here."""
+
+
+class Tables(Mapping[str, "DataFrame"]):
+    """The tables by name. A table is made when it is asked for, with all of its columns; `sql` and `table` make those that are needed."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self._made: dict[str, DataFrame] = {}
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in MAKERS:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = self.table(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MAKERS)
+
+    def __len__(self) -> int:
+        return len(MAKERS)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
+        """A table with these columns only. InputError where there is no such table or column."""
+        if name not in MAKERS:
+            raise InputError(f"there is no table {name!r}: tables are {', '.join(MAKERS)}")
+        schema = MAKERS[name].schema
+        if unknown := [each for each in columns or () if each not in schema.names]:
+            raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(schema.names)}")
+        return MAKERS[name].make(self.inputs, Needed(tuple(schema.names if columns is None else columns)))
+
+    def sql(self, query: str) -> DataFrame:
+        """What a query over the tables gives. Of each table only the columns are made, and only the parts of files read, that it needs."""
+        spark = self.inputs.spark
+        for name, wanted in needed(spark, query, {name: maker.schema for name, maker in MAKERS.items()}).items():
+            columns = wanted.columns or (_narrow(MAKERS[name].schema),)
+            MAKERS[name].make(self.inputs, Needed(columns, wanted.filters)).createOrReplaceTempView(name)
+        return spark.sql(query)
+
+    def create_views(self, *names: str) -> None:
+        """Make temporary views of these tables, or of all: `spark.sql` knows them then, with all of their columns."""
+        for name in names or MAKERS:
+            self[name].createOrReplaceTempView(name)
+
+
+def tables(spark: SparkSession, paths: str | Sequence[str], *, reading: Reading | None = None, split_size: int = SPLIT_SIZE) -> Tables:
+    """The tables of files, folders and globs."""
+    given = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
+    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size))
+
+
+def _narrow(schema: pa.Schema) -> str:
+    """A column that costs little where only the number of rows is asked for."""
+    names: list[str] = [each.name for each in schema if pa.types.is_integer(each.type)]
+    return (names or schema.names)[0]

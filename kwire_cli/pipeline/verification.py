@@ -1,0 +1,51 @@
+"""Partitions verified in tasks, each by itself, as `verify_path` does one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.folding import folded
+from kwire_cli.verify import Checked, Fault, parts_to_verify, verify_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    Found = tuple[int, list[Fault], Checked]
+
+
+def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, deep: bool = False) -> Iterator[tuple[str, Iterator[Fault]]]:
+    """Each path with its faults, in the order of `verify_path`; `checked` counts as they are taken.
+
+    Raises:
+        InputError: A folder can't be read. A file that can't be is a fault, UNREADABLE.
+
+    """
+    units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(path)]
+
+    def verify(some: Iterable[tuple[int, Path]]) -> list[Found]:
+        return [(number, *_faults(part, deep=deep)) for number, part in some]
+
+    made = [found for some in folded(spark, units, verify) for found in some]
+    for number, path in enumerate(paths):
+        yield path, _taken([found for found in made if found[0] == number], checked)
+
+
+def _faults(part: Path, *, deep: bool) -> tuple[list[Fault], Checked]:
+    own, found = Checked(), []
+    try:
+        for fault in verify_part(part, deep=deep, checked=own):
+            found.append(fault)  # noqa: PERF402 - those before an error count
+    except InputError as error:
+        found.append(Fault("UNREADABLE", str(part), None, None, error.reason))
+    return found, own
+
+
+def _taken(found: list[Found], checked: Checked) -> Iterator[Fault]:
+    for _, faults, own in found:
+        checked.files += own.files
+        checked.batches += own.batches
+        yield from faults

@@ -1,0 +1,152 @@
+"""Segments of a part by connection, without their payloads, and segments again from these: between readers of files and owners of connections.
+
+The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be read by its position, go along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.capture.model import Segment, turned
+from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.parts import PartReader, mapped
+from kwire_cli.source.capture.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
+from kwire_cli.source.capture.segments import Segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy.typing as npt
+
+    from kwire_cli.source.capture.schedule import Scheduled
+
+    Octets = npt.NDArray[np.uint8]
+    Rows = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
+
+    Packets count over the chain of the file. `kept` are the payloads that are not read from the file, None where there are none.
+    """
+
+    ends: bytes
+    chain: int
+    file: int
+    moment: int
+    packet: int
+    rows: bytes
+    kept: bytes | None
+
+
+def described(scheduled: Scheduled, *, payloads: bool = False) -> Iterator[Described]:
+    """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files always do.
+
+    A file that can't be read has none.
+    """
+    part = scheduled.part
+    reader = PartReader(part)
+    exact = Segments()
+    moment = part.moment
+    try:
+        for data, packets in reader.chunks():
+            found = segment_columns(data, packets, exact, moment)
+            moment = max(moment, int(packets.time.max()))
+            for ends, rows in found.by_group():
+                rows["packet"] += scheduled.before
+                kept = found.kept if found.kept and (rows["position"] < 0).any() else None
+                if payloads or reader.packed:
+                    out, offsets = payloads_of(data, rows, found.kept)
+                    kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
+                first = rows[0]
+                yield Described(ends, scheduled.chain, scheduled.file, int(first["moment"]), int(first["packet"]), rows.tobytes(), kept)
+    except InputError:
+        return
+
+
+@lru_cache(maxsize=64)
+def _file(path: str) -> memoryview:
+    """The bytes of a file; none where it can't be read any more."""
+    try:
+        return memoryview(mapped(path))  # type: ignore[arg-type] # numpy's stubs do not know that it is one
+    except InputError:
+        return memoryview(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Segments of one connection in their order, and where their payloads are."""
+
+    rows: Rows
+    file: memoryview
+    kept: bytes
+
+    def segments(self, ends: bytes) -> Iterator[Segment]:
+        """The segments. Bytes that the file has lost since it was read first are missing."""
+        both = ends, turned(ends)
+        file, kept, new = self.file, self.kept, tuple.__new__
+        for packet, time, _, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
+            payload = bytes(file[position : position + size]) if position >= 0 else kept[-1 - position : size - 1 - position]
+            lost = size - len(payload)
+            when = None if time == NO_TIME else time
+            yield new(Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing + lost))
+
+
+def runs(found: Iterable[Described], files: tuple[str, ...], chains: int) -> Iterator[Run]:
+    """The segments between two ends from all files in one order, of what came sorted by moment, chain and packet.
+
+    Those of several chains are merged by moment, and counted anew. What is held meanwhile is what overlaps in time.
+    """
+    if chains == 1:
+        for each in found:
+            yield _run(each, files)
+        return
+    count = 0
+    held: list[tuple[int, Run]] = []
+    for each in found:
+        ready, held = _until(held, each.moment)
+        for run in ready:
+            run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
+            count += len(run.rows)
+            yield run
+        held.append((each.chain, _run(each, files)))
+    for run in _until(held, None)[0]:
+        run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
+        count += len(run.rows)
+        yield run
+
+
+def _run(each: Described, files: tuple[str, ...]) -> Run:
+    rows = np.frombuffer(each.rows, DESCRIPTOR)
+    return Run(rows, _file(files[each.file]) if (rows["position"] >= 0).any() else memoryview(b""), each.kept or b"")
+
+
+def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[Run], list[tuple[int, Run]]]:
+    """The segments before a moment in one order, and those that are still held."""
+    before: list[tuple[int, Run]] = []
+    after: list[tuple[int, Run]] = []
+    for chain, run in held:
+        cut = len(run.rows) if moment is None else int(np.searchsorted(run.rows["moment"], moment))
+        if cut:
+            before.append((chain, Run(run.rows[:cut], run.file, run.kept)))
+        if cut < len(run.rows):
+            after.append((chain, Run(run.rows[cut:], run.file, run.kept)))
+    if not before:
+        return [], after
+    which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
+    chains = np.array([each for each, _ in before])[which]
+    rows = np.concatenate([run.rows for _, run in before])
+    order = np.lexsort((rows["packet"], chains, rows["moment"]))
+    which, rows = which[order], rows[order]
+    cuts = np.flatnonzero(np.diff(which)) + 1
+    out = []
+    for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
+        run = before[int(which[start])][1]
+        out.append(Run(rows[start:stop].copy(), run.file, run.kept))
+    return out, after

@@ -1,0 +1,60 @@
+"""The captures that paths, folders and globs name."""
+
+from __future__ import annotations
+
+import glob
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.capture.files import is_capture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LOOKED_AT = 1 << 17
+"""Bytes that tell a capture, packed ones too."""
+_NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
+
+
+def captures_of(paths: Iterable[str]) -> list[str]:
+    """The files that paths and globs name, each once, in the order of their names; of a folder, and of those in it, the captures.
+
+    In a folder a capture is what begins as one, or is named as one although it does not.
+
+    Raises:
+        InputError: There is nothing of that name, or no capture in a folder.
+
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        some = _named(path)
+        if not some:
+            raise InputError("there is no capture in this folder", file=path)
+        found.update(dict.fromkeys(some))
+    return list(found)
+
+
+def _named(path: str) -> list[str]:
+    if Path(path).is_dir():
+        return _in_folder(Path(path))
+    if Path(path).exists():
+        return [path]
+    names = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - a glob need not begin with a folder
+    if not names:
+        raise InputError("there is no such file or folder", file=path)
+    return [each for name in names for each in (_in_folder(Path(name)) if Path(name).is_dir() else [name])]
+
+
+def _in_folder(folder: Path) -> list[str]:
+    return [str(path) for path in sorted(folder.rglob("*")) if path.is_file() and (_NAME.search(path.name) or _is_capture(path))]
+
+
+def _is_capture(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            first = file.read(_LOOKED_AT)
+            return bool(first) and is_capture(first)
+    except OSError:
+        return False

@@ -1,0 +1,207 @@
+"""Parts of a capture that can be read on their own, and their packets as columns: the parts together have the packets of the whole.
+
+A packet shows its place only to who came from the one before it, so a capture is cut by hopping from header to header once. What a part needs of the
+bytes before it are those that say how packets are read (`lead`), and how many packets there were. A packed file is one part.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.engine.compiled import octets
+from kwire_cli.errors import InputError
+from kwire_cli.source.capture.files import MAGIC_SIZE, capture_format
+from kwire_cli.source.capture.model import Notice
+from kwire_cli.source.capture.packet_columns import NO_TIME, PcapColumns, PcapngColumns
+from kwire_cli.source.capture.pcap import HEADER_SIZE
+from kwire_cli.source.capture.pcapng import MAX_BLOCK
+from kwire_cli.source.packing import GZIP, ZSTD, Pieces
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from kwire_cli.source.capture.packet_columns import Columns, PacketColumns
+
+    Octets = npt.NDArray[np.uint8]
+
+PART_SIZE = 64 << 20
+"""Bytes of a part, about."""
+CHUNK = 1 << 17
+"""Packets that are read at once: memory is in proportion to them."""
+BUFFER = 32 << 20
+"""Unpacked bytes that are read at once."""
+MOST_LEADS = 256
+"""Pieces that a part may need from before it; a file in which it would need more is not cut further."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The packets in the bytes [start, stop) of a file; all of it where `stop` is None.
+
+    `packets` were before it, and `moment` was their latest time.
+    """
+
+    file: str
+    start: int = 0
+    stop: int | None = None
+    lead: tuple[tuple[int, int], ...] = ()
+    packets: int = 0
+    moment: int = NO_TIME
+
+
+@dataclass(frozen=True)
+class Outline:
+    """How a file is cut; how many packets it has (None where it is packed, and that is not known), and the times of its first and its latest one."""
+
+    parts: tuple[Part, ...]
+    packets: int | None
+    first: int
+    latest: int
+
+
+def mapped(path: str | os.PathLike[str]) -> Octets:
+    """The bytes of a file, which are not read before they are looked at. InputError where it can't be read."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(0, 2)
+            if not file.tell():
+                return octets(b"")
+            return octets(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise InputError(f"can't be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
+
+
+def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
+    """How a capture is cut into parts of about `size` bytes.
+
+    Raises:
+        InputError: It can't be read, or is no capture.
+
+    """
+    data, file = mapped(path), str(path)
+    if _packed(data):
+        part = Part(file)
+        for _, packets in PartReader(part, 1).chunks():
+            if len(packets):
+                first = int(packets.time[0])
+                return Outline((part,), None, first, first)
+        return Outline((part,), 0, NO_TIME, NO_TIME)
+    reader, at = _begin(data, file, ())
+    parts: list[Part] = []
+    first = latest = moment = NO_TIME
+    start, stop, lead, before = at, min(at + size, len(data)), tuple(reader.lead), 0
+    while True:
+        packets, after = reader.read(data, at, stop, CHUNK)
+        if len(packets):
+            first = int(packets.time[0]) if first == NO_TIME else first
+            latest = max(latest, int(packets.time.max()))
+        if after > at:
+            at = after
+        elif stop == len(data):
+            break
+        elif at == start or len(reader.lead) > MOST_LEADS:
+            stop = min(stop + MAX_BLOCK, len(data))
+        else:
+            parts.append(Part(file, start, at, lead, before, moment))
+            start, stop, lead, before, moment = at, min(at + size, len(data)), tuple(reader.lead), reader.number, latest
+    return Outline((*parts, Part(file, start, len(data), lead, before, moment)), reader.number, first, latest)
+
+
+class PartReader:
+    """The packets of a part in chunks of at most `most`, with the bytes that they are places in; `notices` say what ended the reading early."""
+
+    def __init__(self, part: Part, most: int = CHUNK) -> None:
+        self.part, self.most = part, most
+        self.notices: list[Notice] = []
+        self.packed = False
+
+    def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """Iterate once. InputError where the file can't be read, or is no capture."""
+        data = mapped(self.part.file)
+        self.packed = _packed(data)
+        yield from self._unpacked() if self.packed else self._plain(data)
+
+    def _plain(self, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
+        part = self.part
+        reader, at = _begin(data, part.file, part.lead, part.packets)
+        at, stop = max(at, part.start), len(data) if part.stop is None else min(part.stop, len(data))
+        while True:
+            packets, after = reader.read(data, at, stop, self.most)
+            if after == at:
+                break
+            at = after
+            if len(packets):
+                yield data, packets
+        if at < stop:
+            reader.close(data, at, stop)
+        self.notices += reader.notices
+
+    def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """As `_plain`, of what a packed file holds: a buffer of it at a time."""
+        pieces = Pieces(self.part.file)
+        reader: Columns | None = None
+        rest, gone = b"", 0
+        for buffer in _buffers(pieces):
+            data = octets(rest + buffer)
+            at = 0
+            if reader is None:
+                reader, at = _begin(data, self.part.file, ())
+            while True:
+                packets, after = reader.read(data, at, len(data), self.most)
+                if after == at:
+                    break
+                at = after
+                if len(packets):
+                    yield data, packets
+            rest, gone = data[at:].tobytes(), gone + at
+            if len(rest) > BUFFER:
+                break
+        if reader is None:
+            raise InputError(pieces.fault or "the input is empty", file=self.part.file)
+        if rest:
+            reader.close(octets(rest), 0, len(rest))
+        self.notices += [notice._replace(position=notice.position + gone) for notice in reader.notices]
+        if pieces.fault:
+            self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
+
+
+def _buffers(pieces: Pieces) -> Iterator[bytes]:
+    """The pieces, many at once."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= BUFFER:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _packed(data: Octets) -> bool:
+    return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
+
+
+def _begin(data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: int = 0) -> tuple[Columns, int]:
+    """What reads the packets of a file of which the `lead` bytes were read, and where it goes on."""
+    form = capture_format(data[:MAGIC_SIZE].tobytes())
+    if form is None:
+        start = data[:MAGIC_SIZE].tobytes()
+        raise InputError(f"neither pcap nor pcapng: it begins with {start.hex(' ')}" if start else "the input is empty", file=file)
+    if form == "pcap":
+        if len(data) < HEADER_SIZE:
+            raise InputError(f"the file ends in the middle of the file's header: {len(data)} of at least {HEADER_SIZE} bytes", file=file)
+        return PcapColumns(data[:HEADER_SIZE].tobytes(), packets), HEADER_SIZE
+    reader = PcapngColumns()
+    for start_of, end in lead:
+        reader.read(data, start_of, end, 1)
+    reader.number = packets
+    return reader, 0

@@ -1,0 +1,74 @@
+"""Segments and snapshots in files, folders and globs, with the partitions that their folders say."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.logs.files import walk
+from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+METADATA_TOPIC = "__cluster_metadata"
+"""Whose records snapshots hold: only KRaft has files of this kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file of record batches; `topic` and `partition` are what its folder says, None where that says nothing."""
+
+    path: str
+    topic: str | None
+    partition: int | None
+
+
+def segments_of(paths: Iterable[str]) -> list[Segment]:
+    """The files that paths and globs name, each once; of a folder those with batches, in order of partitions and offsets.
+
+    Raises:
+        InputError: There is nothing of that name, or no segment in a folder.
+
+    """
+    found: dict[str, Segment] = {}
+    for path in paths:
+        some = _named(path)
+        if not some:
+            raise InputError("there is no segment and no snapshot in this folder", file=path)
+        found.update((each.path, each) for each in some)
+    return list(found.values())
+
+
+def _named(path: str) -> list[Segment]:
+    """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
+    if Path(path).is_dir():
+        return list(_in_folder(Path(path)))
+    if Path(path).exists():
+        return [_segment(Path(path))]
+    names = [Path(name) for name in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207 - a glob need not begin with a folder
+    if not names:
+        raise InputError("there is no such file or folder", file=path)
+    some: list[Segment] = []
+    for name in names:
+        some += _in_folder(name) if name.is_dir() else [_segment(name)] if file_name(name.name).kind in BATCH_KINDS else []
+    return some
+
+
+def _in_folder(path: Path) -> Iterator[Segment]:
+    for file in walk(path):
+        if file.kind in BATCH_KINDS:
+            yield _segment(file.path)
+    for folder in sorted(path.iterdir()):  # a folder of log directories
+        if folder.is_dir() and not folder_name(folder.name):
+            yield from _in_folder(folder)
+
+
+def _segment(path: Path) -> Segment:
+    folder = folder_name(path.resolve().parent.name)
+    if file_name(path.name).kind is Kind.CHECKPOINT:
+        return Segment(str(path), METADATA_TOPIC, 0)
+    return Segment(str(path), folder.topic if folder else None, folder.partition if folder else None)

@@ -1,0 +1,112 @@
+"""Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the batches, records and gaps of the whole.
+
+A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping over the headers of batches. Either way the
+checksum of the batch that begins there has to be right, by hops that of the one before it too: so reading from the start gets there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kwire_cli.engine import gathers
+from kwire_cli.engine.compiled import compiled, octets
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.layouts import MAGIC_AT, OVERHEAD, SIZE_AT
+from kwire_cli.records.opening import source_of
+from kwire_cli.records.reading import Reader
+from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
+from kwire_cli.source.logs.names import Kind, file_name
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from kwire_cli.records.model import Source
+
+SPLIT_SIZE = 128 << 20
+"""Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as some tens of megabytes."""
+_FARTHEST = 4
+"""Entries of an index that are tried for one cut; where so many are wrong, all may be."""
+
+
+def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tuple[int, int]]:
+    """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file, none for an empty one.
+
+    Raises:
+        InputError: The segment can't be read.
+
+    """
+    file = Path(path)
+    source = source_of(file)
+    whole = len(source.data)
+    if 0 < size < whole:
+        size = -(-whole // round(whole / size))
+    return splits(source, size, _index_of(file) if whole > size else ())
+
+
+def _index_of(file: Path) -> Sequence[OffsetEntry]:
+    """The entries of the index beside a segment; none where there is no such file."""
+    name = file_name(file.name)
+    index = file.with_suffix(f".{Kind.INDEX}")
+    if name.kind is not Kind.LOG or name.suffix or not index.is_file():
+        return ()
+    try:
+        return offset_index(index.read_bytes(), name.base_offset).entries
+    except OSError:
+        return ()
+
+
+def splits(source: Source, size: int, index: Sequence[OffsetEntry] = ()) -> list[tuple[int, int]]:
+    """The same of a record set and the entries of its offset index."""
+    if size < 1:
+        raise InputError(f"parts of {size} bytes: a part has at least one")
+    reader = Reader(source)
+    parts = []
+    start = 0
+    while reader.stop - start > size:
+        cut = _indexed(reader, index, start + size) or _hopped(reader, start, start + size)
+        if cut is None:
+            break
+        parts.append((start, cut))
+        start = cut
+        reader.let_go(cut)
+    return [*parts, (start, reader.stop)] if start < reader.stop else parts
+
+
+def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
+    """Where the first batch from `target` on begins of which the index says so, and says its offset."""
+    first = bisect_left(index, target, key=lambda entry: entry.position)
+    for entry in index[first : first + _FARTHEST]:
+        if entry.position >= target and reader.right_at(entry.position):
+            frame = reader.frame(entry.position)
+            assert frame is not None  # noqa: S101 - for the type checker: it was right
+            head = Batch(reader.source, frame.start, frame.end - frame.start, frame.layout, True).head  # noqa: FBT003 - as everywhere
+            if head.base_offset <= entry.offset <= head.last_offset:
+                return entry.position
+    return None
+
+
+def _hopped(reader: Reader, start: int, target: int) -> int | None:
+    """Where the first batch from `target` on begins that can be reached from the one at `start`."""
+    least = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
+    for magic, layout in reader.layouts.items():
+        least[magic] = layout.least
+    data, at, stop = octets(reader.view), start, reader.stop
+    while True:
+        at, before = compiled(gathers.hop)(data, at, stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least)
+        if at >= stop:
+            return None
+        if at >= target:
+            if reader.right_at(before) and reader.right_at(at):
+                return int(at)
+            target = at + 1
+            continue
+        found = reader.find(at + 1, stop)  # as the reader does
+        if found is None or found >= target:
+            return found
+        at = found

@@ -1,0 +1,114 @@
+"""The lines of a file in pieces, and what in a line is a logged request, whatever the log's layout puts around it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.source.request_log.opening import KEY, MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LONGEST = 64 << 20
+"""Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is broken."""
+_STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?:\s?(Z|[+-]\d\d:?\d\d))?(?!\d)")
+_PREFIX = 200
+"""Bytes before the mark in which a time is looked for."""
+MILLISECONDS = 1e11
+"""What is more than this is no number of seconds: they reach it in the year 5138, milliseconds did so in 1973."""
+_CLOCKS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant")
+"""Keys that the time of a line has where a log is itself JSON."""
+
+
+class TextLine(NamedTuple):
+    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST."""
+
+    number: int
+    data: bytes | None
+
+
+class Logged(NamedTuple):
+    """The JSON of a request as text, and the time that the log gives it: ISO 8601, with a Z where the log says its zone."""
+
+    text: bytes
+    time: str | None
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[TextLine]:
+    """All lines of a file that comes in pieces; the last one without an end too. No more than LONGEST bytes are held."""
+    number, held, lost = 1, bytearray(), False
+    for piece in pieces:
+        *whole, rest = piece.split(b"\n")
+        for part in whole:
+            data = bytes(held) + part if held else part
+            yield TextLine(number, None if lost or len(data) > LONGEST else data)
+            number += 1
+            held.clear()
+            lost = False
+        if not lost:
+            held += rest
+            if len(held) > LONGEST:
+                held.clear()
+                lost = True
+    if held or lost:
+        yield TextLine(number, None if lost else bytes(held))
+
+
+def logged_in(data: bytes) -> Logged | None:
+    """The request in a line: behind Kafka's mark, as a line of JSON alone, or as text within the JSON of the log. None where there is none."""
+    at = data.find(MARK)
+    if data.lstrip()[:1] == b"{":
+        return _bare(data, wrapped=at >= 0)
+    if at < 0:
+        return None
+    return Logged(_object(data[at + len(MARK) :]), _stamp(data[max(0, at - _PREFIX) : at]))
+
+
+def _bare(data: bytes, *, wrapped: bool) -> Logged | None:
+    if not wrapped:
+        return Logged(data, None) if KEY in data else None
+    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
+
+    try:
+        around = loads(data)
+    except JSONDecodeError:
+        return Logged(data, None)  # whoever reads it says what is wrong
+    inner = next((text for text in around.values() if isinstance(text, str) and text.find(MARK.decode()) >= 0), None)
+    found = logged_in(inner.encode("utf-8", "surrogatepass")) if inner and inner.lstrip()[:1] != "{" else None
+    return found and Logged(found.text, _clock(around) or found.time)
+
+
+def _object(data: bytes) -> bytes:
+    """Up to the last brace: the layout may put the logger's name behind it."""
+    data = data.strip()
+    return data[: data.rfind(b"}") + 1] if data.startswith(b"{") and b"}" in data else data
+
+
+def _clock(around: dict[str, Any]) -> str | None:
+    """The time in a log that is itself JSON: as text, as seconds or milliseconds since 1970, or as log4j's `instant`."""
+    for key in _CLOCKS:
+        value: Any = around.get(key)
+        if isinstance(value, dict):
+            value = value.get("epochSecond")
+        if isinstance(value, str) and (found := _stamp(value.encode("utf-8", "replace"))):
+            return found
+        if type(value) in {int, float} and abs(value) < MILLISECONDS * 1000:
+            return time_text(round(value * 1e6 if abs(value) > MILLISECONDS else value * 1e9))
+    return None
+
+
+def _stamp(text: bytes) -> str | None:
+    """The last time in a text, with microseconds; in UTC where it has a zone, and without one as the broker's clock showed it."""
+    found = [*_STAMP.finditer(text)][-1:]
+    if not found:
+        return None
+    day, clock, fraction, zone = (part and part.decode() for part in found[0].groups())
+    try:
+        at = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '0')[:6].ljust(6, '0')}{zone or ''}")
+        at = at.astimezone(UTC) if zone else at
+    except (ValueError, OverflowError):
+        return None
+    return f"{at:%Y-%m-%dT%H:%M:%S.%f}{'Z' if zone else ''}"

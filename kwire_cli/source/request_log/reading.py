@@ -1,0 +1,78 @@
+"""A request log from a file, plain or packed: its exchanges, and a fault for each line that was damaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.source.packing import Pieces
+from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
+from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from typing import IO
+
+    from kwire_cli.source.request_log.lines import TextLine
+    from kwire_cli.spec.catalog import Catalog
+
+
+class LineFault(NamedTuple):
+    """A line that ought to be a request and can't be read as one, or where the file itself ends badly; lines count from 1."""
+
+    line: int
+    code: str
+    detail: str
+
+
+class RequestLog:
+    """The exchanges and faults of a log, in its order; iterate once.
+
+    `others` counts the lines of other loggers, which are passed over; `faults` those that were told of.
+
+    Raises:
+        InputError: It can't be opened or read.
+
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog) -> None:
+        self._pieces, self._reader = Pieces(source), Reader(catalog)
+        self.name = self._pieces.name
+        self.exchanges = self.faults = self.others = 0
+
+    def __iter__(self) -> Iterator[Exchange | LineFault]:
+        number = 0
+        for line in lines_of(self._pieces):
+            number = line.number
+            found = read_line(self._reader, line)
+            if isinstance(found, Exchange):
+                self.exchanges += 1
+            elif found is None:
+                self.others += bool(line.data and not line.data.isspace())
+                continue
+            else:
+                self.faults += 1
+            yield found
+        if self._pieces.fault:
+            self.faults += 1
+            yield LineFault(number, "DAMAGED_FILE", self._pieces.fault)
+
+
+def read_line(reader: Reader, line: TextLine) -> Exchange | LineFault | None:
+    """What a line holds; None for a line of another logger."""
+    if line.data is None:
+        return LineFault(line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long")
+    logged = logged_in(line.data)
+    if logged is None:
+        return None
+    if logged.text[:1] != b"{":
+        return LineFault(line.number, "TEXT_FORM", "the text that Kafka wrote before 2.8 is not understood, only its JSON")
+    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
+
+    try:
+        document: Any = loads(logged.text)
+        return reader.exchange(document, line.number, logged.time)
+    except JSONDecodeError as error:
+        return LineFault(line.number, "DAMAGED_LINE", f"no JSON: {error.msg} (byte {error.pos} of it)")
+    except OddExchangeError as error:
+        return LineFault(line.number, "DAMAGED_LINE", f"no logged request: it {error}")

@@ -1,0 +1,108 @@
+import gzip
+import io
+import json
+
+import pytest
+import zstandard
+from command_line import ROOT, Done, kwire
+from log_lines import document, line
+
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import run
+
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
+FRAME = ROOT / "samples/frames/metadata-v0-request.hex"
+
+
+def stats(*arguments, **options):
+    done = kwire("decode", "--stats", "--format", "jsonl", *arguments, **options)
+    return done, json.loads(done.out.splitlines()[0]) if done.out else None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
+    packed = tmp_path / "requests"
+    packed.write_bytes(pack(LOG.read_bytes()))
+    plain = stats(LOG)[1]
+    assert stats(packed)[1] == plain == stats("-", stdin=LOG.read_bytes())[1] == stats(stdin=pack(LOG.read_bytes()))[1]
+    assert kwire("clients", packed).out == kwire("clients", LOG).out == kwire("clients", stdin=LOG.read_bytes()).out
+
+
+def test_rotated_logs_are_counted_together(tmp_path):
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    for name, part in (("a.log", lines[:20]), ("b.log", lines[20:])):
+        (tmp_path / name).write_bytes(b"".join(part))
+    names = [tmp_path / "b.log", tmp_path / "a.log"]
+    assert json.dumps(stats(*names)[1], sort_keys=True) == json.dumps(stats(LOG)[1], sort_keys=True)
+    assert kwire("clients", "--upgrade-to", "4.4", *names).out == kwire("clients", "--upgrade-to", "4.4", LOG).out
+
+
+def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path):
+    log = tmp_path / "damaged.log"
+    log.write_bytes(line() + line()[:200] + b"\n" + b"Completed request:Name: FetchRequest; Version: 0\n" + line())
+    done, shown = stats(log)
+    assert (done.code, shown["kinds"], shown["anomalies"]) == (0, {"request": 2, "response": 2}, {"DAMAGED_LINE": 1, "TEXT_FORM": 1})
+    assert done.err.startswith(f"kwire: {log}:2: DAMAGED_LINE: no JSON: ")
+    assert done.err.endswith(", and 1 more\n")
+    assert stats("--strict", log)[0].code == 1
+    assert stats("--strict", LOG)[0].code == 0
+    assert json.loads(kwire("clients", log).out)["requests"] == 2
+
+
+def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
+    log = tmp_path / "old.log"
+    log.write_bytes(b"[t] TRACE Completed request:Name: FetchRequest; Version: 0 (kafka.request.logger)\n")
+    for done in (stats(log)[0], kwire("clients", log)):
+        assert done.code == 2
+        assert "the text that Kafka wrote before 2.8 is not understood" in done.err
+        assert f"{log}: holds no logged request that could be read" in done.err
+
+
+def test_a_log_beside_other_inputs():
+    done = kwire("decode", "--stats", "--format", "jsonl", LOG, CAPTURE)
+    assert [json.loads(text)["kinds"]["request"] for text in done.out.splitlines()] == [39, 9]
+    rows = [json.loads(text)["clientId"] for text in kwire("clients", CAPTURE, LOG).out.splitlines()]
+    assert "sarama-lab" in rows
+    assert "legacy-billing" in rows
+    assert kwire("clients", CAPTURE, "-", stdin=LOG.read_bytes()).out == kwire("clients", CAPTURE, LOG).out
+
+
+def test_what_is_no_log_is_read_as_before():
+    assert kwire("decode", FRAME).code == 0
+    assert kwire("decode", stdin=FRAME.read_bytes()).out == kwire("decode", FRAME).out
+    assert kwire("decode", "--stats", FRAME).code == 2
+
+
+def test_a_terminal_without_input_is_told_what_to_give():
+    done = kwire("clients", stdin=None)
+    assert (done.code, "no input: give packet captures and brokers' request logs" in done.err) == (2, True)
+
+
+class Slow(io.BytesIO):
+    """A standard error that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_long_runs_show_progress(tmp_path, monkeypatch):
+    monkeypatch.setattr("kwire_cli.cli.progress.AFTER", 0.0)
+    monkeypatch.setattr("kwire_cli.cli.progress.EVERY", 0.0)
+    log = tmp_path / "long.log"
+    log.write_bytes(line() * 1000)
+    errors = Slow()
+    assert run(["clients", str(log)], Environment(stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=errors)) == 0
+    assert b"long.log: " in errors.getvalue()
+    assert errors.getvalue().endswith(b"\r\x1b[K")
+
+
+def test_hostile_names_move_no_cursor(tmp_path):
+    log = tmp_path / "hostile.log"
+    odd = json.dumps(document(client="a\x1b[2Jb\n", told={"softwareName": "x\r", "softwareVersion": "\u202e"}))
+    log.write_text(f"Completed request:{odd}\n")
+    done: Done = kwire("clients", "--format", "table", "--upgrade-to", "3.9", log)
+    assert done.code == 0
+    shown = kwire("clients", "--format", "table", log).out
+    assert not {"\x1b", "\r", "\u202e"} & {*shown}
+    assert shown.count("\n") == 3

@@ -1,0 +1,227 @@
+"""Columns of many messages say what the folds of each one say: values, fields, anomalies."""
+
+import base64
+import math
+import re
+from collections import Counter
+
+import pytest
+from golden_rows import sample, shared, without_unknown_tags
+from hypothesis import given, strategies as st
+from many_messages import by_layout, hostile_layouts, walked
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from definitions import FLEXIBLE, definition, field
+
+import kwire_cli as kwire
+from kwire_cli.engine import leaf_columns
+from kwire_cli.engine.anomaly_columns import anomaly_rows
+from kwire_cli.engine.body import Body
+from kwire_cli.engine.columns import columns
+from kwire_cli.engine.field_rows import FIELDS, SUMS, field_rows, field_sums
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.program import Array, Leaf, Nullable, Series
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import places
+from kwire_cli.engine.values import ABSENT, Form, leaf_value
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.structs.records import v2
+
+pytestmark = pytest.mark.numba
+
+
+def shown(node, value):
+    """What a column holds, in JSON form."""
+    if value is None:
+        return None
+    if isinstance(node, Leaf):
+        if isinstance(value, bytes):
+            return base64.b64encode(value).decode()
+        if isinstance(value, float) and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return value
+    if isinstance(node, Array | Series):
+        return [shown(node.element, each) for each in value]
+    if isinstance(node, Nullable):
+        return shown(node.struct, value)
+    out = {each.name: shown(each, value[each.name]) for each in node.fields}
+    for each, default in node.tags.known.values() if node.tags else ():
+        if (tagged := shown(each, value[each.name])) != default:
+            out[each.name] = tagged
+    return out
+
+
+def bodies_of(spec, version, entry, bodies):
+    return [Body(spec, version, version, entry, walk(entry, body)) for body in bodies]
+
+
+def check_columns(entry, many, decoded):
+    found, which = columns(entry, many)
+    assert which.tolist() == [k for k, body in enumerate(decoded) if body.complete]
+    found.validate(full=True)
+    for k, value in zip(which.tolist(), found.to_pylist(), strict=True):
+        assert shown(entry.root, value) == without_unknown_tags(decoded[k].form(Form()))
+
+
+def check_fields(many, decoded):
+    rows = field_rows(many)
+    assert rows.schema == FIELDS
+    rows.validate(full=True)
+    expected = []
+    for k, body in enumerate(decoded):
+        values = {item.span: leaf_value(item, body.tree) for _, item in places(body.tree.root) if item.span >= 0}
+        for number, span in enumerate(body.spans):
+            value = values.get(number, ABSENT)
+            expected.append(
+                {
+                    "message": k,
+                    "path": re.sub(r"\[\d+\]", "[]", span.path),
+                    "kind": span.kind,
+                    "start": span.start,
+                    "prefix_bytes": span.value - span.start,
+                    "value_bytes": span.end - span.value,
+                    "value": None if value is ABSENT or value is None else value,
+                }
+            )
+    for row, wanted in zip(rows.to_pylist(), expected, strict=True):
+        value = wanted.pop("value")
+        if isinstance(value, bool):
+            value = str(value).lower()
+        if isinstance(value, float):
+            assert float(row.pop("value")) == value
+        elif wanted["kind"] == "float64":
+            assert float(row.pop("value").replace("inf", "Infinity")) == pytest.approx(float(value), nan_ok=True)
+        else:
+            assert row.pop("value") == (None if value is None else str(value))
+        if wanted["kind"] == "gap":  # a tree has no item for a part that did not begin
+            assert row.pop("path").startswith(wanted.pop("path"))
+        assert row == wanted
+    assert field_rows(many, texts=False).drop_columns("value") == rows.drop_columns("value")
+
+
+def check_sums(spec, version, many, bodies):
+    """The sums are those of the ledgers."""
+    expected = Counter()
+    for body in bodies:
+        for row in kwire.ledger(decode_spec(spec, body, version)):
+            expected[row.path, "prefix"] += row.prefix_bytes
+            expected[row.path, "value"] += row.value_bytes
+            expected[row.path, "count"] += row.count
+    found = field_sums(many)
+    assert found.schema == SUMS
+    shown = {}
+    for row in found.to_pylist():
+        shown |= {(row["path"], name.removesuffix("_bytes")): row[name] for name in SUMS.names[1:]}
+    assert shown == {**expected}
+    assert sum(row["prefix_bytes"] + row["value_bytes"] for row in found.to_pylist()) == sum(map(len, bodies))
+
+
+def check_anomalies(spec, version, entry, many, decoded):
+    rows = anomaly_rows(spec, version, entry, many)
+    assert [tuple(row.values()) for row in rows.to_pylist()] == [(k, *note) for k, body in enumerate(decoded) for note in body.anomalies]
+
+
+def check(spec, version, entry, bodies):
+    many, decoded = walked(entry, bodies), bodies_of(spec, version, entry, bodies)
+    check_columns(entry, many, decoded)
+    check_fields(many, decoded)
+    check_anomalies(spec, version, entry, many, decoded)
+    check_sums(spec, version, many, bodies)
+
+
+def test_all_bodies_of_the_sample():
+    for layout in by_layout(sample()):
+        check(*layout)
+
+
+@pytest.mark.shared
+def test_all_golden_bodies():
+    for spec, version, entry, bodies in by_layout(shared()):
+        many, decoded = walked(entry, bodies), bodies_of(spec, version, entry, bodies)
+        check_columns(entry, many, decoded)
+        check_anomalies(spec, version, entry, many, decoded)
+
+
+def test_damaged_bodies():
+    for layout in hostile_layouts():
+        check(*layout)
+
+
+@given(st.data())
+def test_changed_bodies(data):
+    row = data.draw(st.sampled_from(sample()))
+    bodies = [row.body]
+    for _ in range(2):
+        at = data.draw(st.integers(0, len(row.body)))
+        bodies.append(row.body[:at] + data.draw(st.binary(max_size=6)) + row.body[at + data.draw(st.integers(0, 6)) :])
+    spec = row.catalog.message(row.message)
+    check(spec, row.version, entry_for(spec, row.version), bodies)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bodies"),
+    [
+        ("float64", [bytes.fromhex(text) for text in ("7ff8000000000000", "7ff0000000000000", "fff0000000000000", "3ff8000000000000")]),
+        ("uuid", [bytes(16), bytes(range(16)), b"\xff" * 16]),
+        ("uint16", [b"\xff\xff", b"\0\1"]),
+        ("bool", [b"\0", b"\1", b"\2"]),
+        ("string", [b"\0\2\xc3\xa9", b"\0\1\xff", b"\0\0", b"\xff\xff", b"\0\3\xe2\x82\xac", b"\xff\xfe"]),
+        ("bytes", [bytes.fromhex(text) for text in ("ffffffff", "00000000", "00000001ff", "fffffffe")]),
+        ("[]int16", [bytes.fromhex(text) for text in ("ffffffff", "00000000", "0000000200010002")]),
+    ],
+)
+def test_each_kind_of_value(kind, bodies):
+    spec = definition(field(kind, nullableVersions="0+") if kind in {"string", "bytes", "[]int16"} else field(kind))
+    check(spec, 0, entry_for(spec, 0), bodies)
+
+
+def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
+    inner = [{"name": "A", "type": "int16", "tag": 0, "taggedVersions": "1+", "versions": "1+", "default": "7"}]
+    spec = definition(
+        {"name": "S", "type": "[]S", "versions": "0+", "fields": [{"name": "X", "type": "int8", "versions": "0+"}, *inner]},
+        {"name": "T", "type": "string", "tag": 0, "taggedVersions": "1+", "versions": "1+", "nullableVersions": "1+", "default": "null"},
+        validVersions="0-2",
+    )
+    entry = entry_for(spec, FLEXIBLE)
+    # 1 without the tag, 2 with it, 3 with it twice; then a text in a tag of the message itself.
+    body = bytes.fromhex("04" + "0100" + "02010002002a" + "030200020005" + "00020009" + "00")
+    tagged = bytes.fromhex("01" + "01" + "00" + "02" + "02" + "41")
+    both = [body, tagged]
+    many = walked(entry, both)
+    found, which = columns(entry, many)
+    assert which.tolist() == [0, 1]
+    assert found.to_pylist() == [
+        {"s": [{"x": 1, "a": 7}, {"x": 2, "a": 42}, {"x": 3, "a": 9}], "t": None},
+        {"s": [], "t": "A"},
+    ]
+    check(spec, FLEXIBLE, entry, both)
+
+
+def test_records_one_by_one():
+    record = {"attributes": 0, "timestampDelta": 9000, "offsetDelta": 70, "key": None, "value": "AQI=", "headers": [{"key": "h", "value": None}]}
+    entry = records_entry(v2.RECORDS)
+    bodies = [v2.RECORDS.build({"records": rows}) for rows in ([record, record | {"headers": [], "key": ""}], [], [record] * 3)]
+    found, _ = columns(entry, walked(entry, bodies))
+    assert [len(each["records"]) for each in found.to_pylist()] == [2, 0, 3]
+    first, second = found[0].as_py()["records"]
+    assert first == {"length": first["length"], **record, "value": b"\1\2"}
+    assert (second["key"], second["headers"]) == (b"", [])
+
+
+def test_what_attribute_bits_bring_has_no_column():
+    entry = records_entry(v2.BATCHES)
+    with pytest.raises(TypeError, match="has no column"):
+        columns(entry, walked(entry, [b""]))
+
+
+def test_more_bytes_than_a_column_can_have_are_refused(monkeypatch):
+    spec = definition(field("bytes"))
+    many = walked(entry_for(spec, 0), [b"\0\0\0\x08" + bytes(8)] * 3)
+    monkeypatch.setattr(leaf_columns, "MOST_BYTES", 23)
+    with pytest.raises(kwire.InputError, match="take fewer messages at once"):
+        columns(entry_for(spec, 0), many)
+    with pytest.raises(kwire.InputError, match="take fewer messages at once"):
+        field_rows(many)

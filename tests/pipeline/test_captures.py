@@ -1,0 +1,250 @@
+"""Captures in an embedded Spark: what `kwire decode` says of them, whatever the parts, the tasks and their order."""
+
+import gzip
+import json
+import random
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+import kwire_cli as kwire
+from kwire_cli.cost.ledger import ledger
+from kwire_cli.source.capture.events import Start
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.kafka.traffic import traffic
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba]
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
+ALL = sorted(SAMPLES.iterdir())
+PYTHON = SAMPLES / "kafka-python-4.4.0.pcapng"
+OWN = Path(__file__).resolve().parents[3] / "shared" / "real" / "own" / "captures"
+CATALOG = kwire.catalog()
+
+
+def lines(path):
+    """The lines of a capture, by the packets that their connections began with."""
+    starts = {event.connection: event.packet for event in Capture(path) if type(event) is Start}
+    capture = Capture(path)
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path)):
+        yield starts[line.stream], line
+
+
+def documents(path):
+    """Rows of the table `frames` as they have to be."""
+    out = []
+    for stream, line in lines(path):
+        document = line.to_json(records="decoded")
+        names = ("time", "src", "dst", "kind", "size", "apiKey", "api", "apiVersion", "header", "body", "latency", "protocol")
+        own = {name: document.get(name) for name in names if line.kind != "gap" or name != "time"}
+        own |= {"stream": stream, "correlationId": line.correlation_id, "clientId": line.client_id, "topics": line.topics, "software": line.software}
+        own |= {
+            "errors": [str(error) for error in line.errors],
+            "codes": line.error_codes,
+            "anomalies": line.anomalies,
+            "inFlight": line.seen.in_flight,
+        }
+        own["packet"] = line.seen.packet if line.kind != "gap" else None
+        own["request"] = line.request.seen.packet if line.request else None
+        out.append(json.dumps(own, sort_keys=True))
+    return sorted(out)
+
+
+def shown(frames):
+    """The same of a table."""
+    rows = [row.asDict() for row in frames.collect()]
+    numbered = {(frozenset((row["src"], row["dst"])), row["frame"]): row for row in rows}
+    assert len(numbered) == len(rows)
+    out = []
+    for row in rows:
+        gap = row["kind"] == "gap"
+        time = row["time"] and row["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        names = ("src", "dst", "kind", "size", "api", "latency", "protocol", "stream", "topics", "software", "errors", "anomalies")
+        own = {name: row[name] for name in names} | ({} if gap else {"time": time})
+        own |= {"apiKey": row["api_key"], "apiVersion": row["api_version"], "correlationId": row["correlation_id"], "clientId": row["client_id"]}
+        own |= {"codes": row["error_codes"], "inFlight": row["in_flight"], "packet": None if gap else row["packet"]}
+        own |= {name: row[name] and json.loads(row[name]) for name in ("header", "body")}
+        asked = numbered.get((frozenset((row["src"], row["dst"])), row["request_frame"]))
+        own["request"] = asked["packet"] if asked else None
+        out.append(json.dumps(own, sort_keys=True))
+    return sorted(out)
+
+
+@pytest.fixture
+def captures(spark):
+    from kwire_cli.pipeline.captures import Captures
+
+    return lambda *paths, **options: Captures(spark, [*map(str, paths)], show_secrets=True, **options)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_samples_are_what_one_machine_decodes(captures, path):
+    assert shown(captures(path, part_size=9000, partitions=3).frames()) == documents(path)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["client-librdkafka", "client-franz-go", "java44-produce-consume"])
+def test_own_captures(captures, name):
+    path = OWN / name / "capture.pcapng"
+    assert shown(captures(path, part_size=30_000).frames()) == documents(path)
+
+
+def rotated(folder, seed):
+    """A capture with packets repeated, swapped and lost, in one file and in many."""
+    dice = random.Random(seed)
+    out = []
+    for segment in Segments()(packets(PYTHON)):
+        chance = dice.random()
+        out += [segment] * (0 if chance < 0.04 else 2 if chance < 0.15 else 1)
+        if chance > 0.9 and len(out) > 1:
+            out[-1], out[-2] = out[-2], out[-1]
+    made = [packet_of(segment._replace(time=(1 << 60) + number * 1_000_000), number) for number, segment in enumerate(out, 1)]
+    one, many = folder / "one.pcap", folder / "many"
+    one.write_bytes(make.pcap_file(made))
+    many.mkdir()
+    names = [f"{number:03}" for number in range(len(made) // 20 + 1)]
+    dice.shuffle(names)  # the order is that of the times
+    for number, name in enumerate(names):
+        content = make.pcap_file(made[number * 20 : number * 20 + 20])
+        packed = number % 3 == 2
+        (many / f"{name}.pcap{'.gz' if packed else ''}").write_bytes(gzip.compress(content) if packed else content)
+    return one, many
+
+
+def test_rotated_files_are_one_capture_whatever_the_tasks(captures, tmp_path):
+    one, many = rotated(tmp_path, 3)
+    expected = documents(one)
+    assert shown(captures(one).frames()) == expected
+
+    def placeless(rows):
+        """Packets of packed files are not counted beforehand."""
+        return [{name: value for name, value in json.loads(row).items() if name not in {"packet", "stream", "request"}} for row in rows]
+
+    for options in ({"partitions": 1}, {"partitions": 5, "part_size": 600}, {"shuffle_payloads": True}):
+        found = captures(many, **options).frames()
+        assert sorted(map(repr, placeless(shown(found)))) == sorted(map(repr, placeless(expected)))
+        places = {(row.file, row.packet) for row in found.where("kind = 'request'").collect()}
+        assert len({file for file, _ in places}) > 3
+        assert all(1 <= packet <= 20 for _, packet in places)
+
+
+def test_columns_that_are_asked_for(captures):
+    found = captures(PYTHON).frames(["api", "size"])
+    assert found.columns == ["api", "size"]
+    assert found.count() == sum(1 for _ in lines(PYTHON))
+    with pytest.raises(kwire.InputError, match="no column apis"):
+        captures(PYTHON).frames(["apis"])
+
+
+def sums(path):
+    """The ledger of a capture, by the ledgers of its frames."""
+    out = Counter()
+    for _, line in lines(path):
+        key = (line.api, line.kind, line.api_version)
+        if not line.frame:
+            out[*key, {"sasl-token": "sasl token", "not-kafka": "not kafka"}.get(line.kind, "gap"), "value"] += line.seen.size
+            continue
+        left = line.frame.size
+        for name, part in line.frame.parts:
+            guess = name == "body" and line.frame.guess
+            left -= part.raw.stop - part.raw.start
+            prefix = {"size": "", "header": f"{line.kind.title()}Header."}.get(name, f"{part.message}.")
+            if guess:
+                out[*key, "guess", "value"] += part.raw.stop - part.raw.start
+                continue
+            for row in ledger(part):
+                path_of = row.path if row.path in {"gap", "guess"} else prefix + row.path
+                out[*key, path_of, "prefix"] += row.prefix_bytes
+                out[*key, path_of, "value"] += row.value_bytes
+        out[*key, "gap", "value"] += left
+    return +out
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_ledger_is_the_sum_of_the_ledgers(captures, path):
+    found = Counter()
+    for row in captures(path, part_size=20_000).ledger().collect():
+        key = (row.api, row.kind, row.api_version, row.path)
+        found[*key, "prefix"], found[*key, "value"] = row.prefix_bytes, row.value_bytes
+    assert +found == sums(path)
+    assert sum(found.values()) == sum(line.seen.size for _, line in lines(path))
+
+
+def test_fields_are_all_bytes(captures):
+    found = captures(PYTHON).fields()
+    total = found.selectExpr("sum(prefix_bytes + value_bytes)").first()[0]
+    assert total == sum(line.seen.size for _, line in lines(PYTHON))
+    names = {row.value for row in found.where("path = 'RequestHeader.clientId'").collect()}
+    assert names == {line.client_id for _, line in lines(PYTHON) if line.is_frame}
+    starts = {row.path: row.start for row in found.where("frame = 1").collect()}
+    assert starts["size"] == 0
+    assert starts["RequestHeader.requestApiKey"] == 4
+
+
+@pytest.mark.shared
+def test_secrets_are_not_shown(spark):
+    from kwire_cli.pipeline.captures import Captures
+
+    path = OWN / "sasl-plain-v0-v1" / "capture.pcapng"
+    hidden, open_ones = Captures(spark, [str(path)]), Captures(spark, [str(path)], show_secrets=True)
+    bodies = " ".join(row.body or "" for row in hidden.frames(["body"]).collect())
+    values = [row.value or "" for row in hidden.fields().collect()]
+    assert "<redacted" in bodies
+    assert sum(value.startswith("<redacted") for value in values) == bodies.count("<redacted")
+    assert not any("<redacted" in (row.value or "") for row in open_ones.fields().collect())
+
+
+def test_faults_of_files_that_are_cut_and_of_others(captures, tmp_path):
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(PYTHON.read_bytes()[:15_000])
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    (tmp_path / "none.pcap").write_bytes(b"not a capture")
+    packed = tmp_path / "packed.pcap.gz"
+    packed.write_bytes(gzip.compress((SAMPLES / "midstream.pcap").read_bytes())[:-3000])
+    found = captures(tmp_path)
+    rows = {Path(row.file).name: (row.code, row.detail) for row in found.faults().where("stream is null").collect()}
+    assert rows["cut.pcapng"] == ("TRUNCATED", "the file ends in the middle of a block")
+    assert rows["empty.pcap"] == ("UNREADABLE", "the input is empty")
+    assert rows["none.pcap"][0] == "UNREADABLE"
+    assert rows["packed.pcap.gz"][0] == "TRUNCATED"
+    assert found.frames(["api"]).count() == sum(1 for path in (cut, packed) for _ in lines(path))
+
+
+def test_faults_of_lines(captures):
+    found = captures(*ALL).faults().where("stream is not null").collect()
+    expected = Counter(code for path in ALL for _, line in lines(path) for code in line.anomalies)
+    assert Counter(row.code for row in found) == expected
+    assert expected
+
+
+def test_packets(spark):
+    for path in ALL:
+        found = spark.read.format("kwire").options(table="packets", splitSize="5000").load(str(path))
+        rows = [(row.packet, row.time_ns, row.src, row.dst, row.sequence, row.flags, bytes(row.payload), row.missing) for row in found.collect()]
+        expected = [
+            (each.packet, each.time, str(each.source), str(each.destination), each.sequence, each.flags, each.payload, each.missing)
+            for each in Segments()(packets(path))
+        ]
+        assert sorted(rows) == expected
+        few = spark.read.format("kwire").option("table", "packets").schema("position bigint, size bigint").load(str(path))
+        data = path.read_bytes()
+        assert {data[row.position : row.position + row.size] for row in few.collect()} == {row[6] for row in expected}
+
+
+def test_tables_are_views(spark):
+    from kwire_cli.pipeline import tables
+
+    made = tables(spark, str(PYTHON), columns=["api", "kind", "size"])
+    assert set(made) == {"frames", "fields", "ledger", "faults", "packets"}
+    (row,) = spark.sql("select count(*), sum(size) from frames where api = 'Metadata'").collect()
+    expected = [line.seen.size for _, line in lines(PYTHON) if line.api == "Metadata"]
+    assert tuple(row) == (len(expected), sum(expected))

@@ -1,0 +1,252 @@
+"""Columns of batches and records say what read_records says, over samples, made record sets, real segments and damage."""
+
+import base64
+import json
+import re
+
+import pytest
+from golden_rows import SHARED
+from hypothesis import given, strategies as st
+from record_sets import b64, batch, message, record, segments, wrapper
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+import kwire_cli as kwire
+from kwire_cli.codec.model import Limits
+from kwire_cli.records import exact_rows, located as l
+from kwire_cli.records.batch_columns import BATCHES, batch_columns
+from kwire_cli.records.fault_columns import fault_columns
+from kwire_cli.records.model import Gap
+from kwire_cli.records.opening import items, source_of
+from kwire_cli.records.record_columns import RECORDS, record_columns
+from kwire_cli.records.selecting import Selection
+
+pytestmark = pytest.mark.numba
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z])([A-Z])", lambda match: "_" + match[1].lower(), name)
+
+
+def unb64(text):
+    return None if text is None else base64.b64decode(text)
+
+
+def as_rows(items):
+    """What `to_json` of the exact reader says, as rows: of batches, of records; and then the gaps."""
+    batches, records, gaps = [], [], []
+    for item in items:
+        if isinstance(item, Gap):
+            gaps.append(item)
+            continue
+        said = {snake(name): value for name, value in item.to_json(deep=False).items()}
+        batches.append(said)
+        shared = {name: said[name] for name in RECORDS.names if name in said and name != "position"}
+        for row in item.to_json()["records"]:
+            made = {snake(name): value for name, value in row.items() if snake(name) in RECORDS.names}
+            made |= {"key": unb64(row["key"]), "value": unb64(row["value"])}
+            made["headers"] = [{"key": str(header["key"]), "value": unb64(header["value"])} for header in row["headers"]]
+            payload = {name: row[name] for name in ("control", "decoded") if name in row}
+            made["payload"] = json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload else None
+            records.append({"position": item.position, **made, **shared})
+    return batches + gaps, records + gaps
+
+
+def taken(found, schema):
+    """The rows of record batches, in order, and then the gaps."""
+    rows, gaps = [], []
+    for item in found:
+        if isinstance(item, Gap):
+            gaps.append(item)
+            continue
+        assert item.schema == schema
+        item.validate(full=True)
+        assert item.num_rows
+        rows += item.to_pylist()
+    return rows + gaps
+
+
+def check(data, **options):
+    source = source_of(data, **options)
+    batches, records = as_rows(kwire.read_records(data, **options))
+    assert taken(batch_columns(source), BATCHES) == batches
+    assert taken(record_columns(source), RECORDS) == records
+    return records
+
+
+@pytest.mark.parametrize("name", segments())
+def test_samples(name):
+    assert check(segments()[name])
+    assert check(segments()[name], topic=name.rpartition("-")[0])
+
+
+@pytest.mark.shared
+def test_real_segments():
+    paths = sorted([*(SHARED / "real").rglob("*.log"), *(SHARED / "real").rglob("*.checkpoint")])
+    assert len(paths) > 100
+    assert sum(len(check(path, topic=path.parent.name.rpartition("-")[0])) for path in paths) > 10000
+
+
+@pytest.mark.parametrize("chunk", [1, 200, 1 << 30])
+def test_batches_of_all_kinds_follow_each_other(chunk, monkeypatch):
+    monkeypatch.setattr(l, "CHUNK", chunk)
+    some = [record(b"k", b"v", 0), record(None, None, 1, 5, [("h", None), ("i", b"x")]), record(b"", b"", 2, -9)]
+    appended, control, horizon, unknown = 8, 0x30, 0x40, 0x100
+    parts = [
+        batch(0, some),
+        *(batch(3 * codec, some, codec=codec) for codec in range(1, 5)),
+        batch(15, some, attributes=appended, maxTimestamp=77),
+        message("v1", 18),
+        batch(19, [record(b"\0\0\0\1", b"\0\0\0\0\0\0")], attributes=control, producerId=4, producerEpoch=1),
+        wrapper("v1", 21, message("v1", 0) + message("v1", 1)),
+        batch(22, some, attributes=horizon, baseSequence=2**31 - 2, producerId=9, producerEpoch=0),
+        batch(25, some, attributes=unknown),
+        batch(28, some, recordsCount=7),
+        batch(31, some, lastOffsetDelta=0),
+        batch(34, some, lastOffsetDelta=-1),
+        batch(37, some, codec=5, packed=b"what?"),
+        batch(40, some, codec=4, packed=b"no zstd"),
+        batch(43, [], lastOffsetDelta=4, recordsCount=0),
+        batch(48, [record(b"k", b"v", 0, 2**40)], baseTimestamp=2**63 - 5),
+        batch(2**63 - 2, some),
+        batch(60, some, packed=b"\x10\0\0\0\1\1\0\0"),
+        batch(61, some)[:-1] + b"X",
+        batch(64, some),
+        bytes(20) + b"x",
+        batch(67, some),
+        batch(70, some)[:50],
+    ]
+    found = check(b"".join(parts))
+    assert len(found) > 50
+
+
+def test_payloads_are_decoded_where_they_are_asked_for():
+    topic, data = "__consumer_offsets", segments()["__consumer_offsets-0"]
+    (found,) = record_columns(source_of(data, topic=topic), names=["payload"])
+    payloads = [json.loads(text) for text in found.column("payload").to_pylist()]
+    assert {each["decoded"]["key"]["type"] for each in payloads if "decoded" in each} >= {"1", "2"}
+    assert {each["control"]["type"] for each in payloads if "control" in each} == {"ABORT", "COMMIT"}
+    (found,) = record_columns(source_of(data), names=["payload"])
+    assert {name for text in found.column("payload").drop_null().to_pylist() for name in json.loads(text)} == {"control"}
+    (found,) = record_columns(source_of(segments()["orders-zstd-0"]), names=["payload"])
+    assert found.column("payload").null_count == found.num_rows
+    (found,) = record_columns(source_of(segments()["txn-out-0"]), names=["offset", "payload"])
+    control = [json.loads(row["payload"])["control"]["type"] for row in found.to_pylist() if row["payload"]]
+    assert set(control) == {"COMMIT", "ABORT"}
+
+
+def test_secrets_are_left_out_of_payloads_keys_and_values():
+    from functools import partial
+
+    from kwire_cli.redact.secrets import hidden_in_record
+
+    scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "storedKey": b64(b"stored"), "serverKey": b64(b"server"), "iterations": 4096}
+    value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
+    data = batch(0, [record(None, value), record(None, b"\1\x07\0" + b"?", 1)])
+    source, hide = source_of(data, topic="__cluster_metadata"), partial(hidden_in_record, kwire.catalog())
+    (shown,) = record_columns(source)
+    (hidden,) = record_columns(source, hide=hide)
+    assert shown.column("value")[0].as_py() == value
+    assert b64(b"stored") in shown.column("payload")[0].as_py()
+    assert hidden.column("value")[0].as_py() == b"<redacted %d bytes>" % len(value)
+    assert b64(b"stored") not in hidden.column("payload")[0].as_py()
+    assert hidden.column("value_size")[0].as_py() == len(value)
+    (alone,) = record_columns(source, names=["value"], hide=hide)
+    assert alone.column("value") == hidden.column("value")
+
+
+@pytest.mark.parametrize("most", [1, 64])
+def test_odd_batches_among_plain_ones(most, monkeypatch):
+    monkeypatch.setattr(l, "_MOST_RUNS", most)
+    odd = {"recordsCount": 2}
+    bad = batch(0, [record(b"k", b"v")])[:-1] + b"X"
+    check(b"".join(batch(k, [record(b"k", b"v")]) + (bad if k % 3 == 0 else b"") for k in range(40)))
+    check(b"".join(batch(k, [record(b"k", b"v%d" % k)], codec=k % 3, **(odd if k % 4 == 1 else {})) for k in range(40)))
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_old_messages_are_made_into_columns_together(most, monkeypatch):
+    monkeypatch.setattr(exact_rows, "MOST", most)
+    data = b"".join(message("v1", k) for k in range(7)) + bytes(30) + b"x" + b"".join(message("v0", k) for k in range(7, 10)) + batch(10, [record()])
+    check(data)
+    sizes = [item.num_rows for item in record_columns(source_of(data)) if not isinstance(item, Gap)]
+    assert sizes == {1: [1] * 11, 3: [3, 3, 3, 1, 1], 1000: [10, 1]}[most]
+
+
+def test_a_decompression_limit_holds_for_columns_too():
+    data = batch(0, [record(b"k", b"v" * 100000)], codec=4) + batch(1, [record(b"k", b"w")])
+    source = source_of(data, limits=Limits(output=1000))
+    expected = [row.value for item in items(source) for row in item.records()]
+    assert [row["value"] for row in taken(record_columns(source), RECORDS)] == expected == [b"w"]
+
+
+def test_only_what_is_asked_for():
+    data = segments()["orders-zstd-0"]
+    source = source_of(data)
+    every = taken(record_columns(source), RECORDS)
+    for name in RECORDS.names:
+        (found,) = record_columns(source, names=[name])
+        assert found.to_pylist() == [{name: row[name]} for row in every]
+    every = taken(batch_columns(source), BATCHES)
+    for name in BATCHES.names:
+        (found,) = batch_columns(source, names=[name])
+        assert found.to_pylist() == [{name: row[name]} for row in every]
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(offsets=(4, 7)),
+        Selection(offsets=(None, 2)),
+        Selection(offsets=(100, None)),
+        Selection(times=(1_760_000_000_500, None)),
+    ],
+)
+def test_batches_without_what_is_wanted_are_left_out(selection):
+    parts = [batch(3 * k, [record(b"k", b"v", n) for n in range(3)], maxTimestamp=1_760_000_000_000 + 300 * k, codec=k % 2) for k in range(5)]
+    parts.insert(2, message("v1", 6, timestamp=1_760_000_000_100))
+    data = b"".join(parts)
+    wanted = [item for item in kwire.read_records(data) if selection.may_have(item)]
+    source = source_of(data)
+    assert [row["position"] for row in taken(batch_columns(source, selection=selection), BATCHES)] == [item.position for item in wanted]
+    offsets = [row["offset"] for row in taken(record_columns(source, selection=selection), RECORDS)]
+    assert offsets == [row.offset for item in wanted for row in item.records()]
+
+
+@given(st.data())
+def test_damaged_segments(data):
+    name = data.draw(st.sampled_from(sorted(segments())))
+    whole = segments()[name]
+    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 4))):
+        at = data.draw(st.integers(0, len(damaged)))
+        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    check(bytes(damaged))
+
+
+@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 4), st.integers(-1, 3)), max_size=6))
+def test_any_bytes_where_records_should_be(parts):
+    """With the right checksum, so that the compiled engine gets them."""
+    from kwire_cli.codec.compression import compress
+
+    data = b"".join(
+        batch(k, [], codec=codec, packed=compress(codec, body) if codec else body, recordsCount=count, lastOffsetDelta=5)
+        for k, (body, codec, count) in enumerate(parts)
+    )
+    check(data)
+
+
+@pytest.mark.parametrize("name", segments())
+def test_faults_are_the_anomalies_and_the_gaps(name):
+    data = segments()[name]
+    expected = []
+    for item in kwire.read_records(data):
+        if not isinstance(item, Gap):
+            expected += [(item.position, item.size, note.code, note.path, note.offset) for note in item.anomalies]
+        elif item.code != "PADDING":
+            expected.append((item.position, item.size, item.code, "", item.position))
+    found = [row for some in fault_columns(source_of(data)) for row in some.to_pylist()]
+    assert [(*row.values(),)[:-1] for row in found] == expected
+    assert all(row["detail"] for row in found)

@@ -1,0 +1,132 @@
+"""Parts of a segment, read on their own and put together, are the whole."""
+
+import pytest
+from golden_rows import SHARED
+from hypothesis import given, strategies as st
+from record_sets import SEGMENTS, batch, message, record, segments
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+import kwire_cli as kwire
+from kwire_cli.records.batch_columns import batch_columns
+from kwire_cli.records.fault_columns import fault_columns
+from kwire_cli.records.model import Gap
+from kwire_cli.records.opening import source_of
+from kwire_cli.source.logs import splitting
+from kwire_cli.source.logs.indexes import OffsetEntry
+from kwire_cli.source.logs.splitting import split_file, splits
+
+pytestmark = pytest.mark.numba
+
+
+def told(read, source, parts):
+    return [row for part in parts for some in read(source, *part) if not isinstance(some, Gap) for row in some.to_pylist()]
+
+
+def check(data, size, index=()):
+    source = source_of(data)
+    parts = splits(source, size, index)
+    at = 0
+    for start, stop in parts:
+        assert start == at
+        assert stop > start
+        at = stop
+    assert at == len(source.data)
+    for read in (batch_columns, fault_columns):
+        assert told(read, source, parts) == told(read, source, [(0, None)])
+    return parts
+
+
+@pytest.mark.parametrize("name", segments())
+@pytest.mark.parametrize("size", [1, 100, 1000, 10000])
+def test_samples(name, size):
+    check(segments()[name], size)
+
+
+@pytest.mark.shared
+def test_real_segments():
+    paths = sorted([*(SHARED / "real").rglob("*.log"), *(SHARED / "real").rglob("*.checkpoint")])
+    assert sum(len(check(path, 512)) for path in paths) > 2 * len(paths)
+
+
+@given(st.data())
+def test_damaged_segments(data):
+    whole = segments()[data.draw(st.sampled_from(sorted(segments())))]
+    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 4))):
+        at = data.draw(st.integers(0, len(damaged)))
+        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    check(bytes(damaged), data.draw(st.integers(1, 400)))
+
+
+BATCHES = [batch(3 * k, [record(b"k", b"v" * 20 * k, n) for n in range(3)]) for k in range(8)]
+WHOLE = b"".join(BATCHES)
+STARTS = [sum(map(len, BATCHES[:k])) for k in range(9)]
+
+
+def test_each_part_has_at_least_the_size_but_for_the_last():
+    parts = check(WHOLE, 300)
+    assert len(parts) > 2
+    assert all(stop - start >= 300 for start, stop in parts[:-1])
+    assert {start for start, _ in parts} <= set(STARTS)
+
+
+def test_a_small_file_is_one_part_and_an_empty_one_none():
+    assert check(WHOLE, len(WHOLE)) == [(0, len(WHOLE))]
+    assert check(b"", 10) == []
+    with pytest.raises(kwire.InputError, match="at least one"):
+        splits(source_of(WHOLE), 0)
+
+
+def test_old_formats_and_bytes_that_are_no_batch():
+    check(b"".join(message("v1", k, value=b"x" * 50) for k in range(10)) + bytes(30) + b"?" + WHOLE, 120)
+    check(b"no batch at all" * 100, 10)
+
+
+def test_a_batch_in_the_value_of_a_record_is_no_place_to_cut():
+    inside = batch(0, [record(b"k", WHOLE)])
+    outer = [batch(k, [record(b"k", inside)]) for k in range(3)]
+    for size in (1, 200, len(outer[0]) - 1):
+        parts = check(b"".join(outer), size)
+        assert [start for start, _ in parts] == [0, len(outer[0]), 2 * len(outer[0])]
+
+
+def test_the_index_says_where_batches_begin(monkeypatch):
+    index = [OffsetEntry(0, 3 * k + 2, STARTS[k]) for k in (2, 4, 6)]
+    monkeypatch.setattr(splitting, "_hopped", lambda *_: None)
+    assert check(WHOLE, 10, index) == [(0, STARTS[2]), (STARTS[2], STARTS[4]), (STARTS[4], STARTS[6]), (STARTS[6], len(WHOLE))]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [OffsetEntry(0, 3 * k + 2, STARTS[k] + 1) for k in range(1, 8)],
+        [OffsetEntry(0, 1000 + k, STARTS[k]) for k in range(1, 8)],
+        [OffsetEntry(0, 5, 1 << 31)],
+        [OffsetEntry(0, 5, -4)],
+    ],
+)
+def test_a_wrong_index_is_not_believed(index):
+    assert check(WHOLE, 150, index) == check(WHOLE, 150)
+
+
+def test_a_segment_with_its_index():
+    path = next(SEGMENTS.parent.glob("logs/txn-out-1/*.log"))
+    assert path.with_suffix(".index").exists()
+    parts = split_file(path, 200)
+    assert len(parts) > 1
+    with pytest.raises(kwire.InputError):
+        split_file(path.with_name("none.log"))
+    with pytest.raises(kwire.InputError, match="at least one"):
+        split_file(path, 0)
+
+
+def test_the_parts_of_a_file_are_about_the_same(tmp_path):
+    one = batch(0, [record(b"k", b"v" * 100)])
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(one * 100)
+    for size, parts in ((len(one) * 90, 1), (len(one) * 60, 2), (len(one) * 30, 3), (len(one) * 11, 9), (len(one) * 1000, 1)):
+        sizes = [(stop - start) // len(one) for start, stop in split_file(path, size)]
+        assert len(sizes) == parts
+        assert max(sizes) - min(sizes) <= parts
