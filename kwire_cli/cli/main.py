@@ -14,7 +14,7 @@ from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, Unwrit
 from kwire_cli.errors import KwireError
 
 COMMANDS = {
-    "clients": "List clients and the versions they use, and whom a newer broker would refuse.",
+    "clients": "List clients, and whom a newer broker would refuse.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show where two copies of a partition first differ.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
