@@ -36,7 +36,7 @@ ROWS = 100
 @click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: the release of the brokers to be.")
 @click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: what the brokers are now.")
 @click.option("--deep", is_flag=True, help="With --report verify: read the records too.")
-@click.option("--port", type=int, metavar="N", help="With reports on captures: the broker's port.")
+@click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
 @click.option("--out", metavar="DIR", help="Write the rows to files in this folder instead.")
@@ -131,7 +131,7 @@ def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]
     )
     reading = Reading(limits, options["show_secrets"])
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
-    return tables(spark, paths, reading=reading, **size)
+    return tables(spark, paths, reading=reading, port=options["port"], **size)
 
 
 def _stop_at_faults(found: Tables) -> None:
