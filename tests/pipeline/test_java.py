@@ -1,7 +1,5 @@
 """What is said where Spark can't be started."""
 
-import os
-
 import pytest
 from command_line import kwire
 
@@ -26,8 +24,6 @@ def test_versions(tmp_path):
 
 
 def test_what_is_missing_is_said(tmp_path):
-    pytest.importorskip("pyspark")
-    pytest.importorskip("numba")
     with pytest.raises(api.InputError, match="no Java on PATH: install Java 17 or newer"):
         check({"PATH": str(tmp_path)})
     with pytest.raises(api.InputError, match="has no bin/java"):
@@ -37,8 +33,6 @@ def test_what_is_missing_is_said(tmp_path):
 
 
 def test_the_command_says_it(tmp_path, monkeypatch):
-    pytest.importorskip("pyspark")
-    pytest.importorskip("numba")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     done = kwire(*SCAN)
@@ -46,10 +40,10 @@ def test_the_command_says_it(tmp_path, monkeypatch):
     assert "Spark needs Java, and there is no Java on PATH" in done.err
 
 
-def test_packages_that_are_missing_are_named(monkeypatch):
+def test_packages_that_are_missing_are_named(monkeypatch, tmp_path):
     import importlib.util
 
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else real(name, *rest))
     with pytest.raises(api.InputError, match=r"pyspark is not installed: pip install 'kwire\[spark\]'"):
-        check(os.environ)
+        check({"JAVA_HOME": a_java(tmp_path / "new", "21")})
