@@ -37,6 +37,23 @@ def test_commands_print_what_the_golden_file_says(updating):
         assert block == expected
 
 
+def test_the_page_shows_what_the_command_prints(updating):
+    page = ROOT / "docs" / "pipeline.md"
+    text = page.read_text("utf-8")
+    [(whole, command, shown)] = [match.group(0, 1, 2) for match in re.finditer(r"```console\n\$ (kwire scan .*)\n((?:.*\n)*?)```\n", text)]
+    now = "".join(line for line in printed(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
+    if updating:
+        page.write_text(text.replace(whole, f"```console\n$ {command}\n{now}```\n"), "utf-8")
+    else:
+        assert now == shown
+
+
+def test_every_option_is_on_the_page():
+    page = (ROOT / "docs" / "pipeline.md").read_text("utf-8").split("\n## kwire scan")[1]
+    options = set(re.findall(r"--[a-z-]+", kwire("scan", "--help").out)) - {"--help", "--color"}
+    assert [option for option in sorted(options) if option not in page] == []
+
+
 def lines_of(*arguments):
     done = kwire("scan", *arguments, "--format", "jsonl")
     assert done.code == 0, done.err
