@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
 .PHONY: help demo test lint format bench update clean
 
 help:
-	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, and encode one"
+	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
 	@echo "make test    lint, types, layers and all tests"
 	@echo "make format  put the source in order"
 	@echo "make update  make golden output and documents anew from what the program prints"
@@ -17,6 +18,10 @@ $(BIN)/kwire: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/spark: $(BIN)/kwire
+	$(BIN)/python -m pip install --quiet --editable ".[spark]"
 	@touch $@
 
 $(VENV)/dev: $(BIN)/kwire
@@ -32,6 +37,9 @@ demo: $(BIN)/kwire
 		"kwire encode --message HeartbeatRequest --version 4 samples/json/heartbeat-v4.json" \
 		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
 	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
+	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/spark; fi
+	@echo; echo "\$$ kwire scan samples --format table --sql \"$(SCANNED)\""
+	@$(BIN)/kwire scan samples --format table --sql "$(SCANNED)" || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

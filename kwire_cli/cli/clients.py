@@ -82,7 +82,7 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
 
 def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None) -> Clients:
     from kwire_cli.cli.progress import Progress
-    from kwire_cli.cli.request_logs import is_log, read_log
+    from kwire_cli.cli.request_logs import is_log, opened, read_log
     from kwire_cli.clients.fold import Clients
     from kwire_cli.source.frames import capture_in
     from kwire_cli.source.request_log.exchange import Exchange
@@ -100,7 +100,8 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
             continue
         if capture_in(environment.stdin if name == "-" else name) is None:
             label = "standard input" if name == "-" else name
-            raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
+            with opened(environment, name):  # where that can't be, it says why
+                raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
         _add_capture(environment, catalog, clients, name, port, progress)
     progress.done()
     if not clients.uses:
@@ -109,11 +110,12 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
 
 
 def _add_capture(environment: Environment, catalog: Catalog, clients: Clients, name: str, port: int | None, progress: Progress) -> None:
+    from kwire_cli.cli.request_logs import opened
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
     label = "standard input" if name == "-" else name
-    with environment.stdin if name == "-" else Path(name).open("rb") as file:
+    with opened(environment, name) as file:
         size = 0 if name == "-" else Path(name).stat().st_size
         capture = Capture(file)
         again = None if name == "-" else partial(Capture, name)

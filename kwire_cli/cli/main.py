@@ -16,7 +16,7 @@ from kwire_cli.errors import KwireError
 COMMANDS = {
     "advise": "Find the encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
-    "clients": "List clients and the versions they use, and whom a newer broker would refuse.",
+    "clients": "List clients, and whom a newer broker would refuse.",
     "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show what differs between two definitions, versions, messages or partitions.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,7 @@ from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.progress import Progress
@@ -38,12 +40,22 @@ def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[
     return logs, tuple(name for name in arguments if name not in logs)
 
 
+def opened(environment: Environment, name: str) -> AbstractContextManager[IO[bytes]]:
+    """A file to read, or standard input as `-`, which stays open. InputError where it can't be read."""
+    if name == "-":
+        return contextlib.nullcontext(environment.stdin)
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+
+
 def read_log(environment: Environment, catalog: Catalog, name: str, progress: Progress) -> Iterator[Exchange | LineFault]:
     """What is in a request log; what could not be read is noted when it was read."""
     from kwire_cli.source.request_log.reading import RequestLog
 
     label = "standard input" if name == "-" else name
-    with Path(name).open("rb") if name != "-" else environment.stdin as file:
+    with opened(environment, name) as file:
         size = Path(name).stat().st_size if name != "-" else 0
         log = RequestLog(file, catalog)
         first: LineFault | None = None

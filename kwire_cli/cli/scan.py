@@ -17,7 +17,7 @@ from kwire_cli.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwire_cli.pipeline.tables import Tables
+    from kwire_cli.pipeline.named import Tables
 
 FORMATS = ("table", "json", "jsonl", "csv")
 FILES = ("parquet", "csv", "json")
@@ -36,7 +36,7 @@ ROWS = 100
 @click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: the release of the brokers to be.")
 @click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: what the brokers are now.")
 @click.option("--deep", is_flag=True, help="With --report verify: read the records too.")
-@click.option("--port", type=int, metavar="N", help="With reports on captures: the broker's port.")
+@click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
 @click.option("--out", metavar="DIR", help="Write the rows to files in this folder instead.")
@@ -87,6 +87,8 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
     for name, report in of_report.items():
         if options[name] and options["report"] != report:
             raise click.UsageError(f"{names.get(name, '--' + name)} goes with --report {report}")
+    if options["report"] == "upgrade" and not options["release"]:
+        raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")
     if options["columns"] and not options["table"]:
         raise click.UsageError("--columns goes with --table")
     for name in ("out_format", "partition_by", "overwrite"):
@@ -124,14 +126,14 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
 def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
     from kwire_cli.codec.model import Limits
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.tables import tables
+    from kwire_cli.pipeline.named import tables
 
     limits = (
         Limits() if options["max_decompressed"] is None else Limits(output=size_of(options["max_decompressed"], "--max-decompressed"), ratio=None)
     )
     reading = Reading(limits, options["show_secrets"])
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
-    return tables(spark, paths, reading=reading, **size)
+    return tables(spark, paths, reading=reading, port=options["port"], **size)
 
 
 def _stop_at_faults(found: Tables) -> None:
@@ -180,7 +182,9 @@ def _print_table(environment: Environment, frame: DataFrame, limit: int | None) 
 def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
     from kwire_cli.view.lines import counted
 
-    parts = [] if summary.rows is None else [counted(summary.rows, "row")]
+    if summary.rows is None:
+        return
+    parts = [counted(summary.rows, "row")]
     if summary.files is not None:
         parts.append(counted(summary.files, "file"))
     if summary.size:

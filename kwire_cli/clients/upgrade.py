@@ -45,14 +45,25 @@ def judge(
     verdicts: dict[tuple[int, int], Verdict] = {}
     known = _Known(uses, asks=any(spoken.api_key == API_VERSIONS for spoken in uses), whole=client in clients.whole)
     for spoken in uses:
-        offered = clients.offered.get((spoken.broker, spoken.api_key))
-        if not offered:
-            offered = {now.versions[spoken.api_key].high} if now and spoken.api_key in now.versions else set()
-        verdict = _verdict(spoken, offered, known, accepted)
+        verdict = _verdict(spoken, _offer(clients, spoken, now), known, accepted)
         place = spoken.api_key, spoken.version
         if place not in verdicts or verdict.rank < verdicts[place].rank:
             verdicts[place] = verdict
     return verdicts
+
+
+class _Offer(NamedTuple):
+    """The highest versions of an api that a broker offered, and who says so; none where that is not known."""
+
+    highest: set[int]
+    said: str
+
+
+def _offer(clients: Clients, spoken: Spoken, now: Accepted | None) -> _Offer:
+    seen = clients.offered.get((spoken.broker, spoken.api_key))
+    if not seen and now and spoken.api_key in now.versions:
+        return _Offer({now.versions[spoken.api_key].high}, f"{now.release} offers")
+    return _Offer(seen or set(), "the broker offered")
 
 
 class _Known(NamedTuple):
@@ -67,7 +78,7 @@ class _Known(NamedTuple):
         return self.whole and not self.asks
 
 
-def _verdict(spoken: Spoken, offered: set[int], known: _Known, accepted: Accepted) -> Verdict:
+def _verdict(spoken: Spoken, offer: _Offer, known: _Known, accepted: Accepted) -> Verdict:
     release, version = accepted.release, spoken.version
     versions = accepted.versions.get(spoken.api_key)
     if versions is None:
@@ -77,23 +88,23 @@ def _verdict(spoken: Spoken, offered: set[int], known: _Known, accepted: Accepte
         return Verdict(DEPRECATED, _refusal(spoken, release)) if old and version in old else Verdict(ACCEPTED)
     if spoken.api_key == API_VERSIONS and version > versions.high:
         return Verdict(ACCEPTED)  # a broker answers any version of this one, and says which it speaks (KIP-511)
-    verdict, why = _too_new(known) if version > versions.high else _too_old(spoken, offered, known, versions)
+    verdict, why = _too_new(known) if version > versions.high else _too_old(spoken, offer, known, versions)
     return Verdict(verdict, f"{release} accepts {versions}; {why}")
 
 
-def _too_old(spoken: Spoken, offered: set[int], known: _Known, versions: Versions) -> tuple[str, str]:
+def _too_old(spoken: Spoken, offer: _Offer, known: _Known, versions: Versions) -> tuple[str, str]:
     if known.never_asks:
         return REFUSED, "it never asks which versions a broker speaks"
-    if spoken.version in offered and known.asks:
-        return CAPPED, f"the broker offered no more than {spoken.version}"
+    if spoken.version in offer.highest and known.asks:
+        return CAPPED, f"{offer.said} no more than {spoken.version}"
     others = [other.version for other in known.uses if other.api_key == spoken.api_key and other.version in versions]
     if others:
         return UNCLEAR, f"it speaks {max(others)} too"
-    if not offered:
+    if not offer.highest:
         return UNCLEAR, "what the broker offered was not seen"
-    if spoken.version in offered:
-        return UNCLEAR, f"the broker offered no more than {spoken.version}, and whether the client asks for that was not seen"
-    return REFUSED, f"the broker offered {max(offered)}, so the client knows no higher"
+    if spoken.version in offer.highest:
+        return UNCLEAR, f"{offer.said} no more than {spoken.version}, and whether the client asks for that was not seen"
+    return REFUSED, f"{offer.said} {max(offer.highest)}, so the client knows no higher"
 
 
 def _too_new(known: _Known) -> tuple[str, str]:

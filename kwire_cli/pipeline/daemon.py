@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numba  # noqa: F401 - for what is compiled
-import pandas  # noqa: F401, ICN001 - PySpark takes it into each worker
+import pandas  # type: ignore[import-untyped] # noqa: F401, ICN001 - PySpark takes it into each worker
 from pyspark.daemon import manager
 
-import kwire_cli.pipeline.tables
+import kwire_cli.pipeline.named
 import kwire_cli.view.rows  # noqa: F401
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Packet captures and brokers' request logs, a file a task: what is counted of their exchanges, as the one-machine commands count it."""
+"""Packet captures and brokers' request logs: what is counted of their exchanges in tasks, as the commands for one machine count it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.clients.fold import Clients
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import folded
-from kwire_cli.source.frames import capture_in, request_log_in
+from kwire_cli.source.capture.named import captures_of
+from kwire_cli.source.frames import request_log_in
 from kwire_cli.source.kafka.stats import Stats
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import RequestLog
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
 
 
 class How(NamedTuple):
@@ -54,12 +57,10 @@ class Counted:
     lines: int = 0
     faults: list[FileFault] = field(default_factory=list)
 
-
-class File(NamedTuple):
-    """A capture, or a request log."""
-
-    path: str
-    logged: bool
+    def add(self, counts: Any, lines: int) -> None:
+        """Count what a task has."""
+        self.counts.merge(counts)
+        self.lines += lines
 
 
 def count(spark: SparkSession, paths: Sequence[str], how: How, port: int | None = None) -> Counted:
@@ -69,79 +70,74 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, port: int | None 
         InputError: There is nothing of a name, or neither a capture nor a request log in it.
 
     """
-    total = Counted(how.make())
-    for found in folded(spark, files_of(paths), partial(_count, how, port)):
-        total.counts.merge(found.counts)
-        total.files += found.files
-        total.size += found.size
-        total.lines += found.lines
-        total.faults += found.faults
+    captures, logs = _files(paths)
+    total = Counted(how.make(), files=len(captures) + len(logs))
+    if captures:
+        found = Captures(spark, captures, port=port)
+        for counts, lines in found.folded(partial(_of_lines, how)):
+            total.add(counts, lines)
+        total.size += sum(Path(path).stat().st_size for path in captures if Path(path).is_file())
+        total.faults += [FileFault(row.file, row.detail) for row in found.file_faults().collect()]
+    for counts, lines, size, faults in folded(spark, logs, partial(_of_logs, how)):
+        total.add(counts, lines)
+        total.size += size
+        total.faults += faults
     return total
 
 
-def files_of(paths: Iterable[str]) -> list[File]:
-    """The captures and request logs that paths and globs name, each once; of a folder those that are any, whatever their names."""
-    found: dict[str, File] = {}
+def _files(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The captures and the request logs that paths and globs name, each once; of a folder those that are any, whatever their names."""
+    captures: dict[str, None] = {}
+    logs: dict[str, None] = {}
     for path in paths:
-        some = [each for name in _named(path) if (each := _file(name))]
-        if not some:
-            raise InputError("is neither a packet capture nor a request log, and holds none", file=path)
-        found.update((each.path, each) for each in some)
-    return list(found.values())
+        some = [name for name in _named(path) if _is_log(name)]
+        logs.update(dict.fromkeys(some))
+        try:
+            captures.update(dict.fromkeys(name for name in captures_of([path]) if name not in logs))
+        except InputError:
+            if not some:
+                raise InputError("is neither a packet capture nor a request log, and holds none", file=path) from None
+    return [*captures], [*logs]
 
 
-def _named(path: str) -> Iterator[Path]:
-    names = [Path(path)] if Path(path).exists() else [Path(name) for name in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207 - as segments_of
+def _named(path: str) -> Iterator[str]:
+    names = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - as segments_of
     if not names:
         raise InputError("there is no such file or folder", file=path)
-    for name in names:
-        yield from sorted(each for each in name.rglob("*") if each.is_file()) if name.is_dir() else [name]
+    for name in map(Path, names):
+        yield from (str(each) for each in sorted(name.rglob("*")) if each.is_file()) if name.is_dir() else [str(name)]
 
 
-def _file(path: Path) -> File | None:
+def _is_log(path: str) -> bool:
     try:
-        if capture_in(str(path)) is not None:
-            return File(str(path), logged=False)
-        return File(str(path), logged=True) if request_log_in(str(path)) is not None else None
+        return request_log_in(path) is not None
     except (InputError, OSError):
-        return File(str(path), logged=False)  # which its task will say
+        return False
 
 
-def _count(how: How, port: int | None, files: Iterable[File]) -> Counted:
-    """What one task counts. A file that can't be read, or not to its end, is a fault."""
-    own = Counted(how.make())
-    for file in files:
-        own.files += 1
+def _of_lines(how: How, lines: Iterable[Captured]) -> tuple[Any, int]:
+    """What one task counts of captures."""
+    counts, number = how.make(), 0
+    for number, line in enumerate(lines, 1):  # noqa: B007 - how many they were
+        how.line(counts, line)
+    return counts, number
+
+
+def _of_logs(how: How, paths: Iterable[str]) -> tuple[Any, int, int, list[FileFault]]:
+    """What one task counts of request logs. A log that can't be read, or not to its end, is a fault."""
+    counts, lines, size = how.make(), 0, 0
+    faults: list[FileFault] = []
+    for path in paths:
         try:
-            own.size += Path(file.path).stat().st_size
-            own.faults += _log(how, own, file) if file.logged else _capture(how, own, file, port)
+            size += Path(path).stat().st_size
+            for found in RequestLog(path, catalog()):
+                lines += 1
+                if isinstance(found, Exchange):
+                    how.exchange(counts, found)
+                    continue
+                faults.append(FileFault(f"{path}:{found.line}", f"{found.code}: {found.detail}"))
+                if how.fault:
+                    how.fault(counts, found.code)
         except (InputError, OSError) as error:
-            own.faults.append(FileFault(file.path, error.reason if isinstance(error, InputError) else str(error)))
-    return own
-
-
-def _log(how: How, own: Counted, file: File) -> Iterator[FileFault]:
-    from kwire_cli.source.request_log.exchange import Exchange  # noqa: PLC0415 - only for such logs
-    from kwire_cli.source.request_log.reading import RequestLog  # noqa: PLC0415
-
-    for found in RequestLog(file.path, catalog()):
-        own.lines += 1
-        if isinstance(found, Exchange):
-            how.exchange(own.counts, found)
-        else:
-            if how.fault:
-                how.fault(own.counts, found.code)
-            yield FileFault(f"{file.path}:{found.line}", f"{found.code}: {found.detail}")
-
-
-def _capture(how: How, own: Counted, file: File, port: int | None) -> Iterator[FileFault]:
-    from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415 - only for captures
-    from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
-
-    capture = Capture(file.path)
-    again = partial(Capture, file.path)
-    for line in traffic(catalog(), capture, port=port, waiting_since=capture.waiting_since, again=again):
-        own.lines += 1
-        how.line(own.counts, line)
-    for notice in capture.notices:
-        yield FileFault(file.path, f"after packet {notice.packet}, byte {notice.position}: {notice.text}")
+            faults.append(FileFault(path, error.reason if isinstance(error, InputError) else str(error)))
+    return counts, lines, size, faults

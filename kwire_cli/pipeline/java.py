@@ -24,11 +24,11 @@ _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)')
 
 def check(variables: Mapping[str, str] = os.environ) -> None:
     """Nothing where Spark can be started; InputError says what is missing and how to get it."""
+    if (found := java_version(variables)) is not None and found < OLDEST:
+        raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {found}: {HOW}")
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"Spark is needed for this, and {', '.join(missing)} is not installed: pip install 'kwire[spark]'")
-    if (found := java_version(variables)) is not None and found < OLDEST:
-        raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {found}: {HOW}")
 
 
 def java_version(variables: Mapping[str, str] = os.environ) -> int | None:

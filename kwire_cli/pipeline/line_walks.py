@@ -23,6 +23,7 @@ from kwire_cli.structs.frames import SIZE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.engine.compiled import Walk
     from kwire_cli.message.together import Group
     from kwire_cli.pipeline.line_columns import Options
     from kwire_cli.source.kafka.captured import Captured
@@ -59,6 +60,12 @@ FIELDS = pa.schema(
 """`start` is where the field's bytes begin in the frame."""
 AT_ONCE = 4 << 20
 """Bytes of frames that are walked together, about."""
+MOST_LINES = 1 << 15
+_MOST_FRONTS = 4096
+"""Fronts of frames, by api, kind, version and size, whose sums are kept."""
+_Frame = tuple[str | None, str, int | None]
+_Key = tuple[str | None, str, int | None, str]
+"""Api, kind and version; and the path."""
 _OTHER = {"sasl-token": "sasl token", "not-kafka": "not kafka"}
 _HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
 
@@ -118,62 +125,83 @@ class Parts:
                 yield key, group, numbers[group.which]
 
 
-def ledger_rows(lines: Iterable[Line], catalog: Catalog) -> Iterator[pa.RecordBatch]:
-    """The sums of bytes by api, kind, version and path; several rows of each, to be added up."""
-    for many, parts in _gathered(lines, catalog):
-        made = [_constant(field_sums(group.walk), prefix, api, kind, version) for (api, kind, version, prefix), group, _ in parts.groups()]
-        others: dict[tuple[Any, ...], list[int]] = {}
-        for number, path, _, size in parts.other:
-            line = many[number].captured
-            row = others.setdefault((line.api, line.kind, line.api_version, path), [0, 0, 0])
-            row[1] += size
-            row[2] += 1
-        if others:
-            rows = [(*key, *sums) for key, sums in others.items()]
-            made.append(
-                pa.RecordBatch.from_arrays(
-                    [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), LEDGER, strict=True)], schema=LEDGER
-                )
-            )
-        yield from made
+class Sums:
+    """The sums of bytes by api, kind, version and path: memory grows with these."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._rows: dict[_Key, list[int]] = {}
+        self._fronts: dict[tuple[_Frame, int], list[tuple[_Key, list[int]]]] = {}
+
+    def add(self, key: _Key, prefix_bytes: int, value_bytes: int, count: int) -> None:
+        """Add to a row."""
+        row = self._rows.setdefault(key, [0, 0, 0])
+        row[0] += prefix_bytes
+        row[1] += value_bytes
+        row[2] += count
+
+    def walk(self, of: _Frame, prefix: str, walk: Walk) -> None:
+        """Add what was walked; `prefix` stands before the paths."""
+        for key, sums in _rows_of(of, prefix, walk):
+            self.add(key, *sums)
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Add lines, each by the layouts of its parts."""
+        for many, parts in _gathered(lines, self.catalog):
+            for (api, kind, version, prefix), group, _ in parts.groups():
+                self.walk((api, kind, version), prefix, group.walk)
+            for number, path, _, size in parts.other:
+                line = many[number].captured
+                self.add((line.api, line.kind, line.api_version, path), 0, size, 1)
+
+    def frames(self, frames: Frames) -> None:
+        """Add frames of one layout: what stands before their bodies costs the same in all."""
+        layout, times = frames.layout, len(frames.walk.jobs)
+        of = layout.api, layout.kind, layout.version
+        front = self._fronts.get((of, len(frames.front)))
+        if front is None:
+            header = Place(header_spec(self.catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
+            front = []
+            for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, _HEADERS[layout.kind])):
+                (group,) = together(frames.front, [place])
+                front += _rows_of(of, prefix, group.walk)
+            if len(self._fronts) < _MOST_FRONTS:
+                self._fronts[of, len(frames.front)] = front
+        for key, sums in front:
+            self.add(key, *(each * times for each in sums))
+        self.walk(of, f"{layout.message}.", frames.walk)
+
+    def batch(self) -> pa.RecordBatch:
+        """All rows."""
+        columns = [*zip(*((*key, *sums) for key, sums in self._rows.items()), strict=True)] or [()] * len(LEDGER)
+        return pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in zip(columns, LEDGER, strict=True)], schema=LEDGER)
+
+
+def _rows_of(of: _Frame, prefix: str, walk: Walk) -> list[tuple[_Key, list[int]]]:
+    columns = field_sums(walk).to_pydict()
+    return [
+        ((*of, path if path == GAP_PATH else f"{prefix}{path}"), sums)
+        for path, *sums in zip(*(columns[name] for name in ("path", "prefix_bytes", "value_bytes", "count")), strict=True)
+    ]
 
 
 def ledger_of_frames(found: Iterable[list[Frames | Captured]], options: Options) -> Iterator[pa.RecordBatch]:
-    """As `ledger_rows`, of frames that may come many at once."""
+    """The sums of the bytes of frames, many of which may come at once."""
+    sums = Sums(options.catalog)
     lines: list[Line] = []
     size = 0
     for many in found:
         for each in many:
             if isinstance(each, Frames):
-                yield from _sums(each, options.catalog)
+                sums.frames(each)
             else:
                 lines.append(Line(each, 0, (None, None), options))
                 size += each.seen.size
-        if size > AT_ONCE:
-            yield from ledger_rows(lines, options.catalog)
+        if size > AT_ONCE or len(lines) > MOST_LINES:
+            sums.lines(lines)
             lines, size = [], 0
-    yield from ledger_rows(lines, options.catalog)
-
-
-def _sums(frames: Frames, catalog: Catalog) -> Iterator[pa.RecordBatch]:
-    """The sums of frames of one layout: the fronts of all cost the same."""
-    layout, times = frames.layout, len(frames.walk.jobs)
-    key = layout.api, layout.kind, layout.version
-    header = Place(header_spec(catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
-    for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, _HEADERS[layout.kind])):
-        (group,) = together(frames.front, [place])
-        sums = field_sums(group.walk)
-        more = [pc.multiply(sums.column(name), times) for name in sums.schema.names[1:]]
-        yield _constant(pa.RecordBatch.from_arrays([sums.column(0), *more], schema=sums.schema), prefix, *key)
-    yield _constant(field_sums(frames.walk), f"{layout.message}.", *key)
-
-
-def _constant(sums: pa.RecordBatch, prefix: str, api: str | None, kind: str, version: int | None) -> pa.RecordBatch:
-    size = sums.num_rows
-    path = sums.column("path")
-    path = pc.if_else(pc.equal(path, GAP_PATH), path, pc.binary_join_element_wise(prefix, path, "")) if prefix else path
-    columns = [pa.repeat(pa.scalar(value, LEDGER.field(name).type), size) for name, value in (("api", api), ("kind", kind), ("api_version", version))]
-    return pa.RecordBatch.from_arrays([*columns, path, *(sums.column(name) for name in LEDGER.names[4:])], schema=LEDGER)
+    sums.lines(lines)
+    yield sums.batch()
 
 
 def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatch]:
@@ -235,7 +263,7 @@ def _gathered(lines: Iterable[Line], catalog: Catalog) -> Iterator[tuple[list[Li
     for line in lines:
         parts.add(line.captured)
         many.append(line)
-        if len(parts.data) >= AT_ONCE or len(many) >= 1 << 15:
+        if len(parts.data) >= AT_ONCE or len(many) >= MOST_LINES:
             yield many, parts
             parts, many = Parts(catalog), []
     if many:

@@ -97,7 +97,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
 def _import_what_comes_next() -> None:
     """While Java starts, there is time for it."""
     with contextlib.suppress(ImportError):
-        import kwire_cli.pipeline.tables  # noqa: F401, PLC0415
+        import kwire_cli.pipeline.named  # noqa: F401, PLC0415
 
 
 def _start_a_worker(spark: SparkSession) -> None:

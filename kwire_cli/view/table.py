@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
+from kwire_cli.source.kafka.stats import by_count
 from kwire_cli.view.lines import CONTROL, Line
 
 if TYPE_CHECKING:
@@ -144,9 +145,9 @@ def csv_row(values: Sequence[Any]) -> str:
 
 def stats_lines(stats: Stats) -> Iterator[Line]:
     """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first."""
-    yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in stats.kinds.most_common()), "number")]
+    yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in by_count(stats.kinds)), "number")]
     if stats.anomalies:
-        yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in stats.anomalies.most_common()), "warning")]
+        yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in by_count(stats.anomalies)), "warning")]
     for name, ranked in stats.ranked():
         if not ranked:
             continue
@@ -165,7 +166,7 @@ def _group_line(kind: str, key: str, group: Group, width: int) -> Line:
     points = [histogram.percentile(share) for share in (0.5, 0.95, 0.99)] + [histogram.largest if histogram.count else None]
     times = "".join(f" {'' if point is None else f'{point * 1000:.2f}ms':>9}" for point in points)
     loads = f" {group.most_in_flight or '':>10} {f'{group.throttle_ms}ms' if group.throttled else '':>10}"
-    errors = ", ".join(f"{count} {code}" for code, count in group.errors.most_common())
+    errors = ", ".join(f"{count} {code}" for code, count in by_count(group.errors))
     told = ", ".join(map(text_of, sorted(group.software))) if kind == "client" else "" if group.node is None else f"node {group.node}"
     shown = text_of(key)[:width]
     notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]

@@ -79,6 +79,18 @@ def test_a_terminal_without_input_is_told_what_to_give():
     assert (done.code, "no input: give packet captures and brokers' request logs" in done.err) == (2, True)
 
 
+def test_a_file_that_can_not_be_opened_says_why(tmp_path, monkeypatch):
+    log = tmp_path / "closed.log"
+    log.write_bytes(line())
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    done = kwire("clients", log)
+    assert (done.code, done.err) == (2, f"kwire: {log}: cannot be read: Permission denied\n")
+
+
 class Slow(io.BytesIO):
     """A standard error that is a terminal."""
 

@@ -119,7 +119,7 @@ def test_without_evidence_it_is_unclear():
 
 def test_what_brokers_are_now_can_be_said():
     found = verdicts(logged(document(FETCH, 3)), now="3.9")[FETCH, 3]
-    assert found == ("refused", "4.4 accepts 4-18; the broker offered 17, so the client knows no higher")
+    assert found == ("refused", "4.4 accepts 4-18; 3.9 offers 17, so the client knows no higher")
     assert verdicts(logged(ask(), document(FETCH, 3)), now="3.9")[FETCH, 3].verdict == "capped"
 
 

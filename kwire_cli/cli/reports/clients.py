@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from kwire_cli.cli.clients import show_clients
 
 if TYPE_CHECKING:
@@ -18,7 +16,5 @@ def show(asked: Asked) -> int:
     from kwire_cli.pipeline.exchanges import CLIENTS
     from kwire_cli.spec.catalog import catalog
 
-    release = asked.options["release"]
-    if asked.name == "upgrade" and not release:
-        raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")
-    return show_clients(asked.environment, catalog(), lambda: counted(asked, CLIENTS), release, asked.options["now"], asked.fmt)
+    release, now = asked.options["release"], asked.options["now"]
+    return show_clients(asked.environment, catalog(), lambda: counted(asked, CLIENTS), release, now, asked.fmt)

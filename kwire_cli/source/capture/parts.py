@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Octets = npt.NDArray[np.uint8]
 
-PART_SIZE = 64 << 20
+PART_SIZE = 128 << 20
 """Bytes of a part, about."""
 CHUNK = 1 << 17
 """Packets that are read at once: memory is in proportion to them."""

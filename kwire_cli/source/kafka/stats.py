@@ -161,7 +161,7 @@ class Group:
                 out[name]["max"] = _ms(histogram.largest)
         if self.stages:
             out["stagesMs"] = {name.removesuffix("Ms").removesuffix("Time"): took / 1000 for name, took in self.stages.items()}
-        return out | {"errors": {str(name): count for name, count in self.errors.most_common()}}
+        return out | {"errors": {str(name): count for name, count in by_count(self.errors)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,11 @@ class _Counted:
     throttle: int
     software: str | None
     broker: int | None
+
+
+def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
+    """What was counted, the most first; what is equal by its name, whatever came first: parts that are merged come in any order."""
+    return sorted(counter.items(), key=lambda item: (-item[1], str(item[0])))
 
 
 def _ms(seconds: float | None) -> float | None:
@@ -251,7 +256,7 @@ class Stats:
         for kind, groups in self.groups.items():
             if kind == "topic" and self.named:
                 groups = self._by_topic_name(groups)  # noqa: PLW2901 - the same groups
-            yield kind, sorted(groups.items(), key=lambda item: item[1].rank)
+            yield kind, sorted(groups.items(), key=lambda item: (item[1].rank, item[0]))
 
     def _by_topic_name(self, groups: dict[str, Group]) -> dict[str, Group]:
         named: dict[str, Group] = {}
@@ -261,7 +266,7 @@ class Stats:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, the busiest first."""
-        out: dict[str, Any] = {"kinds": dict(self.kinds), "anomalies": dict(self.anomalies)}
+        out: dict[str, Any] = {"kinds": dict(by_count(self.kinds)), "anomalies": dict(by_count(self.anomalies))}
         for name, ranked in self.ranked():
             out[name] = {key: group.to_json() for key, group in ranked}
         return out

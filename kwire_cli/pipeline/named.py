@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
+from pyspark.sql import functions
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
+from kwire_cli.pipeline.captures import Captures
+from kwire_cli.pipeline.kinds import by_kind
+from kwire_cli.pipeline.line_columns import FRAMES
+from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
 from kwire_cli.pipeline.parts import Tally, rows_of_parts
@@ -16,7 +24,7 @@ from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -32,6 +40,12 @@ class Inputs:
     tally: Tally
     reading: Reading = field(default_factory=Reading)
     split_size: int = SPLIT_SIZE
+    port: int | None = None
+
+    @cached_property
+    def captures(self) -> Captures:
+        """The captures, planned once."""
+        return Captures(self.spark, self.paths, port=self.port, show_secrets=self.reading.show_secrets, part_size=self.split_size)
 
 
 class Maker(Protocol):
@@ -62,8 +76,53 @@ class FromParts:
         return rows_of_parts(inputs.spark, self.table, parts, wanted.columns, inputs.reading, inputs.tally)
 
 
-MAKERS: dict[str, Maker] = {name: FromParts(table) for name, table in TABLES.items()}
-"""A table that needs a shuffle is one more line here."""
+@dataclass(frozen=True)
+class FromCaptures:
+    """A table of the frames in captures: packets are shuffled by connection for it."""
+
+    schema: pa.Schema
+    frame: Callable[[Captures, Sequence[str]], DataFrame]
+
+    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
+        """As `Maker`."""
+        return self.frame(inputs.captures, wanted.columns).select(*wanted.columns)
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is wrong with segments, and with captures, where there are any: a column that one of them lacks is null."""
+
+    segments: Table
+    captures: pa.Schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of both, those of captures first that both have."""
+        return pa.schema([*self.segments.schema, *(each for each in self.captures if each.name not in self.segments.schema.names)])
+
+    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
+        """As `Maker`. InputError where there is neither a segment nor a capture in a path."""
+        segments, captures = by_kind(inputs.paths)
+        own = [name for name in self.segments.schema.names if name in wanted.columns] or ["position"]
+        found: list[DataFrame] = []
+        if segments or not captures:
+            found.append(FromParts(self.segments).make(replace(inputs, paths=tuple(segments)), Needed(tuple(own), wanted.filters)))
+        if captures:
+            found.append(replace(inputs, paths=tuple(captures)).captures.faults())
+        made = found[0] if len(found) == 1 else found[0].unionByName(found[1], allowMissingColumns=True)
+        types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
+        return made.select(*(made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name) for name in wanted.columns))
+
+
+FAULTS = "faults"
+MAKERS: dict[str, Maker] = {
+    **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
+    "frames": FromCaptures(FRAMES, lambda captures, columns: captures.frames(columns)),
+    "fields": FromCaptures(FIELDS, lambda captures, _: captures.fields()),
+    "ledger": FromCaptures(LEDGER, lambda captures, _: captures.ledger()),
+    FAULTS: Faults(TABLES[FAULTS], CAPTURE_FAULTS),
+}
+"""A table of another kind is one more line here."""
 
 
 class Tables(Mapping[str, "DataFrame"]):
@@ -109,10 +168,12 @@ class Tables(Mapping[str, "DataFrame"]):
             self[name].createOrReplaceTempView(name)
 
 
-def tables(spark: SparkSession, paths: str | Sequence[str], *, reading: Reading | None = None, split_size: int = SPLIT_SIZE) -> Tables:
-    """The tables of files, folders and globs."""
+def tables(
+    spark: SparkSession, paths: str | Sequence[str], *, reading: Reading | None = None, split_size: int = SPLIT_SIZE, port: int | None = None
+) -> Tables:
+    """The tables of files, folders and globs; `port` is the broker's in captures, where the bytes do not tell it."""
     given = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
-    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size))
+    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size, port))
 
 
 def _narrow(schema: pa.Schema) -> str:

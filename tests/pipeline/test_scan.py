@@ -1,0 +1,151 @@
+"""`kwire scan` in an embedded Spark: its output, its files, and reports that say what the commands for one machine say."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import ROOT, kwire, shell
+
+GOLDEN = Path(__file__).parent / "golden" / "scan.txt"
+SEGMENTS = "samples/segments"
+CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def printed(command):
+    """What a command prints, without what depends on the machine."""
+    return re.sub(r"(?:, [\d.]+ MB/s)?(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE)
+
+
+def test_commands_print_what_the_golden_file_says(updating):
+    text = GOLDEN.read_text("utf-8")
+    head, *blocks = re.split(r"^(?=\$ )", text, flags=re.MULTILINE)
+    commands = [block.split("\n", 1)[0] for block in blocks]
+    now = [f"{command}\n{printed(command[2:])}\n" for command in commands]
+    if updating:
+        GOLDEN.write_text(head + "".join(now), "utf-8")
+        return
+    for block, expected in zip(now, blocks, strict=True):
+        assert block == expected
+
+
+def test_the_page_shows_what_the_command_prints(updating):
+    page = ROOT / "docs" / "pipeline.md"
+    text = page.read_text("utf-8")
+    [(whole, command, shown)] = [match.group(0, 1, 2) for match in re.finditer(r"```console\n\$ (kwire scan .*)\n((?:.*\n)*?)```\n", text)]
+    now = "".join(line for line in printed(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
+    if updating:
+        page.write_text(text.replace(whole, f"```console\n$ {command}\n{now}```\n"), "utf-8")
+    else:
+        assert now == shown
+
+
+def test_every_option_is_on_the_page():
+    page = (ROOT / "docs" / "pipeline.md").read_text("utf-8").split("\n## kwire scan")[1]
+    options = set(re.findall(r"--[a-z-]+", kwire("scan", "--help").out)) - {"--help", "--color"}
+    assert [option for option in sorted(options) if option not in page] == []
+
+
+def lines_of(*arguments):
+    done = kwire("scan", *arguments, "--format", "jsonl")
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_batches_are_those_of_dump():
+    dumped = [json.loads(line) for line in kwire("dump", SEGMENTS, "--format", "jsonl").out.splitlines()]
+    expected = [(each["position"], each["size"], each["baseOffset"], each["crcValid"]) for each in dumped if "gap" not in each]
+    rows = lines_of(SEGMENTS, "--table", "batches")
+    assert sorted((row["position"], row["size"], row["base_offset"], row["crc_valid"]) for row in rows) == sorted(expected)
+    assert rows == lines_of(SEGMENTS, "--table", "batches", "--split-size", "700")
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "csv", "json"])
+def test_files_hold_all_rows(fmt, tmp_path):
+    out = tmp_path / "out"
+    query = ("--sql", "select topic, partition, offset, value, headers, time from records", "--partition-by", "topic", "--show-secrets")
+    done = kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt)
+    assert done.code == 0, done.err
+    files = sorted(out.glob(f"topic=*/*.{fmt}"))
+    assert {file.parent.name for file in files} == {f"topic={path.name[:-2]}" for path in (ROOT / SEGMENTS).iterdir()}
+    expected = sorted((row["topic"], row["offset"], row["value"], row["time"]) for row in lines_of(SEGMENTS, *query[:2], "--show-secrets"))
+    assert done.err.startswith(f"kwire: {len(expected)} rows")
+    found = []
+    for file in files:
+        topic = file.parent.name[6:]
+        if fmt == "parquet":
+            import pyarrow.parquet as pq
+
+            found += [(topic, row["offset"], row["value"], None) for row in pq.ParquetFile(file).read().to_pylist()]
+        elif fmt == "csv":
+            found += [
+                (topic, int(row["offset"]), row["value"], row["time"]) for row in csv.DictReader(file.read_text("utf-8").splitlines(keepends=True))
+            ]
+        else:
+            found += [(topic, row["offset"], row["value"], row["time"]) for row in map(json.loads, file.read_text("utf-8").splitlines())]
+    assert len(found) == len(expected)
+    if fmt == "json":
+        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    again = kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt)
+    assert again.code == 2
+    assert "ALREADY_EXISTS" in again.err
+    assert kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize("fmt", ["json", "csv"])
+def test_reports_say_what_the_commands_for_one_machine_say(fmt):
+    same = [
+        (("--report", "clients", CAPTURE), ("clients", CAPTURE)),
+        (
+            ("--report", "upgrade", "--to", "4.4", "samples/request-logs"),
+            ("clients", "--upgrade-to", "4.4", "samples/request-logs/kafka-request.log"),
+        ),
+        (("--report", "verify", SEGMENTS, "samples/logs"), ("dump", "--verify", SEGMENTS, "samples/logs")),
+        (("--report", "verify", "--deep", SEGMENTS), ("dump", "--verify", "--deep", SEGMENTS)),
+    ]
+    for scanned, other in same:
+        one, two = kwire("scan", *scanned, "--format", fmt), kwire(*other, "--format", fmt)
+        assert (one.code, one.out) == (two.code, two.out)
+    if fmt == "json":
+        for path in (CAPTURE, "samples/captures/midstream.pcap", "samples/request-logs/kafka-request.log"):
+            one, two = kwire("scan", "--report", "stats", path, "--format", fmt), kwire("decode", "--stats", path, "--format", fmt)
+            assert one.out == two.out
+
+
+def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
+    whole = (ROOT / CAPTURE).read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "none.pcap").write_bytes(b"no capture")
+    rows = lines_of(tmp_path, "--sql", "select file, code from faults where packet is null or code = 'TRUNCATED'")
+    assert {Path(row["file"]).name for row in rows} == {"cut.pcapng", "none.pcap"}
+    done = kwire("scan", tmp_path, "--report", "stats", "--format", "json")
+    assert done.code == 0
+    assert json.loads(done.out)["kinds"]["request"] > 0
+    assert "none.pcap: " in done.err
+    done = kwire("scan", tmp_path, "--report", "stats", "--fail-fast")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_only_what_a_query_needs_is_made(spark):
+    from kwire_cli.pipeline.named import MAKERS
+    from kwire_cli.pipeline.needed import needed
+
+    schemas = {name: maker.schema for name, maker in MAKERS.items()}
+    query = "select count(*), max(b.size) from records r join batches b using (file, position) where r.offset > 5 and b.topic in ('a', 'b')"
+    found = needed(spark, query, schemas)
+    assert set(found) == {"records", "batches"}
+    assert found["records"].columns == ("file", "position", "offset")
+    assert found["batches"].columns == ("file", "topic", "position", "size")
+    assert any(each.value == 5 for each in found["records"].filters)
+    assert any(set(each.value) == {"a", "b"} for each in found["batches"].filters)
+    inner = needed(spark, "select topic from batches where size > (select avg(size) from batches where topic = 'x')", schemas)
+    assert inner["batches"].filters == ()
+    assert inner["batches"].columns == ("topic", "size")
