@@ -76,7 +76,7 @@ def test_ctrl_c_ends_it():
     time.sleep(12)  # whatever it is doing then
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
-    assert (running.returncode, out, err) == (130, b"", b"interrupted\n")
+    assert (running.returncode, out, err.strip()) == (130, b"", b"interrupted")
 
 
 def started(arguments, **variables):
