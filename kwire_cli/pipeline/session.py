@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -37,6 +39,8 @@ _EMBEDDED = {
     "spark.log.level": "OFF",
     "spark.python.daemon.module": "kwire_cli.pipeline.daemon",  # elsewhere kwire may reach workers only with the job
 }
+_ENDING = 20
+"""Seconds that it may take to end; Java ends with this process in any case."""
 _TOLD = 2000
 """Characters of what Java said that are shown where it does not start."""
 
@@ -64,12 +68,15 @@ def session(master: str = LOCAL, settings: Mapping[str, str] | None = None, work
         try:
             yield made
         finally:
-            with contextlib.suppress(Exception):  # it ends in any case, and what was found is found
-                made.stop()
+            # By a thread of its own, which has a connection of its own to Java: the one of this thread may wait for an answer that Ctrl-C cut.
+            ending = threading.Thread(target=_stop, args=(made,), daemon=True)
+            ending.start()
+            ending.join(_ENDING)
 
 
 def _start(master: str, settings: Mapping[str, str], worker_python: str | None, log: int) -> SparkSession:
     """Start Java, which says on file `log` what it has to say, and a session in it."""
+    logging.getLogger().addHandler(logging.NullHandler())  # py4j prints what it raises, too, where nobody else takes it
     meanwhile = threading.Thread(target=_import_what_comes_next, daemon=True)
     meanwhile.start()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped] # noqa: PLC0415 - as above
@@ -86,7 +93,10 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     conf.set("spark.driver.extraJavaOptions", f"{options} {settings.get('spark.driver.extraJavaOptions', '')}".strip())
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
+        interrupted = signal.getsignal(signal.SIGINT)
         context = SparkContext(conf=conf, gateway=gateway)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, interrupted)  # PySpark's own handler speaks to Java in the middle of what is said
         made = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
@@ -98,6 +108,13 @@ def _import_what_comes_next() -> None:
     """While Java starts, there is time for it."""
     with contextlib.suppress(ImportError):
         import kwire_cli.pipeline.named  # noqa: F401, PLC0415
+
+
+def _stop(spark: SparkSession) -> None:
+    """End it, with all that still runs in it."""
+    with contextlib.suppress(Exception):  # it ends in any case, and what was found is found
+        spark.sparkContext.cancelAllJobs()
+        spark.stop()
 
 
 def _start_a_worker(spark: SparkSession) -> None:

@@ -1,7 +1,15 @@
 """What is said where Spark can't be started."""
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
-from command_line import kwire
+from command_line import ROOT, kwire
 
 import kwire_cli as api
 from kwire_cli.pipeline.java import check, java_version
@@ -47,3 +55,33 @@ def test_packages_that_are_missing_are_named(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else real(name, *rest))
     with pytest.raises(api.InputError, match=r"pyspark is not installed: pip install 'kwire\[spark\]'"):
         check({"JAVA_HOME": a_java(tmp_path / "new", "21")})
+
+
+def test_a_java_that_does_not_start_says_why(tmp_path):
+    home = a_java(tmp_path / "java", "17.0.1")
+    Path(home, "bin", "java").write_text("#!/bin/sh\necho 'Could not reserve enough space' >&2\nexit 1\n")
+    done = started(SCAN, JAVA_HOME=home)
+    said = done.communicate(timeout=120)[1].decode()
+    assert done.returncode == 2
+    assert "kwire: Spark does not start on local[*]: " in said
+    assert "Could not reserve enough space" in said
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_it():
+    if not shutil.which("java"):
+        pytest.skip("no Java")
+    endless = "select sum(a.id * b.id) from range(100000000) a, range(100000000) b"
+    running = started(("scan", "samples/segments", "--sql", endless))
+    time.sleep(12)  # whatever it is doing then
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=120)
+    assert (running.returncode, out, err.strip()) == (130, b"", b"interrupted")
+
+
+def started(arguments, **variables):
+    """A command in a process of its own, in which no session is there."""
+    pytest.importorskip("pyspark")
+    pytest.importorskip("numba")
+    command = [sys.executable, "-m", "kwire_cli", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
