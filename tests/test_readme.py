@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ def test_readme_shows_what_the_commands_print(updating):
     text = README.read_text(encoding="utf-8")
     blocks = [block for block in BLOCK.finditer(text) if block["command"].startswith("kwire ")]
     assert len(blocks) >= 5
+    if not shutil.which("java") and "JAVA_HOME" not in os.environ:
+        blocks = [block for block in blocks if not block["command"].startswith("kwire scan")]
     if updating:
         README.write_text(BLOCK.sub(lambda b: f"```console\n$ {b['command']}\n{run(b['command'])}```\n", text), encoding="utf-8")
         return
