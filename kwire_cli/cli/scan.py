@@ -125,8 +125,8 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
 
 def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
     from kwire_cli.codec.model import Limits
+    from kwire_cli.pipeline import tables
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.named import tables
 
     limits = (
         Limits() if options["max_decompressed"] is None else Limits(output=size_of(options["max_decompressed"], "--max-decompressed"), ratio=None)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.named import Tables
 
 
 def register(spark: SparkSession) -> None:
@@ -24,18 +28,25 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(KwireSource)
 
 
-def tables(spark: SparkSession, paths: str | Sequence[str], **options: Any) -> dict[str, DataFrame]:
-    """The tables of captures by name, each also a view for SQL: `frames`, `fields`, `ledger`, `faults` and `packets`.
+def tables(
+    spark: SparkSession,
+    paths: str | PathLike[str] | Sequence[str],
+    *,
+    reading: Reading | None = None,
+    split_size: int | None = None,
+    port: int | None = None,
+) -> Tables:
+    """The tables of files, folders and globs by name: none is made before it is asked for. Their `sql` and `create_views` are for SQL.
 
-    `options` are those of `captures.Captures`, and `columns`, those of `frames`: nothing is done for others.
+    `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes do not tell it.
     """
-    from kwire_cli.pipeline.captures import Captures  # noqa: PLC0415 - as above
+    import os  # noqa: PLC0415 - as above
+
+    from kwire_cli.pipeline.model import Reading  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.named import Inputs, Tables  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.parts import Tally  # noqa: PLC0415 - as above
+    from kwire_cli.source.logs.splitting import SPLIT_SIZE  # noqa: PLC0415 - as above
 
     register(spark)
-    columns = options.pop("columns", ())
-    captures = Captures(spark, [paths] if isinstance(paths, str) else [*paths], **options)
-    made = {"frames": captures.frames(columns), "fields": captures.fields(), "ledger": captures.ledger(), "faults": captures.faults()}
-    made["packets"] = spark.read.format("kwire").option("table", "packets").load([paths] if isinstance(paths, str) else [*paths])
-    for name, table in made.items():
-        table.createOrReplaceTempView(name)
-    return made
+    given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
+    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port))

@@ -20,6 +20,7 @@ from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
 from kwire_cli.pipeline.parts import Tally, rows_of_parts
+from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 
@@ -163,17 +164,15 @@ class Tables(Mapping[str, "DataFrame"]):
         return spark.sql(query)
 
     def create_views(self, *names: str) -> None:
-        """Make temporary views of these tables, or of all: `spark.sql` knows them then, with all of their columns."""
-        for name in names or MAKERS:
+        """Make temporary views of these tables, or of all that there is something for: `spark.sql` knows them then, with all of their columns."""
+        for name in names or self._filled():
             self[name].createOrReplaceTempView(name)
 
-
-def tables(
-    spark: SparkSession, paths: str | Sequence[str], *, reading: Reading | None = None, split_size: int = SPLIT_SIZE, port: int | None = None
-) -> Tables:
-    """The tables of files, folders and globs; `port` is the broker's in captures, where the bytes do not tell it."""
-    given = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
-    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size, port))
+    def _filled(self) -> list[str]:
+        """The tables of what is in the inputs: segments, captures, or both."""
+        segments, captures = by_kind(self.inputs.paths)
+        of_segments = {table.name for table in SEGMENT_TABLES}
+        return [name for name in MAKERS if name == FAULTS or (segments if name in of_segments else captures)]
 
 
 def _narrow(schema: pa.Schema) -> str:

@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from kwire_cli.pipeline.named import tables
+from kwire_cli.pipeline import tables
 from kwire_cli.pipeline.session import session
 
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+import shutil
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -241,14 +242,56 @@ def test_packets(spark):
         assert {data[row.position : row.position + row.size] for row in few.collect()} == {row[6] for row in expected}
 
 
-def test_tables_are_views(spark):
+@pytest.fixture
+def views(spark):
+    """The names of the views that there are: none to begin with, and none in the end."""
+
+    def names():
+        return {each.name for each in spark.catalog.listTables()}
+
+    def drop():
+        for name in names():
+            spark.catalog.dropTempView(name)
+
+    drop()
+    yield names
+    drop()
+
+
+def test_tables_are_views(spark, views):
     from kwire_cli.pipeline import tables
 
-    made = tables(spark, str(PYTHON), columns=["api", "kind", "size"])
-    assert set(made) == {"frames", "fields", "ledger", "faults", "packets"}
-    (row,) = spark.sql("select count(*), sum(size) from frames where api = 'Metadata'").collect()
+    made = tables(spark, str(PYTHON))
+    assert set(made) == {"batches", "records", "packets", "frames", "fields", "ledger", "faults"}
+    assert not views()
+    made.create_views()
+    assert views() == {"packets", "frames", "fields", "ledger", "faults"}  # of what there is: no segments
     expected = [line.seen.size for _, line in lines(PYTHON) if line.api == "Metadata"]
-    assert tuple(row) == (len(expected), sum(expected))
+    for sql in (spark.sql, made.sql):
+        (row,) = sql("select count(*), sum(size) from frames where api = 'Metadata'").collect()
+        assert tuple(row) == (len(expected), sum(expected))
+
+
+def test_tables_of_segments_and_of_all(spark, views, tmp_path):
+    from kwire_cli.pipeline import tables
+
+    folder = SAMPLES.parent / "segments" / "orders-zstd-0"
+    made = tables(spark, folder)
+    made.create_views()
+    assert views() == {"batches", "records", "faults"}
+    assert spark.table("batches").count() == made.table("batches", ["position"]).count() > 0
+    shutil.copytree(folder, tmp_path / folder.name)
+    shutil.copy(PYTHON, tmp_path)
+    tables(spark, tmp_path).create_views()
+    assert views() == set(made)
+
+
+def test_the_page_asks_all_tables(spark, views, monkeypatch, capsys):
+    monkeypatch.chdir(SAMPLES.parents[1])
+    code = (SAMPLES.parents[1] / "docs" / "pipeline.md").read_text("utf-8").split("\n## All tables at once")[1].split("```")[1]
+    exec(compile(code.removeprefix("python"), "the page", "exec"), {"spark": spark})
+    assert "|ApiVersions|" in capsys.readouterr().out.replace(" ", "")
+    assert "ledger" in views()
 
 
 def test_documented_columns():
