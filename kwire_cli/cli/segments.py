@@ -9,14 +9,13 @@ from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
+from kwire_cli.source.logs.segments import files_in, topic_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
 
-METADATA_TOPIC = "__cluster_metadata"
-"""Whose records snapshots hold: only KRaft has files of this kind."""
 _IN_MEMORY = 64 << 20
 
 
@@ -79,24 +78,17 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
 
 
 def _in_folder(path: Path, *, every: bool) -> Iterator[SegmentFile]:
-    from kwire_cli.source.logs.files import walk
-
     wanted = BATCH_KINDS
     if every:
         from kwire_cli.source.logs.reading import READABLE
 
         wanted |= READABLE
-    for file in walk(path):
-        if file.kind in wanted:
-            yield _file(file.path, file.name)
-    for folder in sorted(path.iterdir()):  # a folder of log directories
-        if folder.is_dir() and not folder_name(folder.name):
-            yield from _in_folder(folder, every=every)
+    for file in files_in(path, wanted):
+        yield _file(file.path, file.name)
 
 
 def _file(path: Path, name: FileName) -> SegmentFile:
-    folder = folder_name(path.resolve().parent.name)
-    return SegmentFile(path, name, METADATA_TOPIC if name.kind is Kind.CHECKPOINT else folder.topic if folder else None)
+    return SegmentFile(path, name, topic_of(name.kind, folder_name(path.resolve().parent.name)))
 
 
 def bytes_of(environment: Environment, file: SegmentFile) -> memoryview:

@@ -12,7 +12,10 @@ from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
+
+    from kwire_cli.source.logs.files import File
+    from kwire_cli.source.logs.names import FolderName
 
 METADATA_TOPIC = "__cluster_metadata"
 """Whose records snapshots hold: only KRaft has files of this kind."""
@@ -46,29 +49,36 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
 def _named(path: str) -> list[Segment]:
     """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
     if Path(path).is_dir():
-        return list(_in_folder(Path(path)))
+        return [_segment(file.path) for file in files_in(Path(path), BATCH_KINDS)]
     if Path(path).exists():
         return [_segment(Path(path))]
     names = [Path(name) for name in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207 - a glob need not begin with a folder
     if not names:
         raise InputError("there is no such file or folder", file=path)
-    some: list[Segment] = []
+    some: list[Path] = []
     for name in names:
-        some += _in_folder(name) if name.is_dir() else [_segment(name)] if file_name(name.name).kind in BATCH_KINDS else []
-    return some
+        if name.is_dir():
+            some += (file.path for file in files_in(name, BATCH_KINDS))
+        elif file_name(name.name).kind in BATCH_KINDS:
+            some.append(name)
+    return [_segment(each) for each in some]
 
 
-def _in_folder(path: Path) -> Iterator[Segment]:
+def files_in(path: Path, kinds: Container[Kind]) -> Iterator[File]:
+    """The files of these kinds in a folder, in order: that of a partition, a log directory, or one of log directories, however deep."""
     for file in walk(path):
-        if file.kind in BATCH_KINDS:
-            yield _segment(file.path)
-    for folder in sorted(path.iterdir()):  # a folder of log directories
+        if file.kind in kinds:
+            yield file
+    for folder in sorted(path.iterdir()):
         if folder.is_dir() and not folder_name(folder.name):
-            yield from _in_folder(folder)
+            yield from files_in(folder, kinds)
+
+
+def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
+    """The topic of a file of this kind by what its folder's name says; None where that says nothing."""
+    return METADATA_TOPIC if kind is Kind.CHECKPOINT else folder.topic if folder else None
 
 
 def _segment(path: Path) -> Segment:
-    folder = folder_name(path.resolve().parent.name)
-    if file_name(path.name).kind is Kind.CHECKPOINT:
-        return Segment(str(path), METADATA_TOPIC, 0)
-    return Segment(str(path), folder.topic if folder else None, folder.partition if folder else None)
+    folder, kind = folder_name(path.resolve().parent.name), file_name(path.name).kind
+    return Segment(str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)
