@@ -13,6 +13,7 @@ from kwire_cli.errors import EncodeError, InputError
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.codec.model import Limits
     from kwire_cli.cost.overhead.accumulator import Accumulators
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.spec.catalog import Catalog
@@ -91,7 +92,7 @@ def begin(asked: Asked, kind: str) -> Counted:
 
         accumulators = accumulators_of(asked.options)
     on_records = accumulators.add if accumulators else None
-    limits = _limits(asked.options)
+    limits = limits_of(asked.options)
     tallies = Tallies(asked.catalog, names, limits=limits, on_records=on_records)
     written = None
     if asked.laid:
@@ -102,7 +103,8 @@ def begin(asked: Asked, kind: str) -> Counted:
     return Counted(tables, tallies, accumulators, written=written)
 
 
-def _limits(options: dict[str, Any]) -> Any:
+def limits_of(options: dict[str, Any]) -> Limits:
+    """What --max-decompressed says."""
     from kwire_cli.codec.model import Limits
 
     text = options["max_decompressed"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.cli.overhead import MOST_ROWS
 
 if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.overhead_counting import Asked, Counted
     from kwire_cli.cost.overhead.limits import Distance
     from kwire_cli.cost.overhead.report import Report
@@ -22,7 +23,7 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     if fmt == "table":
         _show_tables(asked, counted, made, limits)
     elif fmt == "csv":
-        _show_csv(asked, counted, made)
+        write_csv(asked.environment, made, counted if counted.written else None)
     else:
         _show_json(asked, counted, made, limits, fmt)
 
@@ -78,19 +79,20 @@ def _changes(counted: Counted) -> dict[str, Any]:
     return change_document([(names, rows) for names, rows, _ in found], found[0][2], counted.tallies.overlaid)
 
 
-def _show_csv(asked: Asked, counted: Counted, made: Report) -> None:
+def write_csv(environment: Environment, made: Report, counted: Counted | None = None) -> None:
+    """The rows of all tables; where there is what was `counted` under an overlay, with what they are as written."""
     from kwire_cli.view.table import csv_row
 
     names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
-    columns = [*names, "messages", "count", "bytes", "share", "overheadBytes", *(["writtenBytes", "change"] if counted.written else [])]
-    asked.environment.write(csv_row(columns))
+    columns = [*names, "messages", "count", "bytes", "share", "overheadBytes", *(["writtenBytes", "change"] if counted else [])]
+    environment.write(csv_row(columns))
     for found in made.tables:
         rows = [*found.to_json()]
-        if counted.written:
+        if counted:
             rows = _with_written(counted, found.dimensions, rows)
         for row in rows:
             rest = {found.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
-            asked.environment.write(csv_row([(row | rest).get(name) for name in columns]))
+            environment.write(csv_row([(row | rest).get(name) for name in columns]))
 
 
 def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -112,8 +114,6 @@ def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str,
 
 
 def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distance], fmt: str) -> None:
-    from kwire_cli.view.json import dumps
-
     document = made.to_json()
     if not asked.options["records"]:
         document.pop("records", None)
@@ -124,17 +124,24 @@ def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distan
         document["fileBytes"] = counted.files
     if counted.written:
         document["overlay"] = _changes(counted)
+    write_json(asked.environment, document, fmt)
+
+
+def write_json(environment: Environment, document: dict[str, Any], fmt: str) -> None:
+    """What `Report.to_json` gives and more, as one document or a line each for rows and other parts."""
+    from kwire_cli.view.json import dumps
+
     if fmt == "json":
-        asked.environment.write(dumps(document, indent=True))
+        environment.write(dumps(document, indent=True))
         return
     for found in document.pop("tables"):
         for row in found["rows"]:
-            asked.environment.write(dumps({"table": found["by"], **row}, indent=False))
+            environment.write(dumps({"table": found["by"], **row}, indent=False))
     for name in ("compressed", "limits"):
-        for row in document.pop(name):
-            asked.environment.write(dumps({"table": name, **row}, indent=False))
+        for row in document.pop(name, ()):
+            environment.write(dumps({"table": name, **row}, indent=False))
     for name, found in document.items():
         if isinstance(found, dict):
-            asked.environment.write(dumps({"table": name, **found}, indent=False))
+            environment.write(dumps({"table": name, **found}, indent=False))
     total = {name: found for name, found in document.items() if not isinstance(found, dict)}
-    asked.environment.write(dumps({"table": "total", **total}, indent=False))
+    environment.write(dumps({"table": "total", **total}, indent=False))

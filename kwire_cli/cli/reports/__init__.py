@@ -15,6 +15,7 @@ REPORTS = {
     "clients": "who speaks to the brokers, as kwire clients",
     "errors": "the apis that answered with errors",
     "latency": "how long brokers took, by api and broker",
+    "overhead": "where the bytes go, as kwire overhead",
     "stats": "by api, client, topic and broker, as kwire decode --stats",
     "topics": "what went to and from each topic",
     "upgrade": "whom a newer release would refuse, as kwire clients --upgrade-to",

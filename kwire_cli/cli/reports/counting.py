@@ -8,8 +8,10 @@ from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted as number_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwire_cli.cli.reports import Asked
-    from kwire_cli.pipeline.exchanges import How
+    from kwire_cli.pipeline.exchanges import FileFault, How
 
 MOST_FAULTS = 5
 """Faults that are named; the others are counted."""
@@ -20,15 +22,21 @@ def counted(asked: Asked, how: How) -> Any:
     from kwire_cli.pipeline.exchanges import count
 
     found = count(asked.spark, asked.paths, how, asked.options["port"])
-    for number, fault in enumerate(found.faults):
+    tell(asked, found.faults)
+    if not found.lines:
+        raise InputError("nothing could be read of the captures and request logs in this")
+    summary = asked.summary
+    summary.files, summary.size, summary.rows = found.files, found.size, found.lines
+    return found.counts
+
+
+def tell(asked: Asked, faults: Sequence[FileFault]) -> None:
+    """Say what could not be read. InputError with --fail-fast, where there is anything."""
+    asked.summary.faults = len(faults)
+    for number, fault in enumerate(faults):
         if asked.options["fail_fast"]:
             raise InputError(fault.text, file=fault.file)
         if number < MOST_FAULTS:
             asked.environment.note(f"kwire: {fault.file}: {fault.text}")
-    if len(found.faults) > MOST_FAULTS:
-        asked.environment.note(f"kwire: and {number_of(len(found.faults) - MOST_FAULTS, 'more fault')}")
-    if not found.lines:
-        raise InputError("nothing could be read of the captures and request logs in this")
-    summary = asked.summary
-    summary.files, summary.size, summary.rows, summary.faults = found.files, found.size, found.lines, len(found.faults)
-    return found.counts
+    if len(faults) > MOST_FAULTS:
+        asked.environment.note(f"kwire: and {number_of(len(faults) - MOST_FAULTS, 'more fault')}")

@@ -10,9 +10,10 @@ from kwire_cli.cost.overhead.batch_sizes import BatchSizes, bucket_text
 from kwire_cli.cost.overhead.dimensions import WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.cost.overhead.account import Account
+    from kwire_cli.cost.overhead.summed import Summed, SummedAccount
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.cost.sums import Part
 
@@ -173,7 +174,7 @@ def table(accounts: Iterable[tuple[tuple[Any, ...], int, Sequence[Part]]], names
     return Table(tuple(dimensions), shown, total, rest)
 
 
-def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -> Report:
+def report(tallies: Tallies | Summed, tables: Sequence[Sequence[str]], top: int | None) -> Report:
     """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
     accounts = [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
     inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
@@ -189,7 +190,9 @@ def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -
     return made
 
 
-def _records(accounts: dict[tuple[Any, ...], Account], names: Sequence[str], dimensions: Sequence[str]) -> list[tuple[tuple[Any, ...], BatchSizes]]:
+def _records(
+    accounts: Mapping[tuple[Any, ...], Account | SummedAccount], names: Sequence[str], dimensions: Sequence[str]
+) -> list[tuple[tuple[Any, ...], BatchSizes]]:
     at = [names.index(name) for name in dimensions if name not in WITHIN]
     out: dict[tuple[Any, ...], BatchSizes] = {}
     for key, account in accounts.items():

@@ -1,0 +1,84 @@
+"""Where the bytes of captures and segments go, counted in tasks as `kwire overhead` counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.cost.overhead.summed import Summed
+from kwire_cli.cost.overhead.tallies import Tallies
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.captures import Captures
+from kwire_cli.pipeline.exchanges import FileFault
+from kwire_cli.pipeline.folding import folded
+from kwire_cli.records.opening import mapped
+from kwire_cli.source.logs.segments import segments_of
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.logs.segments import Segment
+
+
+@dataclass
+class Spent:
+    """What was counted, and what could not be read."""
+
+    bytes: Summed
+    faults: list[FileFault] = field(default_factory=list)
+
+
+def spent(
+    spark: SparkSession,
+    captures: Sequence[str],
+    segments: Sequence[str],
+    dimensions: Sequence[str],
+    *,
+    port: int | None = None,
+    limits: Limits | None = None,
+) -> Spent:
+    """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of dimensions.OF_MESSAGE)."""
+    total = Spent(Summed(dimensions))
+    if captures:
+        found = Captures(spark, captures, port=port)
+        for some in found.folded(partial(_of_lines, dimensions, limits)):
+            total.bytes.merge(some)
+        total.faults += [FileFault(row.file, row.detail) for row in found.file_faults().collect()]
+    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, dimensions, limits)):
+        total.bytes.merge(some)
+        total.faults += faults
+    return total
+
+
+def _of_lines(dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Captured]) -> Summed:
+    tallies = Tallies(catalog(), dimensions, limits=limits)
+    for line in lines:
+        tallies.add(line)
+    return _summed(tallies)
+
+
+def _of_segments(dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, list[FileFault]]:
+    """What one task counts of segments. One that can't be read is a fault."""
+    tallies, faults = Tallies(catalog(), dimensions, limits=limits), []
+    for segment in segments:
+        try:
+            data = mapped(Path(segment.path))
+        except InputError as error:
+            faults.append(FileFault(segment.path, error.reason))
+            continue
+        for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
+            pass
+    return _summed(tallies), faults
+
+
+def _summed(tallies: Tallies) -> Summed:
+    out = Summed(tallies.dimensions)
+    out.merge(tallies)
+    return out

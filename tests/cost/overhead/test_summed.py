@@ -1,0 +1,63 @@
+"""Tallies added up: the same report, however many there were, in whatever order they are merged."""
+
+import pickle
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.cost.overhead.report import report
+from kwire_cli.cost.overhead.summed import Summed
+from kwire_cli.cost.overhead.tallies import Tallies
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
+
+CATALOG = kwire.catalog()
+SAMPLES = Path(__file__).resolve().parents[3] / "samples"
+BY = ("api", "topic")
+TABLES = [("api",), ("topic", "kind"), ("field",), ("kind",)]
+
+
+def captured(name):
+    path = SAMPLES / "captures" / name
+    capture = Capture(path)
+    return traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path))
+
+
+def tallied(name, parts):
+    """The tallies of all lines, and of every so many."""
+    whole, some = Tallies(CATALOG, BY), [Tallies(CATALOG, BY) for _ in range(parts)]
+    for number, line in enumerate(captured(name)):
+        whole.add(line)
+        some[number % parts].add(line)
+    return whole, some
+
+
+def sorted_rows(document):
+    """A report without an order of rows of as many bytes."""
+    if isinstance(document, dict):
+        return {name: sorted_rows(value) for name, value in document.items()}
+    return sorted(map(sorted_rows, document), key=repr) if isinstance(document, list) else document
+
+
+@pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "midstream.pcap", "not-kafka.pcapng"])
+def test_parts_are_the_whole(name):
+    tallies, some = tallied(name, 3)
+    whole = report(tallies, TABLES, None).to_json()
+    assert tallies.messages > 3
+    assert whole["bytes"] == tallies.size > 0
+    parts = [Summed(BY) for _ in some]
+    for part, each in zip(parts, some, strict=True):
+        part.merge(each)
+    seen = set()
+    for seed in range(4):
+        random.Random(seed).shuffle(parts)
+        total = Summed(BY)
+        for part in parts:
+            total.merge(pickle.loads(pickle.dumps(part)))
+        made = report(total, TABLES, None).to_json()
+        assert sorted_rows(made) == sorted_rows(whole)
+        seen.add(repr(made["tables"]))
+    assert len(seen) == 1
