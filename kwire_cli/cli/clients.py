@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from kwire_cli.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.cli.progress import Progress
     from kwire_cli.clients.fold import Clients
     from kwire_cli.clients.report import Row
     from kwire_cli.spec.accepted import Accepted
@@ -81,6 +79,7 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
 
 
 def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None) -> Clients:
+    from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.progress import Progress
     from kwire_cli.cli.request_logs import is_log, opened, read_log
     from kwire_cli.clients.fold import Clients
@@ -98,33 +97,17 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
                 if isinstance(found, Exchange):
                     clients.add_exchange(found)
             continue
-        if capture_in(environment.stdin if name == "-" else name) is None:
+        capture = capture_in(environment.stdin if name == "-" else name)
+        if capture is None:
             label = "standard input" if name == "-" else name
             with opened(environment, name):  # where that can't be, it says why
                 raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
-        _add_capture(environment, catalog, clients, name, port, progress)
+        for line in capture_lines(environment, catalog, capture, port=port):
+            clients.add_line(line)
     progress.done()
     if not clients.uses:
         raise InputError("there is no request of Kafka in this; --port says which port is the broker's")
     return clients
-
-
-def _add_capture(environment: Environment, catalog: Catalog, clients: Clients, name: str, port: int | None, progress: Progress) -> None:
-    from kwire_cli.cli.request_logs import opened
-    from kwire_cli.source.capture.reading import Capture
-    from kwire_cli.source.kafka.traffic import traffic
-
-    label = "standard input" if name == "-" else name
-    with opened(environment, name) as file:
-        size = 0 if name == "-" else Path(name).stat().st_size
-        capture = Capture(file)
-        again = None if name == "-" else partial(Capture, name)
-        for number, line in enumerate(traffic(catalog, capture, port=port, waiting_since=capture.waiting_since, again=again)):
-            clients.add_line(line)
-            if not number & 255:
-                progress.tell(label, file.tell() if size else 0, size)
-    for notice in capture.notices:
-        environment.note(f"kwire: {label}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
 
 
 def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, fmt: str) -> None:
