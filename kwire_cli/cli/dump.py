@@ -12,7 +12,7 @@ from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
-from kwire_cli.cli.sizes import size_of
+from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], f
 
     if not options["state"]:
         raise click.UsageError("--at is of --state; --offsets A-B chooses batches and records")
-    odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, _limits(options["max_decompressed"]))
+    odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, limits_of(options))
     return Exit.FOUND if options["strict"] and odd else Exit.DONE
 
 
@@ -170,7 +170,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
 
     view = bytes_of(run.environment, file)
     topic = run.options["as_topic"] or file.topic
-    source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=_limits(run.options["max_decompressed"]))
+    source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
     if run.fmt == "like-kafka":
         _show_like_kafka(run, file, source)
         return
@@ -237,12 +237,6 @@ def _trouble(run: Run) -> Any:
 
     run.trouble = run.trouble or Trouble()
     return run.trouble
-
-
-def _limits(text: str | None) -> Any:
-    from kwire_cli.codec.model import Limits
-
-    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
 def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -> int:

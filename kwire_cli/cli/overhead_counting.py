@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.progress import Progress
-from kwire_cli.cli.sizes import size_of
+from kwire_cli.cli.sizes import limits_of, size_of
 from kwire_cli.errors import EncodeError, InputError
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.codec.model import Limits
     from kwire_cli.cost.overhead.accumulator import Accumulators
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.spec.catalog import Catalog
@@ -101,14 +100,6 @@ def begin(asked: Asked, kind: str) -> Counted:
         written = Tallies(asked.catalog, names, limits=limits)
         tallies.overlaid = Overlaid(asked.catalog, asked.laid)
     return Counted(tables, tallies, accumulators, written=written)
-
-
-def limits_of(options: dict[str, Any]) -> Limits:
-    """What --max-decompressed says."""
-    from kwire_cli.codec.model import Limits
-
-    text = options["max_decompressed"]
-    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
 def _limits_given(texts: tuple[str, ...]) -> dict[str, int]:

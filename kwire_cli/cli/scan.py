@@ -11,7 +11,7 @@ from kwire_cli.cli.clients import complete_release
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
-from kwire_cli.cli.sizes import size_of
+from kwire_cli.cli.sizes import limits_of, size_of
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,14 +124,10 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
 
 
 def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
-    from kwire_cli.codec.model import Limits
     from kwire_cli.pipeline import tables
     from kwire_cli.pipeline.model import Reading
 
-    limits = (
-        Limits() if options["max_decompressed"] is None else Limits(output=size_of(options["max_decompressed"], "--max-decompressed"), ratio=None)
-    )
-    reading = Reading(limits, options["show_secrets"])
+    reading = Reading(limits_of(options), options["show_secrets"])
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
     return tables(spark, paths, reading=reading, port=options["port"], **size)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from kwire_cli.codec.model import Limits
 
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 _SIZE = re.compile(r"(\d{1,18})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
@@ -16,3 +20,11 @@ def size_of(text: str, option: str) -> int:
     if not match:
         raise click.UsageError(f"{option} takes bytes, or a size such as 512MiB, not {text!r}")
     return int(match[1]) << _UNITS[match[2].lower()]
+
+
+def limits_of(options: dict[str, Any]) -> Limits:
+    """What --max-decompressed says."""
+    from kwire_cli.codec.model import Limits
+
+    text = options["max_decompressed"]
+    return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)

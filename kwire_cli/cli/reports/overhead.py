@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 def show(asked: Asked) -> int:
     """Where the bytes of captures and segments go: by api, of segments alone by topic and partition; and by kind."""
     from kwire_cli.cli.overhead import MOST_ROWS
-    from kwire_cli.cli.overhead_counting import DEFAULTS, limits_of
+    from kwire_cli.cli.overhead_counting import DEFAULTS
     from kwire_cli.cli.overhead_output import write_csv, write_json
     from kwire_cli.cli.reports.counting import tell
+    from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
     from kwire_cli.cost.overhead.report import report
     from kwire_cli.pipeline.kinds import by_kind
