@@ -20,17 +20,8 @@ class Batches:
     packed: int = 0
     unpacked: int = 0
 
-    def add(self, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
-        """Count one batch."""
-        self.batches += 1
-        self.records += records
-        self.bytes += size
-        self.overhead += overhead
-        self.packed += packed
-        self.unpacked += unpacked
-
     def merge(self, other: Batches) -> None:
-        """Count those that were counted elsewhere too."""
+        """Count other ones too."""
         self.batches += other.batches
         self.records += other.records
         self.bytes += other.bytes
@@ -61,6 +52,7 @@ class BatchSizes:
 
     def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
         """Count one batch; sizes in bytes."""
+        one = Batches(1, records, size, overhead, packed, unpacked)
         places: tuple[tuple[dict[Any, Batches], Any], ...] = (
             (self.by_records, records.bit_length()),
             (self.by_bytes, size.bit_length()),
@@ -70,7 +62,7 @@ class BatchSizes:
             found = batches.get(key)
             if found is None:
                 found = batches[key] = Batches()
-            found.add(records, size, overhead, packed, unpacked)
+            found.merge(one)
 
     @property
     def total(self) -> Batches:
