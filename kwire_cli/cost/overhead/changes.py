@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.overhead.report import report
+from kwire_cli.cost.overhead.report import accounted, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,4 +39,4 @@ def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tupl
 
 
 def _whole(tallies: Tallies, dimensions: Sequence[str]) -> Table:
-    return report(tallies, [dimensions], None).tables[0]
+    return table(accounted(tallies), tallies.dimensions, dimensions, None)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.cost.sums import Part
 
+    Accounted = tuple[tuple[Any, ...], int, Sequence[Part]]
+    """An account: its values of the dimensions, how many messages it has, and its parts."""
+
 
 @dataclass(slots=True)
 class Row:
@@ -135,8 +138,13 @@ class Report:
         return out
 
 
-def table(accounts: Iterable[tuple[tuple[Any, ...], int, Sequence[Part]]], names: Sequence[str], dimensions: Sequence[str], top: int | None) -> Table:
-    """The table of some dimensions. Accounts are given as their values of the dimensions `names`, how many messages they have, and their parts."""
+def accounted(tallies: Tallies | Summed) -> list[Accounted]:
+    """The accounts as tables take them."""
+    return [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
+
+
+def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Sequence[str], top: int | None) -> Table:
+    """The table of some dimensions; the accounts' own are `names`."""
     outer = [names.index(name) for name in dimensions if name not in WITHIN]
     slots = [(name, outer.pop(0) if name not in WITHIN else -1) for name in dimensions]
     rows: dict[tuple[Any, ...], Row] = {}
@@ -176,7 +184,7 @@ def table(accounts: Iterable[tuple[tuple[Any, ...], int, Sequence[Part]]], names
 
 def report(tallies: Tallies | Summed, tables: Sequence[Sequence[str]], top: int | None) -> Report:
     """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
-    accounts = [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
+    accounts = accounted(tallies)
     inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
     names = tallies.dimensions
     found = [table(accounts, names, dimensions, top) for dimensions in tables]
