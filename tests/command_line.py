@@ -2,7 +2,11 @@
 
 import contextlib
 import io
+import os
+import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +14,8 @@ from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
+"""A command on a page of the documentation, and what it prints."""
 
 
 class Terminal(io.BytesIO):
@@ -59,3 +65,28 @@ def shell(line):
             shown += data.decode("utf-8", "backslashreplace").replace("\x1b", "\\e").splitlines()
         shown += notes
     return "".join(f"{text}\n" for text in shown)
+
+
+def process(command):
+    """What a shell prints for a command that ends well, as a process of its own; `kwire` is the one of this Python, standard error stays out."""
+    words = command.replace("kwire ", f"{shlex.quote(sys.executable)} -m kwire_cli ")
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def printed_anew(text, run=shell):
+    """A page's text with what its commands print now."""
+    return BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{run(block['command'])}```\n", text)
+
+
+def hold_page(file, updating, also=lambda text: text):
+    """Hold a page against what its commands print, and what `also` makes of its text, or write that into it; from ROOT, where its commands run."""
+    text = file.read_text("utf-8")
+    assert BLOCK.search(text)
+    now = also(printed_anew(text))
+    if updating:
+        file.write_text(now, "utf-8")
+    else:
+        assert now == text

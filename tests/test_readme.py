@@ -2,26 +2,12 @@
 
 import os
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from command_line import BLOCK, ROOT, printed_anew, process
 
-ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
-
-
-def run(command: str) -> str:
-    """The command's output; `kwire` is the one of this Python, standard error stays out."""
-    words = command.replace("kwire ", f"{shlex.quote(sys.executable)} -m kwire_cli ")
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
 
 
 def test_readme_shows_what_the_commands_print(updating):
@@ -31,10 +17,10 @@ def test_readme_shows_what_the_commands_print(updating):
     if not shutil.which("java") and "JAVA_HOME" not in os.environ:
         blocks = [block for block in blocks if not block["command"].startswith("kwire scan")]
     if updating:
-        README.write_text(BLOCK.sub(lambda b: f"```console\n$ {b['command']}\n{run(b['command'])}```\n", text), encoding="utf-8")
+        README.write_text(printed_anew(text, process), encoding="utf-8")
         return
     for block in blocks:
-        assert run(block["command"]) == block["output"], block["command"]
+        assert process(block["command"]) == block["output"], block["command"]
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

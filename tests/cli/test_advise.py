@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, Terminal, kwire, shell
+from command_line import ROOT, Terminal, hold_page, kwire, shell
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
@@ -21,7 +21,6 @@ CAPTURES = [*sorted((SAMPLES / "captures").glob("*.pcap*"))]
 OTHERS = [*sorted(SHARED.glob("captures/*/*.pcap*")), *sorted(SHARED.glob("own/captures/*/*.pcap*"))]
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
 PAGES = [ROOT / "docs" / "overlays.md", ROOT / "docs" / "advise.md"]
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 
 
 def confirmed(path, folder):
@@ -161,16 +160,7 @@ def test_traffic_in_lint_says_where_definitions_could_be_other():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page_shows_what_the_commands_print(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-
-    def made(block):
-        return f"```console\n$ {block['command']}\n{shell(block['command'])}```\n"
-
-    text = page.read_text("utf-8")
-    assert BLOCK.search(text)
-    if updating:
-        page.write_text(BLOCK.sub(made, text), "utf-8")
-    for block in BLOCK.finditer(page.read_text("utf-8")):
-        assert made(block) == block[0]
+    hold_page(page, updating)
 
 
 def test_the_pages_name_everything():

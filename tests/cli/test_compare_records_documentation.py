@@ -1,13 +1,9 @@
 """docs/compare-records.md, kip98.md and kip82.md: their commands print what they say, and all options and forms are named."""
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 
 import pytest
-from command_line import ROOT, shell
+from command_line import BLOCK, ROOT, printed_anew, process, shell
 
 import kwire_cli as kwire
 from kwire_cli.codec.compression import CODECS
@@ -17,18 +13,8 @@ from kwire_cli.cost.papers import paper
 from kwire_cli.cost.record_forms import FORMS
 
 PAGES = ("compare-records", "kip98", "kip82")
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 LIBRARY = re.compile(r"^\S+: (\w+ [\w.]+), ", re.MULTILINE)
 VERSIONS = {library(codec).split(",")[0] for codec in CODECS}
-
-
-def run(command):
-    """What a shell prints for the command; `kwire` is the one of this Python."""
-    words = command.replace("kwire ", f"{shlex.quote(sys.executable)} -m kwire_cli ")
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,14 +22,14 @@ def test_commands_print_what_the_page_says(page, updating):
     file = ROOT / "docs" / f"{page}.md"
     text = file.read_text("utf-8")
     if updating:
-        file.write_text(BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{run(block['command'])}```\n", text), "utf-8")
+        file.write_text(printed_anew(text, process), "utf-8")
         return
     blocks = [*BLOCK.finditer(text)]
     assert blocks
     for block in blocks:
         # compressed sizes are those of the libraries that are named with them
         if set(LIBRARY.findall(block["output"])) <= VERSIONS:
-            assert run(block["command"]) == block["output"], block["command"]
+            assert process(block["command"]) == block["output"], block["command"]
 
 
 def unrolled(commands):

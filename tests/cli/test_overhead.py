@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 import pytest
-from command_line import ROOT, kwire, shell
+from command_line import ROOT, hold_page, kwire
 
 import kwire_cli
 from kwire_cli.cost.kinds import MEANING, Kind, class_of
@@ -17,7 +17,6 @@ from kwire_cli.cost.overhead.limits import LIMITS
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 PAGE = ROOT / "docs" / "overhead.md"
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 FETCHED = ROOT / "samples" / "frames" / "fetch-v18-response.hex"
 
 
@@ -38,16 +37,15 @@ def limits_table():
     return "".join(f"{row}\n" for row in rows)
 
 
+def with_tables(text):
+    for name, made in (("kinds", kinds_table()), ("limits", limits_table())):
+        text = between(name).sub(lambda _, made=made: made, text)
+    return text
+
+
 def test_the_page_says_what_is(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = PAGE.read_text("utf-8")
-    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
-    for name, made in (("kinds", kinds_table()), ("limits", limits_table())):
-        now = between(name).sub(lambda _, made=made: made, now)
-    if updating:
-        PAGE.write_text(now, "utf-8")
-    else:
-        assert now == text
+    hold_page(PAGE, updating, with_tables)
 
 
 def test_the_page_has_every_option_and_dimension():

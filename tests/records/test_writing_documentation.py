@@ -2,23 +2,17 @@
 
 import re
 
-from command_line import ROOT, shell
+from command_line import ROOT, hold_page
 
 from kwire_cli.records.payload_bytes import RECORD_KEYS
 from kwire_cli.records.writing import ITEM_KEYS
 
 FILE = ROOT / "docs" / "encode-records.md"
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 
 
 def test_its_commands_print_what_it_says(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = FILE.read_text("utf-8")
-    now = BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{shell(block['command'])}```\n", text)
-    if updating:
-        FILE.write_text(now, "utf-8")
-    else:
-        assert now == text
+    hold_page(FILE, updating)
 
 
 def test_its_code_runs():
