@@ -14,6 +14,7 @@ from kwire_cli.engine.body import Body
 from kwire_cli.engine.columns import by_node, places
 from kwire_cli.engine.leaf_columns import Places, absent, lengths, not_utf8, numbers
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.structs.numbers import Bool
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def anomaly_rows(spec: MessageSpec, version: int, entry: Entry, walk: Walk) -> p
     for job in np.flatnonzero(may_be_odd(entry, walk)).tolist():
         raw = walk.spans(job)
         rows += [(job, *note._replace(offset=note.offset - raw.start)) for note in Body(spec, version, version, entry, raw).anomalies]
-    made = zip(*rows, strict=True) if rows else [()] * len(ANOMALIES)
-    return pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in zip(made, ANOMALIES, strict=True)], schema=ANOMALIES)
+    return batch_of(rows, ANOMALIES)
 
 
 def may_be_odd(entry: Entry, walk: Walk) -> npt.NDArray[np.bool_]:

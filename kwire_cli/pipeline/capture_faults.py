@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.engine.codes import MEANING
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.parts import PartReader
 
@@ -55,7 +56,7 @@ def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBa
         except InputError as error:
             rows = [_of_file(part.file, None, None, UNREADABLE, error.reason)]
         if rows:
-            yield _batch(rows)
+            yield batch_of(rows, CAPTURE_FAULTS)
 
 
 def _of_file(file: str, packet: int | None, position: int | None, code: str, detail: str) -> tuple[Any, ...]:
@@ -75,12 +76,7 @@ def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
         elif captured.frame:
             rows += [(*own, each.code, each.path, each.offset, each.detail) for each in captured.frame.anomalies]
         if len(rows) >= _ROWS:
-            yield _batch(rows)
+            yield batch_of(rows, CAPTURE_FAULTS)
             rows = []
     if rows:
-        yield _batch(rows)
-
-
-def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    made = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), CAPTURE_FAULTS, strict=True)]
-    return pa.RecordBatch.from_arrays(made, schema=CAPTURE_FAULTS)
+        yield batch_of(rows, CAPTURE_FAULTS)

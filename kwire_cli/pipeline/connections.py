@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.descriptors import Described, described, runs
 from kwire_cli.source.capture.replay import Replay
@@ -108,9 +109,7 @@ def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | 
         rows += [(first, "brokers", key, str(value)) for key, value in known.brokers.items()]
         rows += [(first, "sessions", f"{session} {broker}", "\0".join(topics)) for (broker, session), topics in known.sessions.items() if topics]
         if rows:
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), NAMES, strict=True)], schema=NAMES
-            )
+            yield batch_of(rows, NAMES)
 
 
 def names_of(rows: Iterable[tuple[int, str, str, str]]) -> Names:

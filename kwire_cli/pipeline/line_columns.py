@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.record_fields import is_internal
 from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record
 from kwire_cli.view.json import dumps
@@ -126,12 +127,7 @@ def frame_rows(lines: Iterable[Line], names: Sequence[str]) -> Iterator[pa.Recor
         rows.append([value(line) for value in getters])
         size += line.captured.seen.size
         if len(rows) == ROWS or size > TEXTS:
-            yield _batch(rows, schema)
+            yield batch_of(rows, schema)
             rows, size = [], 0
     if rows:
-        yield _batch(rows, schema)
-
-
-def _batch(rows: list[list[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    made = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
-    return pa.RecordBatch.from_arrays(made, schema=schema)
+        yield batch_of(rows, schema)

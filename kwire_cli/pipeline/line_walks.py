@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
 from kwire_cli.engine.field_rows import field_rows, field_sums
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import header_spec
 from kwire_cli.message.together import Place, together
@@ -173,8 +174,7 @@ class Sums:
 
     def batch(self) -> pa.RecordBatch:
         """All rows."""
-        columns = [*zip(*((*key, *sums) for key, sums in self._rows.items()), strict=True)] or [()] * len(LEDGER)
-        return pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in zip(columns, LEDGER, strict=True)], schema=LEDGER)
+        return batch_of([(*key, *sums) for key, sums in self._rows.items()], LEDGER)
 
 
 def _rows_of(of: _Frame, prefix: str, walk: Walk) -> list[tuple[_Key, list[int]]]:
