@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ import click
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output, with_overlaid_catalog
+from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex")
 RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
-MANY_BYTES = 1 << 17
-"""From here on a faster writer of JSON is worth its loading."""
-PROGRESS_AFTER, PROGRESS_EVERY = 1.0, 0.5
 
 
 @dataclass
@@ -52,8 +49,9 @@ class Run:
     left: int | None = None
     trouble: Any = None
     """With --like-kafka, what is said behind the last file."""
-    begun: float = field(default_factory=time.monotonic)
-    told: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.environment)
 
     @property
     def deep(self) -> bool:
@@ -108,7 +106,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         if not options["topics"] or file.topic in options["topics"]:
             _show_file(run, file)
             environment.flush()
-    _progress(run, None, 0, 0)
+    run.progress.done()
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -246,7 +244,7 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
     lines = Lines(label_of(run), hide_of(run) if run.deep else None, deep=run.deep)
     for text in quick_lines(source, reader, lines):
         run.environment.write_bytes(text)
-        _progress(run, file, reader.at, len(source.data))
+        run.progress.tell(file.label, reader.at, len(source.data))
     run.found = run.found or lines.batches > 0
     run.odd = run.odd or lines.odd
     return lines.batches
@@ -261,7 +259,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
     stream = deep and run.fmt in {"jsonl", "like-kafka"} and selection.everything and run.left is None
     for number, item in enumerate((reader or Reader(source)).items()):
         if not number & 63:
-            _progress(run, file, item.position, len(source.data))
+            run.progress.tell(file.label, item.position, len(source.data))
         if run.left == 0:
             return
         notes: list[Anomaly] = []
@@ -283,28 +281,3 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
         if run.left is not None:
             run.left -= len(records) if deep and records is not None else 1
         yield Shown(item, records, notes)
-
-
-def _progress(run: Run, file: SegmentFile | None, at: int, size: int) -> None:
-    """How far a long run is, on a terminal that shows nothing else; without a file, an end of that."""
-    now = time.monotonic()
-    if file is None:
-        if run.told:
-            _tell(run, "\r\x1b[K")
-        return
-    if (
-        now - max(run.begun + PROGRESS_AFTER - PROGRESS_EVERY, run.told) < PROGRESS_EVERY
-        or run.environment.to_terminal
-        or not run.environment.stderr.isatty()
-    ):
-        return
-    run.told = now
-    _tell(run, f"\r\x1b[K{file.label}: {100 * at // max(size, 1)} %")
-
-
-def _tell(run: Run, text: str) -> None:
-    import contextlib
-
-    with contextlib.suppress(OSError):
-        run.environment.stderr.write(text.encode("utf-8", "backslashreplace"))
-        run.environment.stderr.flush()
