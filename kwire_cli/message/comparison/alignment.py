@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.spec.evolution.pairing import moved
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -27,11 +28,10 @@ def by_key(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     The fewest that explain another order are moved.
     """
     where = {key: i for i, key in enumerate(a)}
-    matched = [(where[key], j) for j, key in enumerate(b) if key in where]
-    kept = {matched[at][0] for at in _longest_increasing([i for i, _ in matched])}
+    away = moved(where[key] for key in b if key in where)
     others = set(b)
     removed = [Pair(i, None) for i, key in enumerate(a) if key not in others]
-    return removed + [Pair(where.get(key), j, key in where and where[key] not in kept) for j, key in enumerate(b)]
+    return removed + [Pair(where.get(key), j, where.get(key) in away) for j, key in enumerate(b)]
 
 
 class InOrder:
@@ -87,21 +87,3 @@ def _between(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
     both = max(min(i_end - i, j_end - j), 0)
     together = [Pair(i + k, j + k) for k in range(both)]
     return together + [Pair(k, None) for k in range(i + both, i_end)] + [Pair(None, k) for k in range(j + both, j_end)]
-
-
-def _longest_increasing(numbers: Sequence[int]) -> list[int]:
-    """The places of a longest increasing subsequence of different numbers."""
-    tails: list[int] = []  # the least last number of the subsequences of each length
-    at: list[int] = []  # its place
-    before: list[int] = []
-    for place, number in enumerate(numbers):
-        length = bisect_left(tails, number)
-        before.append(at[length - 1] if length else -1)
-        tails[length : length + 1] = [number]
-        at[length : length + 1] = [place]
-    found = []
-    place = at[-1] if at else -1
-    while place >= 0:
-        found.append(place)
-        place = before[place]
-    return found[::-1]
