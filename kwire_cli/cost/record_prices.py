@@ -28,6 +28,11 @@ class Codec(NamedTuple):
         """`gzip`, `zstd:19`."""
         return self.name if self.level is None else f"{self.name}:{self.level}"
 
+    @property
+    def library(self) -> str | None:
+        """What compresses; None where nothing does, or each batch keeps its own codec."""
+        return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
+
 
 @dataclass(slots=True)
 class Written:
@@ -102,7 +107,7 @@ class Price:
             "form": self.form,
             "batch": self.batch,
             "codec": self.codec.label,
-            "library": None if self.codec.name in {AS_IS, "none"} else library(_CODECS[self.codec.name], self.codec.level),
+            "library": self.codec.library,
             "records": self.records,
             "batches": self.batches,
             "bytes": self.size,

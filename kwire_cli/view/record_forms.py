@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.codec.compression import CODECS
-from kwire_cli.codec.libraries import library
 from kwire_cli.cost.gathering import AS_IS
 from kwire_cli.cost.header_forms import BATCH_HEADER, HEADER_FORMS
+from kwire_cli.cost.record_prices import Codec
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
 from kwire_cli.view.table import csv_row
@@ -118,11 +117,10 @@ def _notes(forms: RecordForms) -> Iterator[Line]:
     yield [(f"ratio: to {reference}", "dim")]
     used = {price.codec for price in forms.prices if price.codec.name != AS_IS}
     if any(price.codec.name == AS_IS for price in forms.prices):
-        used |= {type(forms.plan.codecs[0])(name) for name in forms.written.compressed}
+        used |= {Codec(name) for name in forms.written.compressed}
     for codec in sorted(used, key=lambda codec: codec.label):
-        number = next(number for number, name in CODECS.items() if name == codec.name)
-        if number:
-            yield [(f"{codec.label}: {library(number, codec.level)}; Kafka's own compressor may make other bytes of the same records", "dim")]
+        if codec.library:
+            yield [(f"{codec.label}: {codec.library}; Kafka's own compressor may make other bytes of the same records", "dim")]
     if unwritable := {price.form: price.unwritable for price in forms.prices if price.unwritable}:
         what = ", ".join(f"{counted(number, 'batch', 'batches')} in {form}" for form, number in unwritable.items())
         yield [(f"left out, since offsets go down or lie too far apart: {what}", "warning")]
