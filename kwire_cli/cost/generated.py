@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -180,8 +180,7 @@ class _Making:
 
 
 def _alone(field: FieldSpec) -> FieldSpec:
-    from dataclasses import replace  # noqa: PLC0415 - arrays of booleans and floats, of which there are none
-
+    """An element of an array as a field: of booleans and floats, of which Kafka has no arrays."""
     return replace(field, type=field.element_type, default=None)
 
 

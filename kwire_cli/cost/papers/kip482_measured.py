@@ -13,6 +13,7 @@ from kwire_cli.cost.forms.sums import Comparison, difference_by_kind
 from kwire_cli.cost.generated import counts_for, generate
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import decode_spec
+from kwire_cli.records.jsonform import base64_text
 from kwire_cli.spec.changing import changed, fields_by_path
 from kwire_cli.spec.rules.book import check
 from kwire_cli.spec.versions import MAX, Versions
@@ -145,8 +146,6 @@ def largest_tag() -> int:
 
 
 def _section(fields: list[tuple[int, bytes]]) -> bytes:
-    from kwire_cli.records.jsonform import base64_text  # noqa: PLC0415 - one function of it
-
     return bytes(TagSection(()).build({UNKNOWN_KEY: [{"tag": tag, "data": base64_text(data)} for tag, data in fields]}))
 
 
