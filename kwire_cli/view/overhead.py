@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.overhead.batch_sizes import Batches, bucket_text
+from kwire_cli.cost.overhead.dimensions import WITHIN
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
 
@@ -76,7 +77,7 @@ def percent(part: int, whole: int) -> float:
 def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
     """What records cost: by whom they are of, no more than `top` of these, by how many are in a batch, by codec; then what is in them."""
     sizes = report.batches
-    dimensions = [name for name in report.tables[0].dimensions if name not in {"field", "kind"}]
+    dimensions = [name for name in report.tables[0].dimensions if name not in WITHIN]
     yield [("records", "title"), (" (compressed ones as they decompress)", "dim")]
     heading = (*dimensions, "batches", "records", "records/batch", "bytes/record", "overhead/record", "overhead/batch", "overhead %")
     shown = report.records[:top]

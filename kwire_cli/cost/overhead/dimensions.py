@@ -1,6 +1,6 @@
 """What bytes can be grouped by: whom a message belongs to, and within messages fields and kinds.
 
-A message is a line of a capture, or what has the same properties (`loose.LooseFrame`).
+A message is a line of a capture, or what has the same properties (`loose.Loose`).
 """
 
 from __future__ import annotations
