@@ -5,6 +5,7 @@ Files that do not overlap in time are a chain. More than one chain, as from capt
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import PART_SIZE, Outline, Part, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _OVERLAP = 1_000_000_000
 """Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need not keep the order."""
@@ -44,11 +45,8 @@ class Schedule:
 
     def place(self, packet: int) -> tuple[str, int]:
         """The file that a packet of the only chain is in, and its number there."""
-        low, high = 0, len(self.files) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.befores[middle] < packet else (low, middle - 1)
-        return self.files[low], packet - self.befores[low]
+        number = max(bisect_left(self.befores, packet) - 1, 0)
+        return self.files[number], packet - self.befores[number]
 
 
 Outlined = tuple[str, Outline | str]
@@ -94,11 +92,10 @@ def schedule(found: Iterable[Outlined]) -> Schedule:
     return Schedule(tuple(path for path, _ in good), tuple(parts), len(chains), last, tuple(befores), tuple(faults))
 
 
-def _chain(chains: Sequence[_Chain], each: Outline) -> int:
+def _chain(chains: list[_Chain], each: Outline) -> int:
     """The chain that a file goes on with; a new one where it overlaps with all."""
     for number, chain in enumerate(chains):
         if each.first >= chain.latest - min(_OVERLAP, (chain.latest - chain.first) // 10):
             return number
-    assert isinstance(chains, list)  # noqa: S101 - for the type checker
     chains.append(_Chain(0, each.first, NO_TIME))
     return len(chains) - 1
