@@ -108,18 +108,19 @@ def runs(found: Iterable[Described], files: tuple[str, ...], chains: int) -> Ite
             yield _run(each, files)
         return
     count = 0
-    held: list[tuple[int, Run]] = []
-    for each in found:
-        ready, held = _until(held, each.moment)
-        for run in ready:
-            run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
-            count += len(run.rows)
-            yield run
-        held.append((each.chain, _run(each, files)))
-    for run in _until(held, None)[0]:
+    for run in _merged(found, files):
         run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
         count += len(run.rows)
         yield run
+
+
+def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[Run]:
+    held: list[tuple[int, Run]] = []
+    for each in found:
+        ready, held = _until(held, each.moment)
+        yield from ready
+        held.append((each.chain, _run(each, files)))
+    yield from _until(held, None)[0]
 
 
 def _run(each: Described, files: tuple[str, ...]) -> Run:
