@@ -110,5 +110,6 @@ LOCAL_REGISTER = (
     Registered(1114000, "app.name", "ig's unique app name for the producer", "IG"),
     Registered(1050000, "charge.tag", "tag to make per message chargebacks for", "IG"),
 )
-REGISTERED = {each.key: each for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
 """The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short of Local Client."""
+REGISTERED = {each.key: each for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
+"""Both by key."""
