@@ -20,8 +20,6 @@ from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
 from kwire_cli.message.record_fields import RecordsAs, is_internal
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles, uuid_text
-from kwire_cli.records.model import Gap
-from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.payload.records import RecordPayload
     from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap
     from kwire_cli.spec.catalog import Catalog
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
@@ -135,6 +134,9 @@ def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
 
 
 def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> bool:
+    from kwire_cli.records.model import Gap  # noqa: PLC0415 - start-up counts, and hardly any message holds such records
+    from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - as above
+
     for item in items:
         if isinstance(item, Gap) or not item.crc_valid:
             return True
