@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kwire_cli.cli.frame_options import bodies_of, frames_of
 from kwire_cli.cli.inputs import CaptureFile, inputs
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
 
 OF_CAPTURES = ("filter", "frames", "stream", "limit", "port")
@@ -41,7 +41,7 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
             each = _of_capture(environment, catalog, found, options)
         else:
             _refuse_capture_options(options)
-            each = _of_bodies(catalog, found, options) if bodies else _of_frames(catalog, found, options)
+            each = bodies_of(catalog, found, options) if bodies else map(_body, frames_of(catalog, found, options))
         for decoded in each:
             if (reason := _unpriced(decoded)) or not decoded:
                 skipped[reason] += 1
@@ -57,22 +57,6 @@ def _unpriced(decoded: Decoded | None) -> str:
         return "that could not be decoded whole by their own version"
     lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
     return "that hold text which is no UTF-8, and has no other form" if lossy else ""
-
-
-def _of_bodies(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
-    from kwire_cli.message.decoded import decode
-
-    if options["version"] is None:
-        raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
-    return (decode(catalog, chunk.data, options["message"], options["version"]) for chunk in found.chunks)
-
-
-def _of_frames(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | None]:
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.frames import frames_in
-
-    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return (_body(frame) for frame in frames_in(catalog, found, hints, framed=options["framed"]))
 
 
 def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, options: dict[str, Any]) -> Iterator[Decoded | None]:

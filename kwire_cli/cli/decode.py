@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import of_frames
+from kwire_cli.cli.frame_options import bodies_of, of_frames
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
 from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
-from kwire_cli.message.decoded import Decoded, checked, decode
+from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame, Hints
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.frames import frames_in
@@ -120,13 +120,10 @@ def _exit(*, strict: bool, decodable: bool, anomalies: bool) -> Exit:
 
 def _results(environment: Environment, catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
     if options["message"]:
-        version = options["version"]
         contradicting = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
         if contradicting or options["header"] != "kafka":
             raise click.UsageError(f"{(*contradicting, '--header')[0]} is for frames, and --message says that this is a body alone")
-        if version is None:
-            raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
-        yield from (decode(catalog, chunk.data, options["message"], version) for chunk in found.chunks)
+        yield from bodies_of(catalog, found, options)
         return
     api = catalog.api(options["api"]) if options["api"] else None
     hints = Hints(api, options["version"], options["kind"], options["header"])

@@ -1,4 +1,4 @@
-"""Options of commands that read frames: what the bytes are, and which frames of a capture are wanted."""
+"""Options of commands that read frames: what the bytes are, and which frames of a capture are wanted; and what is read with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from kwire_cli.cli.options import complete_api
 from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.source.text import Input
+    from kwire_cli.spec.catalog import Catalog
 
     Command = Callable[..., Any]
 
@@ -37,6 +42,25 @@ def of_frames(command: Command) -> Command:
 def of_captures(command: Command) -> Command:
     """--filter, --frames, --stream and --port."""
     return _with(_CAPTURES, command)
+
+
+def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:
+    """The frames of an input, by what these options and --version say of them."""
+    from kwire_cli.message.frames import Hints
+    from kwire_cli.source.frames import frames_in
+
+    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
+    return frames_in(catalog, found, hints, framed=options["framed"])
+
+
+def bodies_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
+    """The bodies of an input, by --message and --version; UsageError without the latter."""
+    from kwire_cli.message.decoded import decode
+
+    message, version = options["message"], options["version"]
+    if version is None:
+        raise click.UsageError(f"--message needs --version: {catalog.entry(message).valid_versions}")
+    return (decode(catalog, chunk.data, message, version) for chunk in found.chunks)
 
 
 def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:

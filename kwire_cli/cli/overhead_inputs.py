@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.frame_options import bodies_of, frames_of
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
@@ -145,21 +146,15 @@ def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
 
 def _frames(asked: Asked, counted: Counted, found: Input) -> None:
     from kwire_cli.cost.overhead.loose import Loose
-    from kwire_cli.message.decoded import checked, decode
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.frames import frames_in
+    from kwire_cli.message.decoded import checked
 
     options, catalog = asked.options, asked.catalog
     if options["message"]:
-        if options["version"] is None:
-            raise click.UsageError(f"--message needs --version: {catalog.entry(options['message']).valid_versions}")
-        for number, chunk in enumerate(found.chunks, 1):
-            body = checked(decode(catalog, chunk.data, options["message"], options["version"]))
-            counted.add(Loose(None, body, number), f"{counted.tallies.file or 'input'}: body {number}")
+        for number, body in enumerate(bodies_of(catalog, found, options), 1):
+            counted.add(Loose(None, checked(body), number), f"{counted.tallies.file or 'input'}: body {number}")
             counted.decodable = True
         return
-    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    for frame in frames_in(catalog, found, hints, framed=options["framed"]):
+    for frame in frames_of(catalog, found, options):
         counted.add(Loose(frame, frame.body, frame.number), f"{counted.tallies.file or 'input'}: frame {frame.number}")
         counted.decodable = counted.decodable or frame.kind != "unknown"
         if frame.guess:

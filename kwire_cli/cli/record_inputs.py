@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kwire_cli.cli.frame_options import frames_of
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
@@ -103,7 +104,7 @@ def _in_file(asked: Asked, file: SegmentFile | bytes, form: str) -> Iterator[Fou
 
 def _refuse(asked: Asked, names: tuple[str, ...], what: str) -> None:
     for name in names:
-        if asked.options.get(name) not in {None, ()}:
+        if asked.options[name] not in {None, ()}:
             option = asked.options[name] if name == "kind" else name
             raise click.UsageError(f"--{option} is for {what}")
 
@@ -138,7 +139,7 @@ def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) 
     from kwire_cli.records.opening import begins_with_batch
     from kwire_cli.source.frames import capture_in, read_source
 
-    form = asked.options.get("form") or "auto"
+    form = asked.options["form"]
     if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
         _refuse(asked, OF_FRAMES, "frames, and this input is a capture")
         yield from _in_capture(asked, label, capture)
@@ -153,26 +154,21 @@ def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) 
 
 
 def _in_frames(asked: Asked, chunk: Any) -> Iterator[Found]:
-    from kwire_cli.message.frames import Hints
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.message.roles import roles
-    from kwire_cli.source.frames import frames_in
     from kwire_cli.source.text import Input
 
-    options, catalog = asked.options, asked.catalog
-    hints = Hints(catalog.api(options["api"]) if options.get("api") else None, options.get("version"), options.get("kind"))
-    for frame in frames_in(catalog, Input("raw", (chunk,), ""), hints, framed=options.get("framed")):
+    for frame in frames_of(asked.catalog, Input("raw", (chunk,), ""), asked.options):
         if frame.body and not frame.guess:
-            yield from _of_body(frame.api, roles(frame.body.spec, frame.body.entry), frame.body.raw, RecordsAs(catalog))
+            yield from _of_body(frame.api, roles(frame.body.spec, frame.body.entry), frame.body.raw, RecordsAs(asked.catalog))
 
 
 def _in_capture(asked: Asked, label: str, source: Any) -> Iterator[Found]:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
 
-    options = {name: asked.options.get(name) for name in OF_CAPTURES} | {"limit": None, "stream": asked.options.get("stream") or ()}
-    lines = capture_lines(asked.environment, asked.catalog, source, name=label, port=options["port"])
-    for line in chosen(lines, asked.catalog, options):
+    lines = capture_lines(asked.environment, asked.catalog, source, name=label, port=asked.options["port"])
+    for line in chosen(lines, asked.catalog, asked.options | {"limit": None}):  # which is of batches here
         if line.seen.size and (read := line.read):
             yield from _of_body(line.api, *read, line.reading())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.frame_options import frames_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.files import exists
 
@@ -76,11 +77,7 @@ def _of_input(
 
         bodies = [decode(catalog, chunk.data, options["message"], version or 0) for chunk in found.chunks]
         return Found(name, checked(_numbered(bodies, number, name, "body", "bodies")), known=True)
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.frames import frames_in
-
-    api = catalog.api(options["api"]) if options["api"] else None
-    frames = list(frames_in(catalog, found, Hints(api, version, options["kind"]), framed=options["framed"]))
+    frames = [*frames_of(catalog, found, options | {"version": version})]
     frame = _numbered(frames, number, name, "frame", "frames")
     if frame.guess:
         environment.note(f"kwire: {name}: {frame.candidates[0]} is a guess; --api and --version say what it is")
