@@ -30,14 +30,10 @@ SPECS = click.option("--specs", multiple=True, metavar="DIR|FILE", help="Definit
 KAFKA = click.option(
     "--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9."
 )
-OVERLAY = click.option(
-    "--overlay",
-    "overlays",
-    multiple=True,
-    metavar="NAME|FILE",
-    shell_complete=complete_overlay,
-    help="The bytes have these encodings, tags and types instead of the definitions'; see docs/overlays.md.",
-)
+
+
+def _overlay(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--overlay", "overlays", multiple=True, metavar="NAME|FILE", shell_complete=complete_overlay, help=meaning)
 
 
 def with_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +55,7 @@ def with_overlaid_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @SPECS
     @KAFKA
-    @OVERLAY
+    @_overlay("The bytes have these encodings, tags and types instead of the definitions'; see docs/overlays.md.")
     @wraps(command)
     def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, overlays: tuple[str, ...], **kwargs: Any) -> Any:
         from kwire_cli.spec.catalog import catalog
@@ -74,14 +70,7 @@ def with_what_if(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @SPECS
     @KAFKA
-    @click.option(
-        "--overlay",
-        "overlays",
-        multiple=True,
-        metavar="NAME|FILE",
-        shell_complete=complete_overlay,
-        help="Count what the same values would be with these encodings, tags and types; see docs/overlays.md.",
-    )
+    @_overlay("Count what the same values would be with these encodings, tags and types; see docs/overlays.md.")
     @click.option("--overlaid-input", is_flag=True, help="The input is in the form of the --overlay already.")
     @wraps(command)
     def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, overlays: tuple[str, ...], overlaid_input: bool, **kwargs: Any) -> Any:

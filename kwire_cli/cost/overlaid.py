@@ -16,6 +16,7 @@ from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form as Shown, value
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.changing import changed, fields_by_path
+from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.versions import NONE
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
         return [(path, version in field.versions, version in field.nullable_versions) for path, field in fields_by_path(spec)]
 
     def tagged(spec: MessageSpec) -> set[tuple[str, str | None]]:
-        return {
-            (path, field.default) for path, field in fields_by_path(spec) if version in spec.flexible_versions and version in field.tagged_versions
-        }
+        return {(path, field.default) for path, field in fields_by_path(spec) if tagged_at(spec, field, version)}
 
     return presence(shipped) == presence(laid) and tagged(shipped) <= tagged(laid)
 

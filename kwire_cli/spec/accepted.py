@@ -84,7 +84,8 @@ def _rows(specs: Path) -> dict[str, Row]:
     return rows
 
 
-def releases_text(specs: Path, release: str, row: Row) -> str:
-    """The text of a specs folder's file with the row of a release in it, beside those of others that it has already."""
+def write_row(specs: Path, release: str, row: Row) -> None:
+    """Write the row of a release into a specs folder's file, beside those of others that it has already."""
     rows = _rows(specs) | {minor(release): row}
-    return rows_text({name: rows[name] for name in sorted(rows, key=lambda name: [int(part) for part in name.split(".")])})
+    text = rows_text({name: rows[name] for name in sorted(rows, key=lambda name: [int(part) for part in name.split(".")])})
+    (specs / FILE).write_text(text, "utf-8")

@@ -6,7 +6,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, releases_text
+from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, write_row
 from kwire_cli.spec.names import aliases_of, module_of, successor_of
 from kwire_cli.spec.writer import definition_text, rows_text
 
@@ -33,7 +33,7 @@ def write_from_facts(facts: Path, specs: Path) -> list[str]:
         (specs / name).parent.mkdir(parents=True, exist_ok=True)
         (specs / name).write_text(text, "utf-8")
     for release, definitions in releases.items():
-        (specs / ACCEPTED).write_text(releases_text(specs, release, accepted_row(definitions)), "utf-8")
+        write_row(specs, release, accepted_row(definitions))
     return sorted([*written, ACCEPTED])
 
 

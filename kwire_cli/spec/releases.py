@@ -7,7 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
-from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, releases_text
+from kwire_cli.spec.accepted import accepted_row, write_row
 from kwire_cli.spec.facts import index_text
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.findings import Report
@@ -64,8 +64,7 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     for name in (*added, *replaced):
         (specs / f"{name}.json").write_text(definition_text(new[name]), "utf-8")
     (specs / "index.json").write_text(index_text(new.values(), release=release, releases=index["releases"]), "utf-8")
-    text = releases_text(specs, release, accepted_row(given, base=index["release"], specs=specs))
-    (specs / ACCEPTED).write_text(text, "utf-8")
+    write_row(specs, release, accepted_row(given, base=index["release"], specs=specs))
     return Merged(tuple(added), tuple(replaced), tuple(notes))
 
 
@@ -77,7 +76,7 @@ def write_accepted(sources: Iterable[Path], specs: Path, release: str) -> int:
     row = accepted_row([definition for _, definition in read_release(sources)])
     if not row:
         raise InputError(f"there is no request of Kafka {release} in what was given")
-    (specs / ACCEPTED).write_text(releases_text(specs, release, row), "utf-8")
+    write_row(specs, release, row)
     return len(row["accepted"])
 
 

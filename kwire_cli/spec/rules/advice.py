@@ -90,7 +90,7 @@ def _throttle_time(definition: Definition) -> Judged:
 def _upper_camel(definition: Definition) -> Judged:
     for item in definition.walk():
         name = item.spec.name
-        capital = f"{name[:1].upper()}{name[1:]}"
+        capital = _capital(name)
         yield item.spot.key("name"), "" if name == capital else f"the name of a field begins with a capital letter: {capital}"
 
 
