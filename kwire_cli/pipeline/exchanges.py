@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from kwire_cli.pipeline.folding import folded
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.frames import request_log_in
 from kwire_cli.source.kafka.stats import Stats
+from kwire_cli.source.naming import named
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import RequestLog
 from kwire_cli.spec.catalog import catalog
@@ -90,7 +90,7 @@ def _files(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     captures: dict[str, None] = {}
     logs: dict[str, None] = {}
     for path in paths:
-        some = [name for name in _named(path) if _is_log(name)]
+        some = [name for name in _files_in(path) if _is_log(name)]
         logs.update(dict.fromkeys(some))
         try:
             captures.update(dict.fromkeys(name for name in captures_of([path]) if name not in logs))
@@ -100,11 +100,8 @@ def _files(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     return [*captures], [*logs]
 
 
-def _named(path: str) -> Iterator[str]:
-    names = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - as segments_of
-    if not names:
-        raise InputError("there is no such file or folder", file=path)
-    for name in map(Path, names):
+def _files_in(path: str) -> Iterator[str]:
+    for name in map(Path, named(path)):
         yield from (str(each) for each in sorted(name.rglob("*")) if each.is_file()) if name.is_dir() else [str(name)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.frames import capture_in
 from kwire_cli.source.logs.names import BATCH_KINDS, file_name
 from kwire_cli.source.logs.segments import segments_of
+from kwire_cli.source.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,11 +27,8 @@ def by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     segments: list[str] = []
     captures: list[str] = []
     for path in paths:
-        names = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - as segments_of
-        if not names:
-            raise InputError("there is no such file or folder", file=path)
         before = len(segments) + len(captures)
-        for name in names:
+        for name in named(path):
             if Path(name).is_dir():
                 with contextlib.suppress(InputError):  # there are none
                     segments += [each.path for each in segments_of([name])]

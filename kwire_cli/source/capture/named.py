@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import is_capture
+from kwire_cli.source.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,22 +29,11 @@ def captures_of(paths: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for path in paths:
-        some = _named(path)
+        some = [each for name in named(path) for each in (_in_folder(Path(name)) if Path(name).is_dir() else [name])]
         if not some:
             raise InputError("there is no capture in this folder", file=path)
         found.update(dict.fromkeys(some))
     return list(found)
-
-
-def _named(path: str) -> list[str]:
-    if Path(path).is_dir():
-        return _in_folder(Path(path))
-    if Path(path).exists():
-        return [path]
-    names = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - a glob need not begin with a folder
-    if not names:
-        raise InputError("there is no such file or folder", file=path)
-    return [each for name in names for each in (_in_folder(Path(name)) if Path(name).is_dir() else [name])]
 
 
 def _in_folder(folder: Path) -> list[str]:

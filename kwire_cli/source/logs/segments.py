@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
+from kwire_cli.source.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -48,19 +48,13 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
 
 def _named(path: str) -> list[Segment]:
     """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
-    if Path(path).is_dir():
-        return [_segment(file.path) for file in files_in(Path(path), BATCH_KINDS)]
-    if Path(path).exists():
-        return [_segment(Path(path))]
-    names = [Path(name) for name in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207 - a glob need not begin with a folder
-    if not names:
-        raise InputError("there is no such file or folder", file=path)
     some: list[Path] = []
-    for name in names:
-        if name.is_dir():
-            some += (file.path for file in files_in(name, BATCH_KINDS))
-        elif file_name(name.name).kind in BATCH_KINDS:
-            some.append(name)
+    for name in named(path):
+        file = Path(name)
+        if file.is_dir():
+            some += (each.path for each in files_in(file, BATCH_KINDS))
+        elif name == path or file_name(file.name).kind in BATCH_KINDS:
+            some.append(file)
     return [_segment(each) for each in some]
 
 
