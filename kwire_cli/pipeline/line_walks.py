@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
+from kwire_cli.cost.overhead.account import HEADERS
 from kwire_cli.engine.field_rows import field_rows, field_sums
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.frames import SIZE_BYTES
@@ -66,9 +67,8 @@ _MOST_FRONTS = 4096
 """Fronts of frames, by api, kind, version and size, whose sums are kept."""
 _Frame = tuple[str | None, str, int | None]
 _Key = tuple[str | None, str, int | None, str]
-"""Api, kind and version; and the path."""
+"""Api, kind and version; and the path, or what stands before it."""
 _OTHER = {"sasl-token": "sasl token", "not-kafka": "not kafka"}
-_HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
 
 
 class Parts:
@@ -77,7 +77,7 @@ class Parts:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.data = bytearray()
-        self.places: dict[tuple[str | None, str, int | None, str], list[tuple[Place, int]]] = {}
+        self.places: dict[_Key, list[tuple[Place, int]]] = {}
         self.other: list[tuple[int, str, int, int]] = []
         self.begins: list[int] = []
 
@@ -93,7 +93,7 @@ class Parts:
             self.data += plain.data
             self._place((*key, ""), Place(SIZE_PREFIX, 0, at, at + SIZE_BYTES), number)
             header = Place(header_spec(self.catalog, layout.kind), layout.header_version, at + SIZE_BYTES, begin)
-            self._place((*key, _HEADERS[layout.kind]), header, number)
+            self._place((*key, HEADERS[layout.kind]), header, number)
             spec = self.catalog.message(layout.message)
             self._place((*key, f"{layout.message}."), Place(spec, layout.version, begin, stop), number)
             return
@@ -109,15 +109,15 @@ class Parts:
             if name == "body" and (frame.guess or part.guess):
                 self.other.append((number, GUESS_PATH, start, stop - start))
                 continue
-            prefix = "" if name == "size" else _HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
+            prefix = "" if name == "size" else HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
             self._place((frame.api, frame.kind, frame.api_version, prefix), Place(part.spec, part.version, at + start, at + stop), number)
         if left:
             self.other.append((number, GAP_PATH, frame.size - left, left))
 
-    def _place(self, key: tuple[str | None, str, int | None, str], place: Place, number: int) -> None:
+    def _place(self, key: _Key, place: Place, number: int) -> None:
         self.places.setdefault(key, []).append((place, number))
 
-    def groups(self) -> Iterator[tuple[tuple[str | None, str, int | None, str], Group, Any]]:
+    def groups(self) -> Iterator[tuple[_Key, Group, Any]]:
         """Each key with its parts walked, and the numbers of their lines."""
         data = bytes(self.data)
         for key, found in self.places.items():
@@ -163,7 +163,7 @@ class Sums:
         if front is None:
             header = Place(header_spec(self.catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
             front = []
-            for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, _HEADERS[layout.kind])):
+            for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, HEADERS[layout.kind])):
                 (group,) = together(frames.front, [place])
                 front += _rows_of(of, prefix, group.walk)
             if len(self._fronts) < _MOST_FRONTS:
@@ -232,7 +232,7 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
             path = rows.column("path").cast(pa.string())
             path = pc.binary_join_element_wise(prefix, path, "") if prefix else path
             start = rows.column("start").to_numpy() + group.walk.jobs[rows.column("message").to_numpy(), 1] - begins[message]
-            value = _without(rows, group, numbers, hidden, "header" if prefix in _HEADERS.values() else "body") if prefix else rows.column("value")
+            value = _without(rows, group, numbers, hidden, "header" if prefix in HEADERS.values() else "body") if prefix else rows.column("value")
             which = pa.array(message)
             own = [path, rows.column("kind").cast(pa.string()), pa.array(start), rows.column("prefix_bytes"), rows.column("value_bytes"), value]
             yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
