@@ -44,6 +44,11 @@ class Inputs:
     port: int | None = None
 
     @cached_property
+    def kinds(self) -> tuple[list[str], list[str]]:
+        """The segments and the captures, looked for once. InputError where there is neither in a path."""
+        return by_kind(self.paths)
+
+    @cached_property
     def captures(self) -> Captures:
         """The captures, planned once."""
         return Captures(self.spark, self.paths, port=self.port, show_secrets=self.reading.show_secrets, part_size=self.split_size)
@@ -103,7 +108,7 @@ class Faults:
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is neither a segment nor a capture in a path."""
-        segments, captures = by_kind(inputs.paths)
+        segments, captures = inputs.kinds
         own = [name for name in self.segments.schema.names if name in wanted.columns] or ["position"]
         found: list[DataFrame] = []
         if segments or not captures:
@@ -170,7 +175,7 @@ class Tables(Mapping[str, "DataFrame"]):
 
     def _filled(self) -> list[str]:
         """The tables of what is in the inputs: segments, captures, or both."""
-        segments, captures = by_kind(self.inputs.paths)
+        segments, captures = self.inputs.kinds
         of_segments = {table.name for table in SEGMENT_TABLES}
         return [name for name in MAKERS if name == FAULTS or (segments if name in of_segments else captures)]
 
