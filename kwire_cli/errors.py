@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class KwireError(Exception):
@@ -42,3 +45,8 @@ class InputError(KwireError):
         self.reason, self.file, self.line, self.column = message, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)
+
+
+def did_you_mean(close: Sequence[str]) -> str:
+    """What is said at the end of an error about an unknown name: the known ones that are close to it; nothing where none is."""
+    return f"; did you mean {' or '.join(close)}?" if close else ""

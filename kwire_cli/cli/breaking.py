@@ -9,6 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output
+from kwire_cli.errors import did_you_mean
 
 if TYPE_CHECKING:
     from kwire_cli.spec.evolution.breaking import Break
@@ -71,8 +72,7 @@ def _exception(text: str) -> tuple[str, str]:
     if rule not in RULES:
         from difflib import get_close_matches
 
-        close = " or ".join(get_close_matches(rule.upper(), RULES, n=3))
-        hint = f"; did you mean {close}?" if close else ""
+        hint = did_you_mean(get_close_matches(rule.upper(), RULES, n=3))
         raise click.UsageError(f"--except: there is no rule {rule!r}{hint}")
     return rule, path
 

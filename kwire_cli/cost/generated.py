@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.spec.defaults import INTEGER_RANGES, default_value
 
@@ -231,5 +231,4 @@ def _check(spec: MessageSpec, version: int, places: Mapping[str, Place], roles: 
     for path in paths:
         if path not in places:
             close = get_close_matches(path, places, n=3, cutoff=0.4)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise InputError(f"{path!a} is no array, string or bytes of {spec.name} {version}{hint}")
+            raise InputError(f"{path!a} is no array, string or bytes of {spec.name} {version}{did_you_mean(close)}")

@@ -6,7 +6,7 @@ import os
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import InputError, SpecError
+from kwire_cli.errors import InputError, SpecError, did_you_mean
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.findings import Finding, Report
 from kwire_cli.spec.header_versions import header_version_of
@@ -351,5 +351,4 @@ def _unknown(what: str, name: str, names: list[str]) -> InputError:
 
     by_lower = {known.lower(): known for known in names}
     close = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return InputError(f"no {what} is called {name!a}{hint}")
+    return InputError(f"no {what} is called {name!a}{did_you_mean(close)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.errors import SpecError
+from kwire_cli.errors import SpecError, did_you_mean
 from kwire_cli.spec.changing import changed
 from kwire_cli.spec.encodings import ENCODABLE_TYPES
 from kwire_cli.spec.findings import Report
@@ -147,7 +147,7 @@ class _Laying:
         from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
 
         close = [each for each in known if each.endswith(f".{path}")] or get_close_matches(path, known, n=3, cutoff=0.5)
-        return f"; did you mean {' or '.join(close)}?" if close else ""
+        return did_you_mean(close)
 
 
 def _walk(owner: Mapping[str, Any], keys: Keys, above: str) -> Iterator[tuple[str, dict[str, Any], Keys]]:

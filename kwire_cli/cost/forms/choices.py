@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cost.forms.cases import BEST, WORST, integers_at
 from kwire_cli.cost.forms.model import Form
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.changing import changed, fields_by_path
 from kwire_cli.spec.encodings import ENCODABLE_TYPES
 from kwire_cli.spec.model import Encoding
@@ -118,8 +118,7 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
     for name in paths:
         if not any(_meant(path, name) for path in known):
             close = get_close_matches(name, known, n=3, cutoff=0.4)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise InputError(f"{name!a} is no integer field of {' or '.join(spec.name for spec in specs[:3])}{hint}")
+            raise InputError(f"{name!a} is no integer field of {' or '.join(spec.name for spec in specs[:3])}{did_you_mean(close)}")
 
 
 def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
