@@ -96,7 +96,8 @@ def _of_generated(
     for number, (chosen, counts) in enumerate(todo):
         progress.tell(spec.name, number, len(todo))
         prices = Comparing(choice)
-        prices.add_values(spec, version, generate(spec, version, counts))
+        values = generate(spec, version, counts)
+        prices.add_values(spec, version, values)
         rows += [Row(chosen, comparison) for comparison in prices.found.values()]
     progress.done()
     if len(rows) > 1:
@@ -109,7 +110,7 @@ def _of_generated(
         return Result(f"generated values{': ' if said else ''}{said}", {"generated": fixed}, rows, Counter())
     rows = [Row({}, row.comparison) for row in rows]
     said = ", ".join(f"{path} {number}" for path, number in counts.items())
-    return Result(f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": generate(spec, version, counts)}, rows, Counter())
+    return Result(f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": values}, rows, Counter())
 
 
 def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, int]:
