@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.frame_options import bodies_of, frames_of
+from kwire_cli.cli.frame_options import NO_CAPTURE, bodies_of, frames_of, refuse
 from kwire_cli.cli.inputs import CaptureFile, inputs
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
     bodies = bool(options["message"])
     if bodies:
-        _refuse_frame_options(options)
+        refuse(options, ("api", "framed", "kind"), "is for frames, and --message says that this is a body alone")
     for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
         if isinstance(found, CaptureFile):
             if bodies:
                 raise click.UsageError("--message says that the input is a body alone, and this is a capture; --filter chooses among its frames")
             each = _of_capture(environment, catalog, found, options)
         else:
-            _refuse_capture_options(options)
+            refuse(options, OF_CAPTURES, NO_CAPTURE)
             each = bodies_of(catalog, found, options) if bodies else map(_body, frames_of(catalog, found, options))
         for decoded in each:
             if (reason := _unpriced(decoded)) or not decoded:
@@ -69,15 +69,3 @@ def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, 
 
 def _body(frame: Frame) -> Decoded | None:
     return None if frame.guess else frame.body
-
-
-def _refuse_capture_options(options: dict[str, Any]) -> None:
-    given = [name for name in OF_CAPTURES if options[name] not in {None, ()}]
-    if given:
-        raise click.UsageError(f"--{given[0]} is for packet captures, and this input is none")
-
-
-def _refuse_frame_options(options: dict[str, Any]) -> None:
-    given = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
-    if given:
-        raise click.UsageError(f"{given[0]} is for frames, and --message says that this is a body alone")

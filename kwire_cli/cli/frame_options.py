@@ -10,7 +10,7 @@ from kwire_cli.cli.options import complete_api
 from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -32,6 +32,10 @@ _CAPTURES = (
     click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable."),
     click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
 )
+OF_CAPTURES = ("filter", "frames", "stream", "port")
+"""What `of_captures` gives a command."""
+NO_CAPTURE = "is for packet captures, and this input is none"
+"""Why they are refused."""
 
 
 def of_frames(command: Command) -> Command:
@@ -42,6 +46,14 @@ def of_frames(command: Command) -> Command:
 def of_captures(command: Command) -> Command:
     """--filter, --frames, --stream and --port."""
     return _with(_CAPTURES, command)
+
+
+def refuse(options: dict[str, Any], names: Sequence[str], why: str) -> None:
+    """UsageError, with the name of the first one before `why`, where any of these options was given."""
+    for name in names:
+        if options[name] not in {None, ()}:
+            option = {"kind": options[name], "topics": "topic"}.get(name, name)
+            raise click.UsageError(f"--{option} {why}")
 
 
 def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:

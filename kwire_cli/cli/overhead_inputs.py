@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
-
-from kwire_cli.cli.frame_options import bodies_of, frames_of
+from kwire_cli.cli.frame_options import NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.overhead_counting import Asked, Counted
     from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.source.text import Input
-
-OF_CAPTURES = ("filter", "frames", "stream", "port")
 
 
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
@@ -48,7 +44,7 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
 def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[str, ...]]:
     """Arguments that hold record batches one by one, all others together: they may be the bytes of one message."""
     if asked.options["record_format"]:
-        _refuse(asked.options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
+        refuse(asked.options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
         yield from arguments or ("-",)
         return
     others: tuple[str, ...] = ()
@@ -63,7 +59,7 @@ def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[st
 
 def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
     options = asked.options
-    _refuse(options, OF_CAPTURES, "is for packet captures, and this input is none")
+    refuse(options, OF_CAPTURES, NO_CAPTURE)
     for file in files_of(asked.environment, (argument,)):
         if options["topics"] and file.topic not in options["topics"]:
             continue
@@ -100,7 +96,7 @@ def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file:
 
 
 def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
-    _refuse(asked.options, ("topics",), "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures")
+    refuse(asked.options, ("topics",), "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures")
     if isinstance(found, CaptureFile):
         counted = counted or begin(asked, "capture")
         counted.segments = False
@@ -109,7 +105,7 @@ def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input
         return counted
     from kwire_cli.records.opening import begins_with_batch
 
-    _refuse(asked.options, OF_CAPTURES, "is for packet captures, and this input is none")
+    refuse(asked.options, OF_CAPTURES, NO_CAPTURE)
     if found.form == "raw" and not asked.options["message"] and all(begins_with_batch(chunk.data) for chunk in found.chunks):
         counted = counted or begin(asked, "segments")
         counted.turn_to(name, several=asked.several)
@@ -162,10 +158,3 @@ def _frames(asked: Asked, counted: Counted, found: Input) -> None:
                 f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its bytes alone; "
                 "--api and --version say what it is"
             )
-
-
-def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    """UsageError where one of these options was given."""
-    given = [name.removesuffix("s") if name == "topics" else name for name in names if options[name] not in {None, ()}]
-    if given:
-        raise click.UsageError(f"--{given[0]} {why}")

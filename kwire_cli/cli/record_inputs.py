@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from kwire_cli.cli.frame_options import frames_of
+from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, refuse
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 _JSON = (b"{", b"[")
-OF_CAPTURES, OF_FRAMES = ("filter", "frames", "stream", "port"), ("api", "version", "kind", "framed")
+OF_FRAMES = ("api", "version", "kind", "framed")
 
 
 class Found(NamedTuple):
@@ -93,20 +91,13 @@ def _in_file(asked: Asked, file: SegmentFile | bytes, form: str) -> Iterator[Fou
     label, name, path = ("argument", FileName(Kind.OTHER), None) if isinstance(file, bytes) else (file.label, file.name, file.path)
     view = memoryview(file) if isinstance(file, bytes) else bytes_of(asked.environment, file)
     if name.kind in BATCH_KINDS or form != "auto" or begins_with_batch(view):
-        _refuse(asked, (*OF_CAPTURES, *OF_FRAMES), "messages, and this input is batches")
+        refuse(asked.options, (*OF_CAPTURES, *OF_FRAMES), "is for messages, and this input is batches")
         yield from _batches(asked, label, path.resolve().parent.name if path else label, view, form)
     elif bytes(view[:64]).lstrip().startswith(_JSON):
-        _refuse(asked, (*OF_CAPTURES, *OF_FRAMES), "messages, and this input is batches")
+        refuse(asked.options, (*OF_CAPTURES, *OF_FRAMES), "is for messages, and this input is batches")
         yield from _batches(asked, label, label, _from_json(bytes(view), label), "auto")
     else:
         yield from _in_messages(asked, label, path, view)
-
-
-def _refuse(asked: Asked, names: tuple[str, ...], what: str) -> None:
-    for name in names:
-        if asked.options[name] not in {None, ()}:
-            option = asked.options[name] if name == "kind" else name
-            raise click.UsageError(f"--{option} is for {what}")
 
 
 def _batches(asked: Asked, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
@@ -141,10 +132,10 @@ def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) 
 
     form = asked.options["form"]
     if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
-        _refuse(asked, OF_FRAMES, "frames, and this input is a capture")
+        refuse(asked.options, OF_FRAMES, "is for frames, and this input is a capture")
         yield from _in_capture(asked, label, capture)
         return
-    _refuse(asked, OF_CAPTURES, "captures, and this input is none")
+    refuse(asked.options, OF_CAPTURES, "is for captures, and this input is none")
     found = read_source(bytes(view), form, file=label)
     for chunk in found.chunks:
         if begins_with_batch(chunk.data):
