@@ -27,6 +27,11 @@ class RecordSet(NamedTuple):
 
 def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
     """The record sets of a body with these spans and roles that are not empty, in order."""
+    return (each for _, each in by_span(found, raw))
+
+
+def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
+    """The same, with the number of the span that holds each."""
     leaves, topics = raw.program.leaves, found.by_node
     topic, partition = "", -1
     for at, node in enumerate(raw.node):
@@ -37,4 +42,4 @@ def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
         elif leaf.kind == "int32" and leaf.name in _PARTITION:
             partition = leaf.decl.read(raw.data[start:stop])
         elif leaf.kind == "records" and start < stop:
-            yield RecordSet(topic, partition, start, stop)
+            yield at, RecordSet(topic, partition, start, stop)

@@ -19,7 +19,8 @@ from kwire_cli.message.headers import head_size
 from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
 from kwire_cli.message.record_fields import RecordsAs, is_internal
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles, uuid_text
+from kwire_cli.message.record_sets import by_span
+from kwire_cli.message.roles import roles
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
@@ -122,15 +123,9 @@ def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
 
     Bytes of it that are no whole batch are taken for such too.
     """
-    reading, topics, raw = RecordsAs(catalog), roles(body.spec, body.entry).by_node, body.raw
-    found, topic = set(), ""
-    for at, node in enumerate(raw.node):
-        leaf, value = raw.program.leaves[node], bytes(raw.data[raw.value[at] : raw.end[at]])
-        if topics.get(node) in {TOPIC, TOPIC_ID}:
-            topic = uuid_text(value) if leaf.kind == "uuid" else value.decode("utf-8", "replace")
-        elif leaf.kind == "records" and value and is_internal(topic) and _records_hold_secrets(catalog, reading.items(value, topic)):
-            found.add(at)
-    return frozenset(found)
+    reading, data = RecordsAs(catalog), body.raw.data
+    sets = [(at, each) for at, each in by_span(roles(body.spec, body.entry), body.raw) if is_internal(each.topic)]
+    return frozenset(at for at, each in sets if _records_hold_secrets(catalog, reading.items(bytes(data[each.start : each.stop]), each.topic)))
 
 
 def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> bool:
