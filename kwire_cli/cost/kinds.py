@@ -10,7 +10,12 @@ import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.engine.program import Leaf
+
+    KindsOf = Callable[[Leaf], "Kinds"]
+    """One of the functions below."""
 
 
 class Kind(enum.StrEnum):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from kwire_cli.cost.kinds import Kind, Kinds
-    from kwire_cli.engine.program import Leaf, Program
+    from kwire_cli.cost.kinds import Kind, KindsOf
+    from kwire_cli.engine.program import Program
     from kwire_cli.engine.spans import Spans
 
 
@@ -59,7 +59,7 @@ class Sums:
         """Take bytes away from the values of a leaf: they are accounted for elsewhere."""
         self.value[node] -= size
 
-    def parts(self, prefix: str, kinds: Callable[[Leaf], Kinds]) -> Iterable[Part]:
+    def parts(self, prefix: str, kinds: KindsOf) -> Iterable[Part]:
         """What was counted, with `prefix` before the paths."""
         for leaf, before, value, count in zip(self.program.leaves, self.prefix, self.value, self.count, strict=False):
             if count:

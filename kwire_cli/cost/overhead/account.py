@@ -15,13 +15,11 @@ from kwire_cli.structs.frames import SIZE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.cost.kinds import Kinds
+    from kwire_cli.cost.kinds import KindsOf
     from kwire_cli.cost.overhead.record_sets import RecordSets
-    from kwire_cli.engine.program import Leaf, Program
+    from kwire_cli.engine.program import Program
     from kwire_cli.engine.shapes import Shape
     from kwire_cli.engine.spans import Spans
-
-    KindsOf = Callable[[Leaf], Kinds]
 
 MOST_KEPT = 256
 """Shapes and headers that are kept with how often they came; beyond that they are added up."""

@@ -15,15 +15,12 @@ from kwire_cli.records.model import Gap
 from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from kwire_cli.cost.kinds import Kinds
+    from kwire_cli.cost.kinds import KindsOf
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.engine.program import Leaf
     from kwire_cli.engine.spans import Spans
     from kwire_cli.records.batch import Batch
-
-    KindsOf = Callable[[Leaf], Kinds]
 
 _RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
 """Formats whose records stand in batches, with the declaration of the records alone."""
