@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import make_traffic
-from startup import _kwire
+import startup
 from timing import Row, measure_in_turns, print_verdict, ratio
 
 import kwire_cli
@@ -38,11 +38,9 @@ TARGETS = ((JSONL, VERBOSE, 1.0), (JSONL, EK, 3.0), (BASE64, EK, 3.0), (TABLE, S
 
 
 def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
-    kwire, tshark = _kwire(), shutil.which("tshark")
+    kwire, tshark = installed(), shutil.which("tshark")
     if not kwire:
-        print("  not here: no kwire")
         return
-    compileall.compile_dir(str(Path(kwire_cli.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as scratch:
         where = folder or Path(scratch)
         files = make_traffic.captures(where, messages)
@@ -62,6 +60,16 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
             one, ten = (peak(kwire, *words, str(path)) for path in (files["small"], long))
             print(f"\n  memory of {row}: {one / 1e6:.0f} MB, ten times as much traffic {ten / 1e6:.0f} MB")
             print_verdict("memory on ten times as much / on the capture", ten / one, at_most=1.1)
+
+
+def installed() -> str | None:
+    """The program kwire, its modules compiled as an installation does; None, and said so, where it is not here."""
+    program = startup.kwire()
+    if program:
+        compileall.compile_dir(str(Path(kwire_cli.__file__).parent), quiet=2)
+    else:
+        print("  not here: no kwire")
+    return program
 
 
 def _environment() -> dict[str, str]:

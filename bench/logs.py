@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import compileall
 import shutil
 import tempfile
 from pathlib import Path
 
-from captures import peak, timed
+from captures import installed, peak, timed
 from javareader import NotHereError, fetch
 from make_records import segment, segments
-from startup import FRAME, _kwire
+from startup import FRAME
 from timing import Row, measure_in_turns, print_verdict, ratio, ratio_at_best
-
-import kwire_cli
 
 DUMP, VERIFY, DEEP = "kwire dump", "kwire dump --verify", "kwire dump --deep --format jsonl"
 KWIRE = {DUMP: ("dump",), VERIFY: ("dump", "--verify"), DEEP: ("dump", "--deep", "--format", "jsonl")}
@@ -29,11 +26,9 @@ SAMPLE = Path(__file__).parent.parent / "samples" / "segments" / "orders-zstd-0"
 
 
 def block(runs: int, folder: Path | None) -> None:
-    kwire = _kwire()
+    kwire = installed()
     if not kwire:
-        print("  not here: no kwire")
         return
-    compileall.compile_dir(str(Path(kwire_cli.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as scratch:
         where = folder or Path(scratch)
         files = segments(where)

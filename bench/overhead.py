@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import compileall
 import tempfile
 from pathlib import Path
 
 import make_traffic
-from captures import peak, timed
-from startup import _kwire
+from captures import installed, peak, timed
 from timing import Row, measure_in_turns, print_verdict, ratio, ratio_at_best
-
-import kwire_cli
 
 JSONL, OVERHEAD, BATCHING = "kwire decode --format jsonl", "kwire overhead", "kwire overhead --by topic,kind --batching"
 COMMANDS = {JSONL: ("decode", "--format", "jsonl"), OVERHEAD: ("overhead",), BATCHING: ("overhead", "--by", "topic,kind", "--batching")}
 
 
 def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
-    kwire = _kwire()
+    kwire = installed()
     if not kwire:
-        print("  not here: no kwire")
         return
-    compileall.compile_dir(str(Path(kwire_cli.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as scratch:
         where = folder or Path(scratch)
         files = make_traffic.captures(where, messages)

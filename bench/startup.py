@@ -23,7 +23,7 @@ def block(runs: int) -> None:
         Row(WHERE, LIBRARIES, _process(sys.executable, "-c", "import click, rich, construct")),
         Row(WHERE, "python -c 'import click, rich.console, construct'", _process(sys.executable, "-c", "import click, rich.console, construct")),
     ]
-    program = _kwire()
+    program = kwire()
     for name, words in ((DECODE, ("decode", FRAME)), (HELP, ("--help",))):
         rows.append(Row(WHERE, name, _process(program, *words)) if program else Row(WHERE, name, None, "no kwire"))
     measure_in_turns(rows, runs)
@@ -34,7 +34,8 @@ def block(runs: int) -> None:
     print_verdict(f"{DECODE} / {LIBRARIES}", ratio(rows, WHERE, DECODE, LIBRARIES), at_most=2)
 
 
-def _kwire() -> str | None:
+def kwire() -> str | None:
+    """The program, beside this Python or on the path."""
     beside = Path(sys.executable).parent / "kwire"
     return str(beside) if beside.exists() else shutil.which("kwire")
 
