@@ -17,35 +17,45 @@ class NotHereError(Exception):
     """There is no Java here, or no kafka-clients."""
 
 
-class JavaReader:
+class Told:
+    """A running process that says what it is, and then answers each line that it is told with one."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.version = self._line()
+
+    def _line(self) -> str:
+        return self.process.stdout.readline().strip() if self.process.stdout else ""
+
+    def ask(self, *words: object) -> list[str]:
+        """The words of the answer."""
+        assert self.process.stdin
+        print(*words, file=self.process.stdin, flush=True)
+        return self._line().split()
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class JavaReader(Told):
     """The running process."""
 
     def __init__(self) -> None:
         if not shutil.which("java"):
             raise NotHereError("no java")
         fetch(HERE)
-        command = ["java", "-Xmx1g", "-cp", str(HERE / "lib" / "*"), str(HERE / "Reader.java"), str(DATA)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.version = self._line()
+        super().__init__(["java", "-Xmx1g", "-cp", str(HERE / "lib" / "*"), str(HERE / "Reader.java"), str(DATA)])
         if not self.version.startswith("java"):
             raise NotHereError("java is older than 17, or kafka-clients can't be loaded")
         for name, seconds in WARM.items():
             self.measure(name, seconds)
 
-    def _line(self) -> str:
-        return self.process.stdout.readline().strip() if self.process.stdout else ""
-
     def measure(self, name: str, seconds: float = 0.3) -> float:
-        assert self.process.stdin
-        print(name, seconds, file=self.process.stdin, flush=True)
-        nanoseconds, check = self._line().split()
+        nanoseconds, check = self.ask(name, seconds)
         assert int(check) == (777 if name == MIX else 150), f"Java read something else: {check}"
         return float(nanoseconds) / 1e9
-
-    def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def fetch(folder: Path) -> None:

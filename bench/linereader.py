@@ -6,33 +6,23 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from javareader import NotHereError, fetch
+from javareader import NotHereError, Told, fetch
 
 HERE = Path(__file__).parent
 
 
-class LineReader:
+class LineReader(Told):
     """A running process that speaks as `java/Records.java` says."""
 
     def __init__(self, command: list[str], hello: str) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        if not self._line().startswith(hello):
+        super().__init__(command)
+        if not self.version.startswith(hello):
             raise NotHereError("it does not start")
-
-    def _line(self) -> str:
-        return self.process.stdout.readline().strip() if self.process.stdout else ""
 
     def measure(self, path: Path, seconds: float, *, crc: bool) -> tuple[float, tuple[int, ...]]:
         """Seconds a record, and the sums that show what was read."""
-        assert self.process.stdin
-        print(path, int(crc), seconds, file=self.process.stdin, flush=True)
-        nanoseconds, *sums = self._line().split()
+        nanoseconds, *sums = self.ask(path, int(crc), seconds)
         return float(nanoseconds) / 1e9, tuple(map(int, sums))
-
-    def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def java() -> LineReader:

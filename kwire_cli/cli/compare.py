@@ -12,14 +12,13 @@ from kwire_cli.cli.counts import counts, numbers
 from kwire_cli.cli.frame_options import of_captures, of_frames
 from kwire_cli.cli.options import complete_message, complete_overlay, complete_version, with_catalog, with_output
 from kwire_cli.cost.papers import PAPERS
-from kwire_cli.spec.encodings import ENCODING_NAMES
+from kwire_cli.spec.encodings import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("table", "json", "jsonl", "csv")
-ENCODINGS = ("fixed", "packed", "upacked", *ENCODING_NAMES)
 BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 """Options that mean something with --paper."""
 
@@ -62,7 +61,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     "--encoding",
     "encodings",
     multiple=True,
-    type=click.Choice(ENCODINGS),
+    type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
     metavar="NAME",
     help="Compare with integers in this encoding (KAFKA-9927): fixed, packed, upacked, or with a width, as packed32; repeatable.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.cli.progress import EVERY, Progress
 from kwire_cli.errors import InputError
@@ -55,10 +55,11 @@ def explained() -> Iterator[None]:
         raise InputError(_text(error)) from None
 
 
-def _text(error: Any) -> str:
+def _text(error: Exception) -> str:
     """What Spark says, without its plans and traces."""
-    text = str(error.java_exception.toString()) if hasattr(error, "java_exception") and error.java_exception is not None else str(error)
-    lines = text.split(";\n")[0].split("\n\tat ")[0].split("\n\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0].strip().splitlines()
+    from kwire_cli.pipeline.session import text_of
+
+    lines = text_of(error).split(";\n")[0].split("\n\tat ")[0].split("\n\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0].strip().splitlines()
     told = [line for line in lines if line.strip()]
     if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
         told = told[-1:]

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline import connections
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
+from kwire_cli.pipeline.folding import FileFault
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
 from kwire_cli.source.capture.named import captures_of
@@ -76,7 +77,7 @@ class Captures:
     def plan(self) -> Schedule:
         """The parts of all files, in one order."""
         size = self._part_size
-        if len(self._files) > 1 and self._bytes > FEW_BYTES:
+        if len(self._files) > 1 and self.size > FEW_BYTES:
             context = self._spark.sparkContext
             return schedule(
                 context.parallelize(self._files, min(len(self._files), 4 * context.defaultParallelism))
@@ -86,7 +87,8 @@ class Captures:
         return schedule(outlined(path, size) for path in self._files)
 
     @cached_property
-    def _bytes(self) -> int:
+    def size(self) -> int:
+        """Bytes of all files."""
         return sum(Path(path).stat().st_size for path in self._files if Path(path).is_file())
 
     @cached_property
@@ -137,6 +139,10 @@ class Captures:
         rows = unreadable_rows(self.plan)
         return found.unionByName(self._spark.createDataFrame(rows, schema)) if rows else found
 
+    def unread(self) -> list[FileFault]:
+        """The files that can't be read, or not to their end, and why."""
+        return [FileFault(row.file, row.detail) for row in self.file_faults().collect()]
+
     def folded(self, fold: Callable[[Iterator[Captured]], Any]) -> list[Any]:
         """What `fold` makes of the lines of the connections that a task owns, for each task."""
 
@@ -177,7 +183,7 @@ class Captures:
 
     @property
     def _tasks(self) -> int:
-        return self._partitions or max(2 * self._spark.sparkContext.defaultParallelism, -(-self._bytes // OWNED_BYTES))
+        return self._partitions or max(2 * self._spark.sparkContext.defaultParallelism, -(-self.size // OWNED_BYTES))
 
     def _parts(self) -> DataFrame:
         """The numbers of the parts, one a task."""

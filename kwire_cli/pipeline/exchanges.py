@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.clients.fold import Clients
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.folding import folded
+from kwire_cli.pipeline.folding import FileFault, folded
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.frames import request_log_in
 from kwire_cli.source.kafka.stats import Stats
@@ -38,13 +38,6 @@ class How(NamedTuple):
 
 STATS = How(Stats, Stats.add, Stats.add_exchange, Stats.add_fault)
 CLIENTS = How(Clients, Clients.add_line, Clients.add_exchange)
-
-
-class FileFault(NamedTuple):
-    """Something that could not be read, and what."""
-
-    file: str
-    text: str
 
 
 @dataclass
@@ -76,8 +69,8 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, port: int | None 
         found = Captures(spark, captures, port=port)
         for counts, lines in found.folded(partial(_of_lines, how)):
             total.add(counts, lines)
-        total.size += sum(Path(path).stat().st_size for path in captures if Path(path).is_file())
-        total.faults += [FileFault(row.file, row.detail) for row in found.file_faults().collect()]
+        total.size += found.size
+        total.faults += found.unread()
     for counts, lines, size, faults in folded(spark, logs, partial(_of_logs, how)):
         total.add(counts, lines)
         total.size += size

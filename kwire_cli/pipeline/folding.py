@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
+
+
+class FileFault(NamedTuple):
+    """Something that could not be read, and what."""
+
+    file: str
+    text: str
 
 
 def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[Any]], Any]) -> list[Any]:

@@ -11,8 +11,7 @@ from kwire_cli.cost.overhead.summed import Summed
 from kwire_cli.cost.overhead.tallies import Tallies
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.exchanges import FileFault
-from kwire_cli.pipeline.folding import folded
+from kwire_cli.pipeline.folding import FileFault, folded
 from kwire_cli.records.opening import mapped
 from kwire_cli.source.logs.segments import segments_of
 from kwire_cli.spec.catalog import catalog
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Spent:
-    """What was counted, and what could not be read."""
+    """What was counted, and what could not be read; `file_bytes` are those of the captures, whatever is in them."""
 
     bytes: Summed
+    file_bytes: int = 0
     faults: list[FileFault] = field(default_factory=list)
 
 
@@ -50,7 +50,8 @@ def spent(
         found = Captures(spark, captures, port=port)
         for some in found.folded(partial(_of_lines, dimensions, limits)):
             total.bytes.merge(some)
-        total.faults += [FileFault(row.file, row.detail) for row in found.file_faults().collect()]
+        total.file_bytes = found.size
+        total.faults += found.unread()
     for some, faults in folded(spark, segments_of(segments), partial(_of_segments, dimensions, limits)):
         total.bytes.merge(some)
         total.faults += faults

@@ -125,9 +125,13 @@ def _start_a_worker(spark: SparkSession) -> None:
 
 def _cause(error: Exception) -> str:
     """The first line that says something."""
+    return text_of(error).strip().split("\n", 1)[0]
+
+
+def text_of(error: Exception) -> str:
+    """All that an error of Spark or py4j says: where Java raised it, what Java says."""
     java = getattr(error, "java_exception", None)
-    text = str(java.toString() if java is not None else error)
-    return text.strip().split("\n", 1)[0]
+    return str(error if java is None else java.toString())
 
 
 def _said(log: int) -> str:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.findings import Report, Spot
 
-ENCODING_NAMES = tuple(f"{kind}{bits}" for kind in ("fixed", "packed", "upacked") for bits in (16, 32, 64))
+OWN_WIDTH = ("fixed", "packed", "upacked")
+"""Encodings without a width, where that of the field's type is meant."""
+ENCODING_NAMES = tuple(f"{kind}{bits}" for kind in OWN_WIDTH for bits in (16, 32, 64))
 """fixed: big-endian; packed: zig-zag varint; upacked: unsigned varint of the two's complement at the encoding's own width."""
 ENCODABLE_TYPES = ("int16", "int32", "int64")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import SpecError, did_you_mean
 from kwire_cli.spec.changing import changed
-from kwire_cli.spec.encodings import ENCODABLE_TYPES
+from kwire_cli.spec.encodings import ENCODABLE_TYPES, OWN_WIDTH
 from kwire_cli.spec.findings import Report
 from kwire_cli.spec.jsontext import JsonText
 from kwire_cli.spec.rules.book import examine_value
@@ -26,8 +26,6 @@ WITHIN = ("header", "data")
 """Types of messages that stand around or within others: whoever writes the others does not write them anew."""
 ENCODINGS = {"encoding": False, "elementEncoding": True}
 """The keys that name encodings, with whether they are for arrays."""
-OWN_WIDTH = ("fixed", "packed", "upacked")
-"""Names of encodings without a width take that of the field's type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

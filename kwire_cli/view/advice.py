@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.advice.plan import ENCODINGS
 from kwire_cli.cost.advice.report import integers, strings, taggable, tagged
+from kwire_cli.spec.encodings import OWN_WIDTH
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
 
@@ -34,10 +34,10 @@ def advice_lines(advice: Advice, *, top: int, histograms: int) -> Iterator[Line]
 
 
 def _integer_lines(rows: Sequence[Integers], top: int) -> Iterator[Line]:
-    heading = ("field", "type", "values", "negative %", "bytes", *ENCODINGS, "best", "saves")
+    heading = ("field", "type", "values", "negative %", "bytes", *OWN_WIDTH, "best", "saves")
     table: list[Any] = []
     for row in rows[:top]:
-        changes = [row.under[name] - row.bytes for name in ENCODINGS]
+        changes = [row.under[name] - row.bytes for name in OWN_WIDTH]
         table.append((f"{row.message} {row.path}", row.type, row.count, 100 * row.negative, row.bytes, *changes, row.best, row.saving))
     yield from grid_lines(heading, table, DIGITS)
     yield from _more(len(rows) - top)
@@ -127,7 +127,7 @@ def json_rows(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def csv_rows(advice: Advice, top: int | None) -> Iterator[Sequence[Any]]:
     """The table of integers."""
-    yield ("message", "path", "type", "count", "negativeShare", "bytes", *ENCODINGS, "best", "saving")
+    yield ("message", "path", "type", "count", "negativeShare", "bytes", *OWN_WIDTH, "best", "saving")
     for row in integers(advice.fields)[:top]:
-        sizes = [row.under[name] for name in ENCODINGS]
+        sizes = [row.under[name] for name in OWN_WIDTH]
         yield (row.message, row.path, row.type, row.count, round(row.negative, 6), row.bytes, *sizes, row.best, row.saving)

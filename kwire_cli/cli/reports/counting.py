@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.cli.reports import Asked
-    from kwire_cli.pipeline.exchanges import FileFault, How
+    from kwire_cli.pipeline.exchanges import How
+    from kwire_cli.pipeline.folding import FileFault
 
 MOST_FAULTS = 5
 """Faults that are named; the others are counted."""

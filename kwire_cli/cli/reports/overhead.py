@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Exit
@@ -36,7 +35,7 @@ def show(asked: Asked) -> int:
     elif asked.fmt == "csv":
         write_csv(asked.environment, made)
     else:
-        files = {"fileBytes": sum(Path(path).stat().st_size for path in captures if Path(path).is_file())} if captures else {}
+        files = {"fileBytes": found.file_bytes} if captures else {}
         write_json(asked.environment, made.to_json() | files, asked.fmt)
     summary = asked.summary
     summary.files, summary.size, summary.rows = len(captures) + len(segments), found.bytes.size, found.bytes.messages

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cost.encoded_widths import widths
 from kwire_cli.spec.changing import fields_by_path
+from kwire_cli.spec.encodings import OWN_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +21,6 @@ NEARLY_ALWAYS = 0.9
 TAG_BYTES = 2
 """Before a tagged integer: a tag and a size, one byte each. More than 127 tags, or a section or struct around it that gets shorter, change that by a
 byte here and there; choosing neglects this, `predicted` does not."""
-ENCODINGS = ("fixed", "packed", "upacked")
 
 
 class Choice(NamedTuple):
@@ -80,9 +80,9 @@ def tag_saving(field: Field) -> int:
 def best(field: Field) -> Option:
     """The way to write the integers of a field in the fewest bytes; of those that are equal the one that changes less."""
     options = [Option(None, tagged=False, size=bytes_now(field))]
-    options += [Option(name, tagged=False, size=bytes_under(field, name)) for name in ENCODINGS]
+    options += [Option(name, tagged=False, size=bytes_under(field, name)) for name in OWN_WIDTH]
     if default_share(field) >= NEARLY_ALWAYS:
-        options += [Option(None if name == "now" else name, tagged=True, size=bytes_under(field, name, tagged=True)) for name in ("now", *ENCODINGS)]
+        options += [Option(None if name == "now" else name, tagged=True, size=bytes_under(field, name, tagged=True)) for name in ("now", *OWN_WIDTH)]
     return min(options, key=lambda option: option.size)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.advice.plan import ENCODINGS, NEARLY_ALWAYS, best, bytes_now, bytes_under, default_share, tag_saving
+from kwire_cli.cost.advice.plan import NEARLY_ALWAYS, best, bytes_now, bytes_under, default_share, tag_saving
 from kwire_cli.cost.encoded_widths import widths
+from kwire_cli.spec.encodings import OWN_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,7 +120,7 @@ def _integers(key: Key, field: Field) -> Integers:
         count,
         negative_share([field]),
         now,
-        {encoding: bytes_under(field, encoding) for encoding in ENCODINGS},
+        {encoding: bytes_under(field, encoding) for encoding in OWN_WIDTH},
         chosen,
         now - option.size,
         tuple(_bins(field, "packed", lambda cell: cell.packed)),

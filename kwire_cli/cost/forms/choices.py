@@ -10,7 +10,7 @@ from kwire_cli.cost.forms.cases import BEST, WORST, integers_at
 from kwire_cli.cost.forms.model import Form
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.changing import changed, fields_by_path
-from kwire_cli.spec.encodings import ENCODABLE_TYPES
+from kwire_cli.spec.encodings import ENCODABLE_TYPES, OWN_WIDTH
 from kwire_cli.spec.model import Encoding
 from kwire_cli.spec.versions import MAX, Versions
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
 
-OWN_WIDTH = ("fixed", "packed", "upacked")
-"""Encodings of each integer at its own width."""
 GIVEN, INFLEXIBLE, FLEXIBLE, TAGGED = "as given", "inflexible", "flexible", "all fields tagged"
 LOWEST, HIGHEST = "lowest version", "highest version"
 
