@@ -68,9 +68,16 @@ class Catalog:
     """Message definitions by name and api key; made by `catalog()`. Definitions are read when first asked for."""
 
     def __init__(
-        self, entries: Sequence[Entry], added: Sequence[Loaded], changed: dict[str, Versions], folder: str, overlays: Sequence[Overlay] = ()
+        self,
+        entries: Sequence[Entry],
+        added: Sequence[Loaded],
+        changed: dict[str, Versions],
+        folder: str,
+        overlays: Sequence[Overlay] = (),
+        kafka: str | None = None,
     ) -> None:
         self._folder = folder
+        self._kafka, self._brought = kafka, tuple(added)
         self._overlays = tuple(overlays)
         self._added = {loaded.spec.name: loaded.spec for loaded in added}
         self._read: dict[str, MessageSpec] = {}
@@ -85,6 +92,16 @@ class Catalog:
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A catalogue goes to another process with the definitions and overlays that people brought, whose files need not be there."""
+        return _sent, (self._kafka, self._pickled)
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        import pickle  # noqa: PLC0415 - as in _sent
+
+        return pickle.dumps((self._brought, self._overlays)) if self._brought or self._overlays else b""
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
         """A message by its full name, or an api by its key (3) or name ("metadata"); InputError where there is neither."""
@@ -269,6 +286,14 @@ def _bundled(kafka: str | None) -> Catalog:
     return _make(kafka, ())
 
 
+@lru_cache(maxsize=16)
+def _sent(kafka: str | None, pickled: bytes) -> Catalog:
+    """The catalogue that came from another process: one object however often it comes."""
+    import pickle  # noqa: PLC0415 - only tasks of Spark need it
+
+    return _make(kafka, *pickle.loads(pickled)) if pickled else _bundled(kafka)  # noqa: S301 - our own
+
+
 def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay] = ()) -> Catalog:
     index = read_bundled("index.json")
     memo: dict[str, Versions] = {}
@@ -282,7 +307,7 @@ def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay
         changed = {}
         entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
     changed = {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}
-    return Catalog(entries, added, changed, specs_folder(), overlays)
+    return Catalog(entries, added, changed, specs_folder(), overlays, kafka)
 
 
 def _of_release(entry: Entry, release: str, changed: dict[str, str]) -> Entry:

@@ -1,4 +1,5 @@
 import json
+import pickle
 import subprocess
 import sys
 
@@ -164,6 +165,26 @@ def test_definitions_of_ones_own_replace(tmp_path):
     assert mine.message("MetadataRequest").fields == ()
     path.write_text(message(name="OtherRequest", type="request", apiKey=3))
     assert catalog([path]).api(3).request == "OtherRequest"
+
+
+def test_a_catalogue_goes_to_other_processes_without_its_files(bundled, tmp_path):
+    file, laid = tmp_path / "FooRequest.json", tmp_path / "small.json"
+    file.write_text(message(name="FooRequest", type="request", apiKey=9000), "utf-8")
+    laid.write_text('{"messages": {"MetadataRequest": {"flexibleVersions": "5+"}}}', "utf-8")
+    made = catalog([file], kafka="3.9", overlays=[laid])
+    sent = pickle.dumps(made)
+    file.unlink()
+    laid.unlink()
+    there = pickle.loads(sent)
+    assert pickle.loads(sent) is there
+    assert there is not made
+    assert there.entries == made.entries
+    assert there.message("FooRequest") == made.message("FooRequest")
+    assert str(there.message("MetadataRequest").flexible_versions) == "5+"
+    assert not there.ambiguous("ShareGroupMetadataValue", 0)
+    assert pickle.loads(pickle.dumps(bundled)) is bundled
+    older = catalog(kafka="3.9")
+    assert pickle.loads(pickle.dumps(older)) is older
 
 
 def test_bad_definitions_of_ones_own(tmp_path):
