@@ -21,7 +21,7 @@ from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
 from kwire_cli.source.kafka.names import Names
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.catalog import catalog as bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
 
     Batches = Iterable[pa.RecordBatch]
 
@@ -51,6 +52,7 @@ class Captures:
         shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files can't be read by position cheaply.
         part_size: Bytes of a file for each task that reads packets.
         partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
+        catalog: The definitions by which frames are read; the bundled ones by default.
 
     Raises:
         InputError: There is nothing of a name, or no capture in a folder.
@@ -68,10 +70,11 @@ class Captures:
         shuffle_payloads: bool = False,
         part_size: int = PART_SIZE,
         partitions: int | None = None,
+        catalog: Catalog | None = None,
     ) -> None:
         self._spark, self._files, self._port, self._payloads, self._part_size = spark, captures_of(paths), port, shuffle_payloads, part_size
         self._records, self._show_secrets = records, show_secrets
-        self._partitions = partitions
+        self._partitions, self._catalog = partitions, catalog or bundled()
 
     @cached_property
     def plan(self) -> Schedule:
@@ -94,8 +97,8 @@ class Captures:
     @cached_property
     def names(self) -> Names:
         """The topics, brokers and fetch sessions that the captures name: a first pass over them."""
-        port = self._port
-        rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, port)).collect()
+        port, catalog = self._port, self._catalog
+        rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, catalog, port)).collect()
         return connections.names_of(tuple(row) for row in rows)
 
     def frames(self, columns: Sequence[str] = ()) -> DataFrame:
@@ -112,10 +115,10 @@ class Captures:
 
     def ledger(self) -> DataFrame:
         """The bytes of all frames by api, kind, version and field."""
-        port, options = self._port, self._options
+        port, options, catalog = self._port, self._options, self._catalog
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            return ledger_of_frames(connections.frames(batches, plan, port), Options(catalog(), **options))
+            return ledger_of_frames(connections.frames(batches, plan, catalog, port), Options(catalog, **options))
 
         sums = self._owned(LEDGER, of)
         keys = LEDGER.names[:4]
@@ -158,12 +161,12 @@ class Captures:
 
     def _lines(self, schema: pa.Schema, rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]], *, learnt: bool) -> DataFrame:
         """What `rows` makes of the lines of all connections."""
-        port, options = self._port, self._options
+        port, options, catalog = self._port, self._options, self._catalog
         names = self._spark.sparkContext.broadcast(self.names if learnt else Names())
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            how = Options(catalog(), **options)
-            return rows((Line(*found, how) for found in connections.lines(batches, plan, names.value, port)), how)
+            how = Options(catalog, **options)
+            return rows((Line(*found, how) for found in connections.lines(batches, plan, catalog, names.value, port)), how)
 
         return self._owned(schema, of)
 

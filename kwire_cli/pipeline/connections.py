@@ -18,13 +18,13 @@ from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import names_in, traffic
-from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
 
 DESCRIBED = pa.schema(
     [
@@ -79,31 +79,31 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[Replay]
         yield Replay(ends, runs(found, plan.files, plan.chains), plan.last)
 
 
-@lru_cache(maxsize=1)
-def layouts() -> Layouts:
+@lru_cache(maxsize=2)
+def layouts(catalog: Catalog) -> Layouts:
     """Those of this process: connections say the same things."""
-    return Layouts(catalog())
+    return Layouts(catalog)
 
 
-def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, names: Names, port: int | None) -> Iterator[Found]:
+def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, names: Names, port: int | None) -> Iterator[Found]:
     """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections beforehand."""
     for replay in owned(batches, plan):
         own = Names({**names.topics}, {**names.brokers}, {**names.sessions})
-        for line in traffic(catalog(), replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts()):
+        for line in traffic(catalog, replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts(catalog)):
             place = plan.place(line.seen.packet) if plan.chains == 1 else (None, None)
             yield Found(line, replay.starts[line.stream], place)
 
 
-def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[list[Frames | Captured]]:
+def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None) -> Iterator[list[Frames | Captured]]:
     """All frames of the connections in sorted descriptors, for who needs neither their order nor their time."""
     for replay in owned(batches, plan):
-        yield from frames_between(replay, layouts(), port)
+        yield from frames_between(replay, layouts(catalog), port)
 
 
-def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, port: int | None) -> Iterator[pa.RecordBatch]:
+def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None) -> Iterator[pa.RecordBatch]:
     """The names that the connections in sorted descriptors tell, as texts, with the packet at which each connection began."""
     for replay in owned(batches, plan):
-        known = names_in(catalog(), replay, port=port, layouts=layouts(), sessions=True)
+        known = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
         first = min(replay.starts.values(), default=0)
         rows: list[tuple[Any, ...]] = [(first, "topics", key, value) for key, value in known.topics.items()]
         rows += [(first, "brokers", key, str(value)) for key, value in known.brokers.items()]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.codec.model import Limits
+from kwire_cli.spec.catalog import Catalog, catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,10 +25,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How parts are read: what may be decompressed, whether secrets are shown, and who is told of what has no rows."""
+    """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
+
+    It goes to the tasks: a catalogue takes with it what was added to it.
+    """
 
     limits: Limits = field(default_factory=Limits)
     show_secrets: bool = False
+    catalog: Catalog = field(default_factory=catalog)
     told: Told = field(default_factory=Told)
 
 

@@ -20,7 +20,6 @@ from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.redact.secrets import hidden_in_record
 from kwire_cli.source.logs.segments import Segment, segments_of
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +76,7 @@ class SegmentTable:
         """As `model.Table`; of faults, a file that can't be read is one."""
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
-            source = source_of(part.segment.path, topic=part.segment.topic, limits=reading.limits)
+            source = source_of(part.segment.path, topic=part.segment.topic, catalog=reading.catalog, limits=reading.limits)
         except InputError as error:
             reading.told.faults += 1
             if self.name == FAULTS_NAME:
@@ -128,7 +127,7 @@ def _batches(source: Source, start: int, stop: int, names: list[str], selection:
 
 
 def _records(source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading) -> Iterator[Any]:
-    hide = partial(hidden_in_record, catalog()) if source.topic in OWN_TOPICS and not reading.show_secrets else None
+    hide = partial(hidden_in_record, reading.catalog) if source.topic in OWN_TOPICS and not reading.show_secrets else None
     return record_columns(source, start, stop, names, selection, hide=hide)
 
 
