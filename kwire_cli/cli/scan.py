@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.clients import complete_release
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_output
+from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.sizes import limits_of, size_of
 from kwire_cli.errors import InputError
@@ -50,6 +50,7 @@ ROWS = 100
 @click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")
 @click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 if anything can't be read; otherwise it is a fault, and the rest is shown.")
+@with_overlaid_catalog
 @with_output
 def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
     """Ask files, folders and globs of any size: log segments, packet captures, brokers' request logs.
@@ -127,7 +128,7 @@ def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]
     from kwire_cli.pipeline import tables
     from kwire_cli.pipeline.model import Reading
 
-    reading = Reading(limits_of(options), options["show_secrets"])
+    reading = Reading(limits_of(options), options["show_secrets"], options["catalog"])
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
     return tables(spark, paths, reading=reading, port=options["port"], **size)
 

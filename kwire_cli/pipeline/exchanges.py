@@ -17,7 +17,6 @@ from kwire_cli.source.kafka.stats import Stats
 from kwire_cli.source.naming import named
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import RequestLog
-from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
 
 
 class How(NamedTuple):
@@ -56,8 +56,8 @@ class Counted:
         self.lines += lines
 
 
-def count(spark: SparkSession, paths: Sequence[str], how: How, port: int | None = None) -> Counted:
-    """Count the exchanges in all captures and request logs of files, folders and globs.
+def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog, port: int | None = None) -> Counted:
+    """Count the exchanges in all captures and request logs of files, folders and globs, read by the definitions of a catalogue.
 
     Raises:
         InputError: There is nothing of a name, or neither a capture nor a request log in it.
@@ -66,12 +66,12 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, port: int | None 
     captures, logs = _files(paths)
     total = Counted(how.make(), files=len(captures) + len(logs))
     if captures:
-        found = Captures(spark, captures, port=port)
+        found = Captures(spark, captures, port=port, catalog=catalog)
         for counts, lines in found.folded(partial(_of_lines, how)):
             total.add(counts, lines)
         total.size += found.size
         total.faults += found.unread()
-    for counts, lines, size, faults in folded(spark, logs, partial(_of_logs, how)):
+    for counts, lines, size, faults in folded(spark, logs, partial(_of_logs, how, catalog)):
         total.add(counts, lines)
         total.size += size
         total.faults += faults
@@ -113,14 +113,14 @@ def _of_lines(how: How, lines: Iterable[Captured]) -> tuple[Any, int]:
     return counts, number
 
 
-def _of_logs(how: How, paths: Iterable[str]) -> tuple[Any, int, int, list[FileFault]]:
+def _of_logs(how: How, catalog: Catalog, paths: Iterable[str]) -> tuple[Any, int, int, list[FileFault]]:
     """What one task counts of request logs. A log that can't be read, or not to its end, is a fault."""
     counts, lines, size = how.make(), 0, 0
     faults: list[FileFault] = []
     for path in paths:
         try:
             size += Path(path).stat().st_size
-            for found in RequestLog(path, catalog()):
+            for found in RequestLog(path, catalog):
                 lines += 1
                 if isinstance(found, Exchange):
                     how.exchange(counts, found)

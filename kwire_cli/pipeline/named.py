@@ -51,7 +51,8 @@ class Inputs:
     @cached_property
     def captures(self) -> Captures:
         """The captures, planned once."""
-        return Captures(self.spark, self.paths, port=self.port, show_secrets=self.reading.show_secrets, part_size=self.split_size)
+        reading = self.reading
+        return Captures(self.spark, self.paths, port=self.port, show_secrets=reading.show_secrets, part_size=self.split_size, catalog=reading.catalog)
 
 
 class Maker(Protocol):

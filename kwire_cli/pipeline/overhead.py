@@ -14,7 +14,6 @@ from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import FileFault, folded
 from kwire_cli.records.opening import mapped
 from kwire_cli.source.logs.segments import segments_of
-from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from kwire_cli.codec.model import Limits
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.logs.segments import Segment
+    from kwire_cli.spec.catalog import Catalog
 
 
 @dataclass
@@ -40,34 +40,38 @@ def spent(
     captures: Sequence[str],
     segments: Sequence[str],
     dimensions: Sequence[str],
+    catalog: Catalog,
     *,
     port: int | None = None,
     limits: Limits | None = None,
 ) -> Spent:
-    """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of dimensions.OF_MESSAGE)."""
+    """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of dimensions.OF_MESSAGE).
+
+    Both are read by the definitions of a catalogue.
+    """
     total = Spent(Summed(dimensions))
     if captures:
-        found = Captures(spark, captures, port=port)
-        for some in found.folded(partial(_of_lines, dimensions, limits)):
+        found = Captures(spark, captures, port=port, catalog=catalog)
+        for some in found.folded(partial(_of_lines, catalog, dimensions, limits)):
             total.bytes.merge(some)
         total.file_bytes = found.size
         total.faults += found.unread()
-    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, dimensions, limits)):
+    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits)):
         total.bytes.merge(some)
         total.faults += faults
     return total
 
 
-def _of_lines(dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Captured]) -> Summed:
-    tallies = Tallies(catalog(), dimensions, limits=limits)
+def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Captured]) -> Summed:
+    tallies = Tallies(catalog, dimensions, limits=limits)
     for line in lines:
         tallies.add(line)
     return _summed(tallies)
 
 
-def _of_segments(dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, list[FileFault]]:
+def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, list[FileFault]]:
     """What one task counts of segments. One that can't be read is a fault."""
-    tallies, faults = Tallies(catalog(), dimensions, limits=limits), []
+    tallies, faults = Tallies(catalog, dimensions, limits=limits), []
     for segment in segments:
         try:
             data = mapped(Path(segment.path))

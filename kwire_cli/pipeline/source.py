@@ -14,6 +14,7 @@ from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.packet_table import PACKET_TABLE
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,11 +30,11 @@ TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, PAC
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""
-OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets")
+OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets", "specs", "kafka", "overlay")
 
 
 class KwireSource(DataSource):
-    """Segments, snapshots and folders of them as tables. Options: `path`, `table`, `splitSize`, `maxDecompressed`, `showSecrets`."""
+    """Segments, snapshots and folders of them as tables. Options are those in OPTIONS."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,7 +64,9 @@ class KwireReader(DataSourceReader):
         self.table = _table(options)
         self.paths = _paths(options)
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
-        self.reading = Reading(Limits(output=_bytes(options, "maxDecompressed", Limits().output)), _flag(options, "showSecrets"))
+        limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))
+        definitions = catalog(_several(options, "specs"), _option(options, "kafka"), _several(options, "overlay"))
+        self.reading = Reading(limits, _flag(options, "showSecrets"), definitions)
         self.schema = schema
         self.filters: list[Filter] = []
         own = TABLES[self.table].schema
@@ -97,6 +100,11 @@ def _table(options: Mapping[str, str]) -> str:
 
 def _option(options: Mapping[str, str], name: str) -> str | None:
     return next((value for option, value in options.items() if option.lower() == name.lower()), None)
+
+
+def _several(options: Mapping[str, str], name: str) -> list[str]:
+    """What stands between commas."""
+    return [text.strip() for text in (_option(options, name) or "").split(",") if text.strip()]
 
 
 def _paths(options: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,6 @@ def show(asked: Asked) -> int:
     """Who speaks to the brokers; with --to whom a newer release would refuse, and 1 where there is anyone."""
     from kwire_cli.cli.reports.counting import counted
     from kwire_cli.pipeline.exchanges import CLIENTS
-    from kwire_cli.spec.catalog import catalog
 
     release, now = asked.options["release"], asked.options["now"]
-    return show_clients(asked.environment, catalog(), lambda: counted(asked, CLIENTS), release, now, asked.fmt)
+    return show_clients(asked.environment, asked.options["catalog"], lambda: counted(asked, CLIENTS), release, now, asked.fmt)

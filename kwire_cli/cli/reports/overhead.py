@@ -26,7 +26,7 @@ def show(asked: Asked) -> int:
     segments, captures = by_kind(asked.paths)
     tables = DEFAULTS["capture" if captures else "segments"]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    found = spent(asked.spark, captures, segments, names, port=asked.options["port"], limits=limits_of(asked.options))
+    found = spent(asked.spark, captures, segments, names, asked.options["catalog"], port=asked.options["port"], limits=limits_of(asked.options))
     tell(asked, found.faults)
     made = report(found.bytes, tables, MOST_ROWS if asked.fmt == "table" else None)
     if asked.fmt == "table":
