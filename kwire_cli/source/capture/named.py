@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1 << 17
 """Bytes that tell a capture, packed ones too."""
-_NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
+NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
+"""Names of captures: such files are taken for captures whatever is in them, and broken links too."""
 
 
 def captures_of(paths: Iterable[str]) -> list[str]:
@@ -37,7 +38,9 @@ def captures_of(paths: Iterable[str]) -> list[str]:
 
 
 def _in_folder(folder: Path) -> list[str]:
-    return [str(path) for path in sorted(folder.rglob("*")) if path.is_file() and (_NAME.search(path.name) or _is_capture(path))]
+    return [
+        str(path) for path in sorted(folder.rglob("*")) if not path.is_dir() and (NAME.search(path.name) or (path.is_file() and _is_capture(path)))
+    ]
 
 
 def _is_capture(path: Path) -> bool:

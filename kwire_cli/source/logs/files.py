@@ -104,7 +104,7 @@ def _listed(folder: Path) -> tuple[tuple[File, ...], list[Path]]:
         for entry in folder.iterdir():
             if entry.is_dir():
                 folders.append(entry)
-            elif entry.is_file():
+            elif entry.is_file() or entry.is_symlink():  # a link that leads nowhere can't be read, which whoever reads it says
                 files.append(File(entry, file_name(entry.name)))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(folder)) from None

@@ -55,7 +55,7 @@ def _named(path: str) -> list[Segment]:
             some += (each.path for each in files_in(file, BATCH_KINDS))
         elif name == path or file_name(file.name).kind in BATCH_KINDS:
             some.append(file)
-    return [_segment(each) for each in some]
+    return [segment_at(each) for each in some]
 
 
 def files_in(path: Path, kinds: Container[Kind]) -> Iterator[File]:
@@ -73,6 +73,7 @@ def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
     return METADATA_TOPIC if kind is Kind.CHECKPOINT else folder.topic if folder else None
 
 
-def _segment(path: Path) -> Segment:
-    folder, kind = folder_name(path.resolve().parent.name), file_name(path.name).kind
+def segment_at(path: Path) -> Segment:
+    """A file with batches, or one that lies beside it, with the partition that it is of."""
+    folder, kind = folder_name(path.parent.resolve().name), file_name(path.name).kind
     return Segment(str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)
