@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.folds import OddError
@@ -278,7 +279,10 @@ class Connection:
         return True
 
     def _recogniser(self, side: int) -> Recogniser:
-        return Recogniser(self.catalog, lambda: None if self.client is None else self.client == side, self._pending)
+        return Recogniser(self.catalog, partial(self._from_client_side, side), self._pending)
+
+    def _from_client_side(self, side: int) -> bool | None:
+        return None if self.client is None else self.client == side
 
     def _seen(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":

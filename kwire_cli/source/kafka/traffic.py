@@ -42,20 +42,10 @@ def traffic(
     those known beforehand instead; `layouts` are those of the catalogue, where they are there already.
     """
     names = names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
-    watch = Watch(layouts or Layouts(catalog), port, names)
-    order = _Order(waiting_since)
-    number = 0
+    lines = Lines(layouts or Layouts(catalog), port, names, waiting_since)
     for batch in _batches(events):
-        lines = watch.take(batch)
-        if batch and (lines or order.held):
-            for line in order.ripe(lines, batch[-1].packet):
-                number += 1
-                line.number = number
-                yield line
-    for line in order.ripe(watch.close(), None):
-        number += 1
-        line.number = number
-        yield line
+        yield from lines.take(batch)
+    yield from lines.close()
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
@@ -91,6 +81,35 @@ class _Order:
         ripe = bisect_left(lines, max(since, packet - LATEST), key=_place)
         self.held = lines[ripe:]
         return lines[:ripe]
+
+
+class Lines:
+    """The lines of events as they are given, numbered in the order in which their last bytes arrived. The arguments are those of `traffic`."""
+
+    def __init__(self, layouts: Layouts, port: int | None, names: Names, waiting_since: Callable[[], int | None]) -> None:
+        self.watch = Watch(layouts, port, names)
+        self._order = _Order(waiting_since)
+        self._count = 0
+
+    @property
+    def held(self) -> list[Captured]:
+        """Lines before which others may still come."""
+        return self._order.held
+
+    def take(self, events: list[Event]) -> list[Captured]:
+        """The lines that are complete with these events, and whose turn it is."""
+        lines = self.watch.take(events)
+        return self._numbered(self._order.ripe(lines, events[-1].packet)) if events and (lines or self._order.held) else []
+
+    def close(self) -> list[Captured]:
+        """The others; nothing more comes."""
+        return self._numbered(self._order.ripe(self.watch.close(), None))
+
+    def _numbered(self, lines: list[Captured]) -> list[Captured]:
+        for number, line in enumerate(lines, self._count + 1):
+            line.number = number
+        self._count += len(lines)
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
