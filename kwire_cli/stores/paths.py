@@ -1,0 +1,233 @@
+"""Paths: pathlib's for files of this machine, and what can be done in the same words with files that URLs name."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import io
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from kwire_cli.stores.filesystems import filesystem, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+AT_ONCE = 16
+"""Requests that wait for a store at the same time."""
+READ_AHEAD = 8 << 20
+"""Bytes that are asked for at once where a file is read from its beginning to its end."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LOCAL = re.compile(r"file://", re.IGNORECASE)
+_PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
+"""Of a URL; a question mark that no query begins with stands for a character, as globs have it."""
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether it is one of a store. `file://` is of this machine."""
+    text = os.fspath(path)
+    return bool(_URL.match(text)) and not _LOCAL.match(text)
+
+
+def path_of(path: str | os.PathLike[str]) -> Path | Stored:
+    """What a path names, which need not be there: a URL something on a store."""
+    if isinstance(path, Path | Stored):
+        return path
+    text = os.fspath(path)
+    if is_url(text):
+        return Stored.of(text)
+    return Path(url2pathname(urlsplit(text).path) if _LOCAL.match(text) else text)
+
+
+def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item) -> list[R]:
+    """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which takes its time to answer."""
+    given = [*items]
+    if not any(is_url(path(item)) for item in given):
+        return [*map(function, given)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [*pool.map(function, given)]
+
+
+class Status(NamedTuple):
+    """As `os.stat_result`: bytes, and seconds since 1970, 0 where a store does not say."""
+
+    st_size: int
+    st_mtime: float
+
+
+class Stored(os.PathLike[str]):
+    """A file or folder of a store, with those methods of pathlib.Path that reading needs; the text of it is its URL.
+
+    `root` is the URL before the path, `query` what stands behind it. All methods that ask the store raise InputError where it does not answer.
+    """
+
+    __slots__ = ("_seen", "path", "query", "root")
+
+    def __init__(self, root: str, path: str, query: str = "", seen: Any = None) -> None:
+        self.root, self.path, self.query, self._seen = root, path, query, seen
+
+    @classmethod
+    def of(cls, url: str) -> Stored:
+        """What a URL names."""
+        match = _PARTS.fullmatch(url)
+        assert match is not None  # noqa: S101 - for the type checker: all URLs do
+        return cls(match["root"], match["path"], match["query"] or "")
+
+    def __str__(self) -> str:
+        return f"{self.root}{'/' if self.path else ''}{self.path}{self.query}"
+
+    __fspath__ = __str__
+
+    def __repr__(self) -> str:
+        return f"Stored({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stored) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __lt__(self, other: Stored) -> bool:
+        return (self.root, self.path.split("/"), self.query) < (other.root, other.path.split("/"), other.query)
+
+    def __truediv__(self, name: str) -> Stored:
+        return self._under(name, None)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Stored:
+        """The folder that it is in."""
+        return Stored(self.root, self.path.rpartition("/")[0], self.query)
+
+    def with_suffix(self, suffix: str) -> Stored:
+        """The file beside it with this suffix in place of its own."""
+        return self.parent / f"{self.name.rpartition('.')[0] or self.name}{suffix}"
+
+    def resolve(self) -> Stored:
+        """Itself: a URL is absolute."""
+        return self
+
+    def exists(self) -> bool:
+        """Whether there is a file or folder."""
+        return self.is_file() or self.is_dir()
+
+    def is_file(self) -> bool:
+        """Whether there is a file."""
+        return bool(self._info.is_file)
+
+    def is_dir(self) -> bool:
+        """Whether there is a folder: on most stores, whether any file's name begins so."""
+        return bool(self._info.type.name == "Directory")
+
+    def is_symlink(self) -> bool:
+        """Stores have none."""
+        return False
+
+    def stat(self) -> Status:
+        """Size and time of a file, as they were when this was first looked at."""
+        if not self.is_file():
+            raise FileNotFoundError(2, "there is no such file", str(self))
+        return Status(self._info.size, (self._info.mtime_ns or 0) / 1e9)
+
+    def iterdir(self) -> Iterator[Stored]:
+        """What is in the folder."""
+        yield from self._below(recursive=False)
+
+    def rglob(self, pattern: str) -> Iterator[Stored]:
+        """What is in the folder and in those in it, by its name."""
+        yield from (each for each in self._below(recursive=True) if fnmatch.fnmatchcase(each.name, pattern))
+
+    def glob(self) -> list[Stored]:
+        """What the path matches as a glob, sorted: `*`, `?`, `[…]`, and `**` for any folders, as those of glob.glob."""
+        parts = self.path.split("/")
+        plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
+        return sorted(set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:])))
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> io.RawIOBase:  # noqa: ARG002 - as pathlib's
+        """Its bytes, from the first to the last."""
+        with told(str(self)):
+            files, name = self.place()
+            return _Stream(files.open_input_stream(name, compression=None, buffer_size=READ_AHEAD), str(self))
+
+    def read_bytes(self) -> bytes:
+        """All of its bytes."""
+        with self.open() as file:
+            return file.read()
+
+    def place(self) -> tuple[Any, str]:
+        """The pyarrow.fs.FileSystem, and what that calls this."""
+        files, named = filesystem(self.root + self.query)
+        return files, named(self.path, str(self))
+
+    @property
+    def _info(self) -> Any:
+        if self._seen is None:
+            with told(str(self)):
+                files, name = self.place()
+                self._seen = files.get_file_info(name)
+        return self._seen
+
+    def _below(self, *, recursive: bool) -> Iterator[Stored]:
+        with told(str(self)):
+            from pyarrow.fs import FileSelector  # noqa: PLC0415 - only for URLs
+
+            files, name = self.place()
+            found = files.get_file_info(FileSelector(name, recursive=recursive))
+            size = len(name.rstrip("/"))
+        for each in found:
+            if below := each.path[size:].strip("/"):  # a store may list a folder in itself
+                yield self._under(below, each)
+
+    def _under(self, path: str, seen: Any) -> Stored:
+        return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", self.query, seen)
+
+
+def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
+    """What is in a folder, and matches these parts of a glob."""
+    part, *rest = parts
+    if part == "**":
+        below = [each for each in folder.rglob("*") if not any(name.startswith(".") for name in each.path[len(folder.path) :].strip("/").split("/"))]
+        if not rest:
+            yield from below
+            return
+        for each in [folder, *(each for each in below if each.is_dir())]:
+            yield from _matching(each, rest)
+        return
+    for each in folder.iterdir() if folder.is_dir() else ():
+        if fnmatch.fnmatchcase(each.name, part) and (part.startswith(".") or not each.name.startswith(".")):
+            if rest:
+                yield from _matching(each, rest)
+            else:
+                yield each
+
+
+class _Stream(io.RawIOBase):
+    """A stream of pyarrow, whose errors say what could not be read."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream, self.name = stream, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with told(self.name):
+            data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
