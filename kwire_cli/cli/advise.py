@@ -13,8 +13,11 @@ from kwire_cli.cli.options import complete_api, complete_message, with_catalog, 
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.advise_inputs import Messages
+    from collections.abc import Callable
+
+    from kwire_cli.cost.advice.drawn import Plans, Prices
     from kwire_cli.cost.advice.report import Advice
+    from kwire_cli.cost.advice.seen import Seen
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("table", "json", "jsonl", "csv")
@@ -49,56 +52,38 @@ TOP = 10
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
     """Advise on encodings and tags, from the values in captures and logs.
 
-    INPUT is captures, frames in any form, segments and folders of a log directory (there, records of Kafka's own topics), or - for standard input.
+    INPUT is captures, frames in any form, segments and folders of a log directory (there, records of Kafka's own topics), brokers' request logs, or -
+    for standard input.
     Each integer field is priced under each encoding of KAFKA-9927, each field as a tagged one (KIP-482); what pays becomes an overlay, whose saving
     `kwire overhead --overlay` confirms.
     """
     from kwire_cli.cli.advise_inputs import Messages
+    from kwire_cli.cost.advice.drawn import priced
+    from kwire_cli.cost.advice.observed import Observed
 
     if not source and environment.stdin.isatty():
-        raise InputError("no input: give captures, frames, segments, folders of a log directory, or - for standard input")
+        raise InputError("no input: give captures, frames, segments, folders of a log directory, request logs, or - for standard input")
     with closing(Messages(environment, catalog, source, options)) as messages:
-        advice = _advice(catalog, messages, options)
-    if not advice.observed.messages:
+        observed = Observed(catalog)
+        for message in messages.each():
+            observed.add(message)
+        show_advice(environment, catalog, observed.seen(), lambda plans: priced(catalog, plans, messages.each()), fmt, options)
+    return Exit.DONE
+
+
+def show_advice(environment: Environment, catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], fmt: str, options: dict[str, Any]) -> None:
+    """Draw the advice and print it; `price` looks at all messages again. InputError where there are none."""
+    from kwire_cli.cost.advice.drawn import drawn
+
+    if not seen.messages:
         raise InputError(
             "there is no message in this that is known for sure: of a response outside a capture say --api and --version; "
             "--message, --api and --filter choose among those that there are"
         )
+    advice = drawn(catalog, seen, price, least=options["min_saving"], half=options["half"])
     if options["write_overlay"]:
         _write(environment, Path(options["write_overlay"]), advice)
     _show(environment, advice, fmt, options)
-    return Exit.DONE
-
-
-def _advice(catalog: Catalog, messages: Messages, options: dict[str, Any]) -> Advice:
-    """Look at every message, then price what was chosen on every message."""
-    from kwire_cli.cost.advice.observed import Observed
-    from kwire_cli.cost.advice.plan import choose, overlay_document
-    from kwire_cli.cost.advice.predicted import Predicted
-    from kwire_cli.cost.advice.report import Advice, Split, negative_share
-
-    observed = Observed(catalog)
-    for message in messages.each():
-        observed.add(message)
-    fields, halves = observed.fields(), observed.halves()
-    least = options["min_saving"]
-    earlier = choose(catalog, halves.first, least=max(least // 2, 1))
-    plan = earlier if options["half"] else choose(catalog, fields, least=least)
-    whole, later = Predicted(catalog, plan), Predicted(catalog, earlier)
-    size = 0
-    for number, message in enumerate(messages.each()):
-        whole.add(message)
-        if number >= halves.messages:
-            later.add(message)
-            size += message.size
-    split = None
-    if observed.messages > halves.messages:
-        encoded = [key for key, choice in earlier.items() if choice.encoding]
-        negative = [negative_share([half[key] for key in encoded if key in half]) for half in (halves.first, halves.second)]
-        split = Split(halves.messages, observed.messages - halves.messages, size, later.saved, *negative)
-    drawn = f"the first {halves.messages} of " if options["half"] else ""
-    about = f"Drawn by kwire advise from {drawn}{observed.messages} messages of {observed.size} bytes, of which it saves {whole.saved}."
-    return Advice(observed, fields, plan, overlay_document(catalog, plan, about), whole.saved, split)
 
 
 def _write(environment: Environment, file: Path, advice: Advice) -> None:
@@ -108,7 +93,7 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
         file.write_text(overlay_text(advice.overlay), encoding="utf-8")
     except OSError as error:
         raise InputError(f"can't be written: {error.strerror}", file=str(file)) from None
-    environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.observed.size} bytes")
+    environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes")
 
 
 def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str, Any]) -> None:

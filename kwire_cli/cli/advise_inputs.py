@@ -1,16 +1,20 @@
-"""The messages that `kwire advise` looks at: in captures, frames, segments and log directories, as often as they are asked for."""
+"""The messages that `kwire advise` looks at: in captures, frames, segments, log directories and request logs, as often as they are asked for."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.record_inputs import holds_batches
+from kwire_cli.cli.request_logs import is_log
 from kwire_cli.cli.segments import bytes_of, files_of
 from kwire_cli.errors import InputError
 
@@ -63,9 +67,11 @@ class Messages:
         return kept.name
 
     def each(self) -> Iterator[Message]:
-        """Every message, in the order of the inputs. InputError where one can't be read."""
+        """Every message that is wanted. InputError where an input can't be read."""
+        from kwire_cli.cost.advice.messages import named
+
         self.times += 1
-        wanted = self._wanted()
+        wanted = named(self.catalog, self.options["messages"], self.options["apis"])
         try:
             for message in self._all():
                 if wanted is None or message.name in wanted:
@@ -75,35 +81,35 @@ class Messages:
                 raise
             raise InputError(error.reason, file=self._names[error.file], line=error.line, column=error.column) from None
 
-    def _wanted(self) -> frozenset[str] | None:
-        names = [self.catalog.entry(name).name for name in self.options["messages"]]
-        for text in self.options["apis"]:
-            api = self.catalog.api(text)
-            names += [name for name in (api.request, api.response) if name]
-        return frozenset(names) if self.options["messages"] or self.options["apis"] else None
-
     def _all(self) -> Iterator[Message]:
-        from kwire_cli.cost.advice.messages import in_batches, in_frame
+        """Segments first, then what may be the bytes of one message together, then request logs."""
+        from kwire_cli.cost.advice.messages import in_batches, in_frame, place_of
         from kwire_cli.message.frames import Hints
         from kwire_cli.source.frames import frames_in
 
         others: tuple[str, ...] = ()
+        logs: list[str] = []
+        numbers = count()
         for argument in self.arguments:
-            if holds_batches(argument):
+            if is_log(self.environment, argument):  # whose name may be that of a segment
+                logs.append(argument)
+            elif holds_batches(argument):
                 for file in files_of(self.environment, (argument,)):
-                    yield from in_batches(self._batches(bytes_of(self.environment, file), file.label, file.topic))
+                    yield from in_batches(self._batches(bytes_of(self.environment, file), file.label, file.topic), place_of(next(numbers)))
             else:
                 others += (argument,)
-        if not others and self.arguments:
-            return
-        apis = self.options["apis"]
-        hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"])
-        for _, found in inputs(self.environment, others, "auto", verbose=False, bodies=False, follow=False):
-            if isinstance(found, CaptureFile):
-                yield from self._capture(str(found.source))
-                continue
-            for frame in frames_in(self.catalog, found, hints):
-                yield from in_frame(frame)
+        if others or not self.arguments:
+            apis = self.options["apis"]
+            hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"])
+            for _, found in inputs(self.environment, others, "auto", verbose=False, bodies=False, follow=False):
+                place = place_of(next(numbers))
+                if isinstance(found, CaptureFile):
+                    yield from self._capture(str(found.source), place)
+                    continue
+                for frame in frames_in(self.catalog, found, hints):
+                    yield from in_frame(frame, place + frame.number)
+        for log in logs:
+            yield from self._log(log, place_of(next(numbers)))
 
     def _batches(self, view: Any, label: str, topic: str | None) -> Iterator[Any]:
         from kwire_cli.records.opening import items, source_of
@@ -112,14 +118,38 @@ class Messages:
             self.progress.tell(self._names.get(label, label), item.position, len(view))
             yield item
 
-    def _capture(self, path: str) -> Iterator[Message]:
+    def _capture(self, path: str, place: int) -> Iterator[Message]:
         from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
         from kwire_cli.cost.advice.messages import in_lines
 
         name, port = self._names.get(path), self.options["port"]
         lines = capture_lines(self.environment, self.catalog, path, name=name, port=port, notices=self.times == 1)
-        yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}))
+        yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), place)
+
+    def _log(self, path: str, place: int) -> Iterator[Message]:
+        from kwire_cli.cli.request_logs import read_log
+        from kwire_cli.cost.advice.messages import Message, in_exchanges
+        from kwire_cli.source.request_log.bodies import Bodies, LeftOut
+        from kwire_cli.source.request_log.exchange import Exchange
+
+        label = self._names.get(path, path)
+        if self.options["filter"]:
+            raise click.UsageError(f"--filter is for packet captures, and {label} is a broker's request log")
+        first = self.times == 1
+        exchanges = (
+            found
+            for found in read_log(self.environment, self.catalog, path, self.progress, label=label, notices=first)
+            if isinstance(found, Exchange)
+        )
+        left_out = LeftOut()
+        for found in in_exchanges(exchanges, Bodies(self.catalog), place):
+            if isinstance(found, Message):
+                yield found
+            else:
+                left_out.add(label, found)
+        if first and left_out.text:
+            self.environment.note(f"kwire: {left_out.text}")
 
 
 def _is_pipe(argument: str) -> bool:

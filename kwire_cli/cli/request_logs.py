@@ -50,11 +50,13 @@ def opened(environment: Environment, name: str) -> AbstractContextManager[IO[byt
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
 
 
-def read_log(environment: Environment, catalog: Catalog, name: str, progress: Progress) -> Iterator[Exchange | LineFault]:
-    """What is in a request log; what could not be read is noted when it was read."""
+def read_log(
+    environment: Environment, catalog: Catalog, name: str, progress: Progress, *, label: str | None = None, notices: bool = True
+) -> Iterator[Exchange | LineFault]:
+    """What is in a request log, which may be called something else than its file; what could not be read is noted when it was read."""
     from kwire_cli.source.request_log.reading import RequestLog
 
-    label = "standard input" if name == "-" else name
+    label = label or ("standard input" if name == "-" else name)
     with opened(environment, name) as file:
         size = Path(name).stat().st_size if name != "-" else 0
         log = RequestLog(file, catalog)
@@ -64,7 +66,7 @@ def read_log(environment: Environment, catalog: Catalog, name: str, progress: Pr
                 progress.tell(label, file.tell() if size else 0, size)
             first = first or (found if isinstance(found, tuple) else None)
             yield found
-    if first:
+    if first and notices:
         more = f", and {log.faults - 1} more" if log.faults > 1 else ""
         environment.note(f"kwire: {label}:{first.line}: {first.code}: {first.detail}{more}")
     if not log.exchanges:

@@ -17,8 +17,13 @@ _TOPIC_KEYS = ("name", "topic")
 
 def with_bytes(spec: MessageSpec, value: Any) -> Any:
     """The value with bytes in place of batches; itself where there are none. EncodeError with the path within the message."""
-    way = _way(spec, spec.fields, {})
+    way = records_in(spec)
     return _replaced(value, way, "", None) if way else value
+
+
+def records_in(spec: MessageSpec) -> Way:
+    """The way to the records in a message; empty where it can hold none."""
+    return _way(spec, spec.fields, {})
 
 
 def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]) -> Way:

@@ -74,7 +74,7 @@ def _others(advice: Advice, top: int) -> Iterator[Line]:
     """Tags to be and not to be, and strings."""
     mandatory = [(f"{row.message} {row.path}", row.type, row.count, 100 * row.defaults, row.saving) for row in taggable(advice.fields)]
     present = [(f"{row.message} {row.path}", row.type, row.count, 100 * row.present, row.saving) for row in tagged(advice.fields)]
-    texts = [(f"{row.message} {row.path}", row.count, row.different, row.bytes, row.repeated) for row in strings(advice.observed.texts)]
+    texts = [(f"{row.message} {row.path}", row.count, row.different, row.bytes, row.repeated) for row in strings(advice.seen.texts)]
     tables: list[tuple[str, tuple[str, ...], list[Any]]] = [
         ("nearly always at their default: as tagged fields they would save", ("field", "type", "values", "at default %", "saves"), mandatory),
         ("nearly always there: as fields without a tag they would save", ("field", "type", "structures", "present %", "saves"), present),
@@ -89,7 +89,7 @@ def _others(advice: Advice, top: int) -> Iterator[Line]:
 
 
 def _outcome(advice: Advice) -> Iterator[Line]:
-    seen, split = advice.observed, advice.split
+    seen, split = advice.seen, advice.split
     yield [("what pays", "title")]
     yield [
         (f"{counted(len(advice.plan), 'changed field saves', 'changed fields save')} ", ""),

@@ -1,6 +1,7 @@
 """Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show both."""
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, Terminal, hold_page, kwire, shell
+from log_lines import line
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
@@ -19,6 +21,7 @@ SAMPLES = ROOT / "samples"
 SHARED = ROOT.parent / "shared" / "real"
 CAPTURES = [*sorted((SAMPLES / "captures").glob("*.pcap*"))]
 OTHERS = [*sorted(SHARED.glob("captures/*/*.pcap*")), *sorted(SHARED.glob("own/captures/*/*.pcap*"))]
+LOG = SAMPLES / "request-logs" / "kafka-request.log"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
 PAGES = [ROOT / "docs" / "overlays.md", ROOT / "docs" / "advise.md"]
 
@@ -52,6 +55,34 @@ def test_overhead_confirms_what_messages_in_records_save(path, tmp_path):
     overlay = counted["overlay"]
     assert overlay["messagesBefore"] - overlay["messagesAfter"] == advice["saving"] > 0
     assert counted["inputBytes"] == counted["bytes"]
+
+
+def test_request_logs_are_advised_on():
+    alone = kwire("advise", "--format", "json", LOG)
+    assert (alone.code, alone.err) == (0, "")
+    advice = json.loads(alone.out)
+    assert advice["messages"] == 78
+    assert advice["otherHalf"]["drawnFrom"] + advice["otherHalf"]["messages"] == 78
+    assert kwire("advise", "--format", "json", stdin=gzip.compress(LOG.read_bytes())).out == alone.out
+    capture = SAMPLES / "captures" / "ipv6.pcap"
+    mixed, other = (json.loads(kwire("advise", "--format", "json", *inputs).out) for inputs in ((LOG, capture), (capture, LOG)))
+    assert mixed == other  # logs come last
+    assert mixed["messages"] == 78 + json.loads(kwire("advise", "--format", "json", capture).out)["messages"]
+    fetches = json.loads(kwire("advise", "--format", "json", "--message", "FetchResponse", LOG).out)
+    assert {row["message"] for row in fetches["integers"]} == {"FetchResponse"}
+    done = kwire("advise", "--filter", "api == Fetch", LOG)
+    assert (done.code, "--filter is for packet captures" in done.err) == (2, True)
+
+
+def test_what_of_a_request_log_can_not_be_written_is_said(tmp_path):
+    log = tmp_path / "requests.log"
+    log.write_bytes(line(12, 4, request={"groupId": 1}, response={"throttleTimeMs": 7, "errorCode": 0}) * 2 + b"Completed request:{\n")
+    done = kwire("advise", "--format", "json", log)
+    assert (done.code, json.loads(done.out)["messages"], json.loads(done.out)["bytes"]) == (0, 2, 14)
+    damaged, left_out = done.err.splitlines()
+    assert damaged.startswith(f"kwire: {log}:3: DAMAGED_LINE")
+    assert left_out.startswith(f"kwire: {log}:1: HeartbeatRequest 4: groupId: ")
+    assert left_out.endswith(": it can't be written as bytes and is left out, as is 1 more")
 
 
 def test_the_other_half_is_advised_by_the_first():

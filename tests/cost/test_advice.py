@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -12,11 +13,13 @@ from golden_rows import sample, shared
 from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.cost.advice.messages import Message, in_body, in_lines
-from kwire_cli.cost.advice.observed import BLOCKS, Cell, Field, Observed
+from kwire_cli.cost.advice.messages import Message, in_body, in_lines, place_of
+from kwire_cli.cost.advice.observed import Observed
 from kwire_cli.cost.advice.plan import Choice, best, bytes_now, bytes_under, choose, default_share, overlay_document, overlay_text, tag_saving
 from kwire_cli.cost.advice.predicted import Predicted
 from kwire_cli.cost.advice.probes import can_be_tagged
+from kwire_cli.cost.advice.report import strings
+from kwire_cli.cost.advice.seen import BLOCKS, MOST_TEXTS, Cell, Field, Seen, Texts
 from kwire_cli.cost.encoded_widths import widths
 from kwire_cli.cost.overlaid import Overlaid
 from kwire_cli.errors import EncodeError, InputError
@@ -43,7 +46,7 @@ def seen(messages, catalog=CATALOG):
     observed = Observed(catalog)
     for message in messages:
         observed.add(message)
-    return observed
+    return observed.seen()
 
 
 def predicted(plan, messages, catalog=CATALOG):
@@ -163,9 +166,10 @@ def test_the_advice_for_the_first_half_is_drawn_from_the_first_half():
         return in_body(kwire.decode(kwire.encode(value, message="HeartbeatRequest", version=4), message="HeartbeatRequest", version=4))
 
     early, late = [heartbeat(1)] * 700, [heartbeat(-2)] * 700
-    observed = seen([*early, *late])
-    count, fields, rest = observed.halves()
+    observed = seen(placed([*early, *late]))
+    count, fields, rest, place = observed.halves()
     assert abs(count - 700) <= 1400 / BLOCKS
+    assert place == count
     cells = fields["HeartbeatRequest", "generationId"].cells
     assert sum(times for cell, times in cells.items() if not cell.negative) == min(count, 700)
     assert observed.fields()["HeartbeatRequest", "generationId"].count == 1400
@@ -173,14 +177,46 @@ def test_the_advice_for_the_first_half_is_drawn_from_the_first_half():
     assert predicted(choose(CATALOG, fields), late) == written(choose(CATALOG, fields), late)
 
 
+def placed(messages):
+    return [message._replace(at=at) for at, message in enumerate(messages)]
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([1, 37]))
+@settings(max_examples=20, deadline=None)
+def test_what_parts_have_seen_is_put_together_in_any_order(random, parts, step):
+    messages = [_offset(number * 1000 - 50_000, f"metadata-{number % 70}")._replace(at=number * step) for number in range(200)]
+    messages += [message._replace(at=place_of(1) + message.at) for message in messages[:50]]
+    whole = seen(messages)
+    random.shuffle(messages)
+    made = Seen()
+    for part in range(parts):
+        made.merge(pickle.loads(pickle.dumps(seen(messages[part::parts]))))
+    assert (made.messages, made.size, made.irregular, made.shift, made.blocks) == (250, whole.size, 0, whole.shift, whole.blocks)
+    assert made.halves() == whole.halves()
+    assert strings(made.texts) == strings(whole.texts)
+
+
+def test_which_strings_are_told_apart_does_not_depend_on_their_order():
+    numbers = [number % 5000 for number in range(9000)]
+    one, two, both = Texts(), Texts(), Texts()
+    for number in numbers:
+        both.add(str(number).encode())
+        (one if number % 3 else two).add(str(number).encode())
+    two.merge(one)
+    assert (two.count, two.size, two.known) == (both.count, both.size, both.known)
+    assert len(two.known) == MOST_TEXTS
+    assert all(times == numbers.count(int(text)) for text, (times, _) in [*two.known.items()][:50])
+
+
 def test_memory_does_not_grow_with_what_is_seen():
     observed = Observed(CATALOG)
     for number in range(20_000):
-        observed.add(_offset(number * 1000 - 5_000_000, f"metadata-{number}"))
+        observed.add(_offset(number * 1000 - 5_000_000, f"metadata-{number}")._replace(at=number))
     assert all(len(probe.values) <= 4097 for _, _, probes in observed._probes.values() for probe in probes.values())
-    assert len(observed._blocks) <= BLOCKS + 1
-    assert all(len(texts.known) <= 4096 for texts in observed.texts.values())
-    found = observed.fields()["OffsetCommitValue", "offset"]
+    made = observed.seen()
+    assert len(made.blocks) <= BLOCKS
+    assert all(len(texts.known) <= 4096 for texts in made.texts.values())
+    found = made.fields()["OffsetCommitValue", "offset"]
     assert found.count == 20_000
     assert sum(times for cell, times in found.cells.items() if cell.negative) == 5000
 

@@ -35,7 +35,7 @@ def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Findin
     observed = Observed(catalog)
     for message in in_lines(lines):
         observed.add(message)
-    fields = observed.fields()
+    fields = observed.seen().fields()
     said: dict[str, list[tuple[str, str, str]]] = {}
     for flag in taggable(fields):
         text = f"at its default in {100 * flag.defaults:.1f} % of {_some(flag.count, 'value')}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.cost.advice.seen import PLACES
 from kwire_cli.cost.overlaid import is_regular
+from kwire_cli.source.request_log.bodies import Unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,12 +18,17 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.bodies import Bodies
+    from kwire_cli.source.request_log.exchange import Exchange
+    from kwire_cli.spec.catalog import Catalog
 
 
 class Message(NamedTuple):
     """A message by its full name and version, with the spans of its layout.
 
-    `regular` says whether its values say all that its bytes do; `guess` that its version is not known, and another's layout was taken.
+    `regular` says whether its values say all that its bytes do; `guess` that its version is not known, and another's layout was taken. `at` is where
+    it is among all messages: `place_of` an input and what is counted there, packets, frames, bytes or lines. `unsaid` are bytes of records of which
+    only the number is known; in `spans` there are none in their place.
     """
 
     name: str
@@ -30,35 +37,58 @@ class Message(NamedTuple):
     spans: Spans
     regular: bool
     guess: bool = False
+    at: int = 0
+    unsaid: int = 0
 
     @property
     def size(self) -> int:
         """Its bytes, without header or what else stands around it."""
-        return self.spans.stop - self.spans.start
+        return self.spans.stop - self.spans.start + self.unsaid
 
 
-def in_lines(lines: Iterable[Captured]) -> Iterator[Message]:
+def place_of(number: int) -> int:
+    """Where the first thing of an input would be, among several that are counted from 0."""
+    return number << PLACES
+
+
+def named(catalog: Catalog, messages: Iterable[str], apis: Iterable[str]) -> frozenset[str] | None:
+    """The full names of these messages, and of the requests and responses of these apis; None, which is all, where none are given."""
+    names = [catalog.entry(name).name for name in messages]
+    for api in map(catalog.api, apis):
+        names += [name for name in (api.request, api.response) if name]
+    return frozenset(names) or None
+
+
+def in_lines(lines: Iterable[Captured], place: int = 0) -> Iterator[Message]:
     """The bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give nothing."""
     for line in lines:
         if plain := line.plain:
             layout, spans = plain.layout, plain.spans
-            yield Message(layout.message, layout.version, layout.entry, spans, is_regular(layout.entry, spans))
+            yield Message(layout.message, layout.version, layout.entry, spans, is_regular(layout.entry, spans), at=place + line.place)
         elif line.is_frame and line.frame:
-            yield from in_frame(line.frame)
+            yield from in_frame(line.frame, place + line.place)
 
 
-def in_frame(frame: Frame) -> Iterator[Message]:
+def in_frame(frame: Frame, at: int = 0) -> Iterator[Message]:
     """The body of a frame, if it has one about which there is no doubt."""
     if frame.body and not frame.guess:
-        yield in_body(frame.body)
+        yield in_body(frame.body, at)
 
 
-def in_body(body: Body) -> Message:
+def in_body(body: Body, at: int = 0, unsaid: int = 0) -> Message:
     """A body alone."""
-    return Message(body.message, body.layout_version, body.entry, body.raw, not body.guess and is_regular(body.entry, body.raw), body.guess)
+    regular = not body.guess and is_regular(body.entry, body.raw)
+    return Message(body.message, body.layout_version, body.entry, body.raw, regular, body.guess, at, unsaid)
 
 
-def in_batches(items: Iterable[Batch | Gap]) -> Iterator[Message]:
+def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) -> Iterator[Message | Unwritten]:
+    """The bodies in a request log, written again; what can't be is given as it comes."""
+    for exchange in exchanges:
+        for found in bodies.of(exchange):
+            yield found if isinstance(found, Unwritten) else in_body(found.body, place + exchange.line, found.unsaid)
+
+
+def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message]:
     """The keys and values of the records of Kafka's own topics, where definitions describe them."""
     from kwire_cli.records.batch import Batch  # noqa: PLC0415 - captures need none of this
     from kwire_cli.records.payloads import has_payloads, payload_of  # noqa: PLC0415 - as above
@@ -69,4 +99,4 @@ def in_batches(items: Iterable[Batch | Gap]) -> Iterator[Message]:
         for record in item.records():
             found = payload_of(item, record)
             if found and found.record:
-                yield from (in_body(part.body) for part in (found.record.key, found.record.value) if part and part.body)
+                yield from (in_body(part.body, place + item.position) for part in (found.record.key, found.record.value) if part and part.body)

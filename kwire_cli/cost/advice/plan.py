@@ -12,7 +12,7 @@ from kwire_cli.spec.encodings import OWN_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kwire_cli.cost.advice.observed import Cell, Field, Fields, Key
+    from kwire_cli.cost.advice.seen import Cell, Field, Fields, Key
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 

@@ -12,8 +12,8 @@ from kwire_cli.spec.encodings import OWN_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.cost.advice.observed import Cell, Field, Fields, Key, Observed, Texts
     from kwire_cli.cost.advice.plan import Plan
+    from kwire_cli.cost.advice.seen import Cell, Field, Fields, Key, Seen, Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def strings(texts: dict[Key, Texts]) -> list[Strings]:
 class Advice:
     """All of it. `saved` are the bytes that the messages lose under the `overlay`, to the byte."""
 
-    observed: Observed
+    seen: Seen
     fields: Fields
     plan: Plan
     overlay: dict[str, Any]
@@ -185,7 +185,7 @@ class Advice:
 
     def to_json(self, top: int | None = None) -> dict[str, Any]:
         """One document: the tables (`top` rows of each), the overlay, and what it saves."""
-        seen, split = self.observed, self.split
+        seen, split = self.seen, self.split
         out: dict[str, Any] = {"messages": seen.messages, "bytes": seen.size, "asTheyAre": seen.irregular}
         out["integers"] = [row.to_json() for row in integers(self.fields)[:top]]
         out["defaults"] = [_row(row, {"defaults": "defaultShare"}) for row in taggable(self.fields)[:top]]
