@@ -12,7 +12,6 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.sizes import limits_of, size_of
-from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,8 +108,6 @@ def _setting(text: str) -> tuple[str, str]:
 def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...], fmt: str, options: dict[str, Any], summary: Summary) -> int:
     """Print rows, or write them to files."""
     found = _tables(spark, paths, options)
-    if options["fail_fast"]:
-        _stop_at_faults(found)
     if options["sql"]:
         frame = found.sql(options["sql"])
     else:
@@ -128,14 +125,9 @@ def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]
     from kwire_cli.pipeline import tables
     from kwire_cli.pipeline.model import Reading
 
-    reading = Reading(limits_of(options), options["show_secrets"], options["catalog"])
+    reading = Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"])
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
     return tables(spark, paths, reading=reading, port=options["port"], **size)
-
-
-def _stop_at_faults(found: Tables) -> None:
-    for fault in found.table("faults").limit(1).collect():
-        raise InputError(f"{fault.code}: {fault.detail} (--fail-fast)", file=fault.file)
 
 
 def _write(frame: DataFrame, options: dict[str, Any]) -> int:

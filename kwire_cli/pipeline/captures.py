@@ -17,6 +17,8 @@ from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, li
 from kwire_cli.pipeline.folding import FileFault
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
+from kwire_cli.pipeline.model import Told
+from kwire_cli.pipeline.parts import Tally
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwire_cli.source.capture.parts import PartReader
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -53,9 +56,11 @@ class Captures:
         part_size: Bytes of a file for each task that reads packets.
         partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
         catalog: The definitions by which frames are read; the bundled ones by default.
+        fail_fast: Whether a file that can't be read to its end is an error.
+        tally: Is told of the bytes that are read, and of such files.
 
     Raises:
-        InputError: There is nothing of a name, or no capture in a folder.
+        InputError: There is nothing of a name, or no capture in a folder; with `fail_fast` at the first file that can't be read.
 
     """
 
@@ -71,14 +76,26 @@ class Captures:
         part_size: int = PART_SIZE,
         partitions: int | None = None,
         catalog: Catalog | None = None,
+        fail_fast: bool = False,
+        tally: Tally | None = None,
     ) -> None:
         self._spark, self._files, self._port, self._payloads, self._part_size = spark, captures_of(paths), port, shuffle_payloads, part_size
         self._records, self._show_secrets = records, show_secrets
         self._partitions, self._catalog = partitions, catalog or bundled()
+        self._fail_fast, self._tally = fail_fast, tally or Tally(spark)
+        self._table = self._tally.table()
 
     @cached_property
     def plan(self) -> Schedule:
         """The parts of all files, in one order."""
+        plan = self._planned()
+        told = Told(stop=self._fail_fast)
+        for file, reason in plan.faults:
+            told.fault(file, reason)
+        self._tally.add(self._table, None, told)
+        return plan
+
+    def _planned(self) -> Schedule:
         size = self._part_size
         if len(self._files) > 1 and self.size > FEW_BYTES:
             context = self._spark.sparkContext
@@ -173,9 +190,17 @@ class Captures:
     def _owned(self, schema: pa.Schema, of: Callable[[Batches, Schedule], Iterator[pa.RecordBatch]]) -> DataFrame:
         """What `of` makes of the connections that a task owns."""
         payloads, plan = self._payloads, self._spark.sparkContext.broadcast(self.plan)
+        tally, key, fail_fast = self._tally, self._table, self._fail_fast
+
+        def tell(number: int, reader: PartReader) -> None:
+            told = Told(reader.size, stop=fail_fast)
+            for notice in reader.notices:
+                told.fault(reader.part.file, notice.text)
+            tally.add(key, number, told)
 
         def describe(batches: Batches) -> Iterator[pa.RecordBatch]:
-            return connections.describe((number for batch in batches for number in batch.column(0).to_pylist()), plan.value, payloads=payloads)
+            numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+            return connections.describe(numbers, plan.value, tell, payloads=payloads)
 
         def own(batches: Batches) -> Iterator[pa.RecordBatch]:
             return of(batches, plan.value)

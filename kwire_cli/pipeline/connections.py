@@ -14,13 +14,14 @@ import pyarrow as pa
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.descriptors import Described, described, runs
+from kwire_cli.source.capture.parts import PartReader
 from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import names_in, traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.source.kafka.captured import Captured
@@ -52,17 +53,19 @@ class Found(NamedTuple):
     place: tuple[str | None, int | None]
 
 
-def describe(parts: Iterable[int], plan: Schedule, *, payloads: bool) -> Iterator[pa.RecordBatch]:
-    """The descriptors in these parts of the plan."""
+def describe(parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartReader], None], *, payloads: bool) -> Iterator[pa.RecordBatch]:
+    """The descriptors in these parts of the plan; of each part that was read `tell` is told."""
     rows: list[Described] = []
     size = 0
     for number in parts:
-        for each in described(plan.parts[number], payloads=payloads):
+        reader = PartReader(plan.parts[number].part)
+        for each in described(plan.parts[number], reader, payloads=payloads):
             rows.append(each)
             size += len(each.rows) + len(each.kept or b"")
             if size > MOST_BYTES:
                 yield _batch(rows)
                 rows, size = [], 0
+        tell(number, reader)
     if rows:
         yield _batch(rows)
 

@@ -11,15 +11,13 @@ from kwire_cli.clients.fold import Clients
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import FileFault, folded
-from kwire_cli.source.capture.named import captures_of
-from kwire_cli.source.frames import request_log_in
+from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, by_kind
 from kwire_cli.source.kafka.stats import Stats
-from kwire_cli.source.naming import named
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import RequestLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -60,10 +58,10 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     """Count the exchanges in all captures and request logs of files, folders and globs, read by the definitions of a catalogue.
 
     Raises:
-        InputError: There is nothing of a name, or neither a capture nor a request log in it.
+        InputError: There is nothing of a name, or neither a capture nor a request log in all of them.
 
     """
-    captures, logs = _files(paths)
+    captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
     total = Counted(how.make(), files=len(captures) + len(logs))
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog)
@@ -76,33 +74,6 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
         total.size += size
         total.faults += faults
     return total
-
-
-def _files(paths: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The captures and the request logs that paths and globs name, each once; of a folder those that are any, whatever their names."""
-    captures: dict[str, None] = {}
-    logs: dict[str, None] = {}
-    for path in paths:
-        some = [name for name in _files_in(path) if _is_log(name)]
-        logs.update(dict.fromkeys(some))
-        try:
-            captures.update(dict.fromkeys(name for name in captures_of([path]) if name not in logs))
-        except InputError:
-            if not some:
-                raise InputError("is neither a packet capture nor a request log, and holds none", file=path) from None
-    return [*captures], [*logs]
-
-
-def _files_in(path: str) -> Iterator[str]:
-    for name in map(Path, named(path)):
-        yield from (str(each) for each in sorted(name.rglob("*")) if each.is_file()) if name.is_dir() else [str(name)]
-
-
-def _is_log(path: str) -> bool:
-    try:
-        return request_log_in(path) is not None
-    except (InputError, OSError):
-        return False
 
 
 def _of_lines(how: How, lines: Iterable[Captured]) -> tuple[Any, int]:

@@ -1,50 +1,107 @@
-"""Which inputs are segments, and which captures, where a table is of both."""
+"""Which inputs are segments, indexes, captures or request logs: a table is made of files of its kind, and leaves the others to other tables."""
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.named import captures_of
-from kwire_cli.source.frames import capture_in
-from kwire_cli.source.logs.names import BATCH_KINDS, file_name
-from kwire_cli.source.logs.segments import segments_of
+from kwire_cli.source.capture.named import NAME, captures_of
+from kwire_cli.source.frames import capture_in, request_log_in
+from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
+from kwire_cli.source.logs.segments import files_in, segments_of
 from kwire_cli.source.naming import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+INDEX_KINDS = OFFSET_CHECKPOINTS | {
+    LogKind.INDEX,
+    LogKind.TIME_INDEX,
+    LogKind.TRANSACTION_INDEX,
+    LogKind.PRODUCER_SNAPSHOT,
+    LogKind.LEADER_EPOCHS,
+}
+"""Files of a log directory that have entries and no batches."""
 
 
-def by_kind(paths: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The segments and the captures that paths and globs name. A file that is named itself is a segment unless it is a capture.
+class Kind(NamedTuple):
+    """Files of a kind: `what` errors call one, those in a folder, and whether a file that is named is one, `itself` or by a glob."""
+
+    what: str
+    within: Callable[[str], Iterable[str]]
+    is_one: Callable[[str, bool], bool]
+
+
+def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
+    """For each of these kinds the files that paths and globs name, each once.
 
     Raises:
-        InputError: There is nothing of a name, or neither in it.
+        InputError: There is nothing of a name, or no file of any of these kinds in all of them.
 
     """
-    segments: list[str] = []
-    captures: list[str] = []
+    found: list[dict[str, None]] = [{} for _ in kinds]
     for path in paths:
-        before = len(segments) + len(captures)
         for name in named(path):
-            if Path(name).is_dir():
-                with contextlib.suppress(InputError):  # there are none
-                    segments += [each.path for each in segments_of([name])]
-                with contextlib.suppress(InputError):
-                    captures += captures_of([name])
-            elif _is_capture(name):
-                captures.append(name)
-            elif name == path or file_name(Path(name).name).kind in BATCH_KINDS:
-                segments.append(name)
-        if len(segments) + len(captures) == before:
-            raise InputError("there is neither a segment nor a capture in this", file=path)
-    return segments, captures
+            for kind, files in zip(kinds, found, strict=True):
+                if Path(name).is_dir():
+                    files.update(dict.fromkeys(kind.within(name)))
+                elif kind.is_one(name, name == path):
+                    files[name] = None
+    if not any(found):
+        raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
+    return [[*files] for files in found]
+
+
+def _segments_within(folder: str) -> Iterator[str]:
+    try:
+        some = segments_of([folder])
+    except InputError:  # there are none
+        return
+    for segment in some:
+        if file_name(Path(segment.path).name).base_offset is not None or not _is_request_log(segment.path):
+            yield segment.path
+
+
+def _indexes_within(folder: str) -> Iterator[str]:
+    return (str(file.path) for file in files_in(Path(folder), INDEX_KINDS))
+
+
+def _captures_within(folder: str) -> list[str]:
+    try:
+        return captures_of([folder])
+    except InputError:  # there are none
+        return []
+
+
+def _request_logs_within(folder: str) -> Iterator[str]:
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_file() and file_name(path.name).base_offset is None and _is_request_log(str(path)):
+            yield str(path)
+
+
+def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it
+    """What is named itself and nothing else is taken for what it is said to be, whatever its name."""
+    name = file_name(Path(path).name)
+    if name.kind in BATCH_KINDS and name.base_offset is not None:
+        return True
+    return (name.kind in BATCH_KINDS or (itself and name.kind not in INDEX_KINDS)) and not _is_request_log(path) and not _is_capture(path)
+
+
+def _is_index(path: str) -> bool:
+    return file_name(Path(path).name).kind in INDEX_KINDS
 
 
 def _is_capture(path: str) -> bool:
-    try:
-        return capture_in(path) is not None
-    except (InputError, OSError):
-        return False
+    """What begins as one, or is named as one although it does not."""
+    return bool(NAME.search(path)) or (capture_in(path) is not None and not _is_request_log(path))
+
+
+def _is_request_log(path: str) -> bool:
+    return request_log_in(path) is not None
+
+
+SEGMENTS = Kind("segment or snapshot", _segments_within, _is_segment)
+INDEXES = Kind("index or checkpoint", _indexes_within, lambda path, _: _is_index(path))
+CAPTURES = Kind("capture", _captures_within, lambda path, _: _is_capture(path))
+REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_request_log(path))

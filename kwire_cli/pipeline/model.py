@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.codec.model import Limits
+from kwire_cli.errors import InputError
 from kwire_cli.spec.catalog import Catalog, catalog
 
 if TYPE_CHECKING:
@@ -17,22 +18,33 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Told:
-    """What is said while a part is read: bytes of it, and gaps in it that are no rows; a file that can't be read is one."""
+    """What is said while a part is read: bytes of it, and gaps in it that are no rows; a file that can't be read is one.
+
+    Where it is to `stop`, the first one is an error.
+    """
 
     size: int = 0
     faults: int = 0
+    stop: bool = False
+
+    def fault(self, file: str, text: str) -> None:
+        """Something can't be read. InputError where that is to be."""
+        self.faults += 1
+        if self.stop:
+            raise InputError(text, file=file)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
 
-    It goes to the tasks: a catalogue takes with it what was added to it.
+    With `fail_fast` what can't be read is an error. All of it goes to the tasks: a catalogue takes with it what was added to it.
     """
 
     limits: Limits = field(default_factory=Limits)
     show_secrets: bool = False
     catalog: Catalog = field(default_factory=catalog)
+    fail_fast: bool = False
     told: Told = field(default_factory=Told)
 
 

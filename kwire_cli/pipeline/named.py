@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.kinds import by_kind
+from kwire_cli.pipeline.index_table import INDEX_TABLE
+from kwire_cli.pipeline.kinds import CAPTURES, INDEXES, SEGMENTS, by_kind
 from kwire_cli.pipeline.line_columns import FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
@@ -44,15 +45,19 @@ class Inputs:
     port: int | None = None
 
     @cached_property
-    def kinds(self) -> tuple[list[str], list[str]]:
-        """The segments and the captures, looked for once. InputError where there is neither in a path."""
-        return by_kind(self.paths)
-
-    @cached_property
     def captures(self) -> Captures:
-        """The captures, planned once."""
-        reading = self.reading
-        return Captures(self.spark, self.paths, port=self.port, show_secrets=reading.show_secrets, part_size=self.split_size, catalog=reading.catalog)
+        """The captures, planned once. InputError where there is none."""
+        (files,), reading = by_kind(self.paths, CAPTURES), self.reading
+        return Captures(
+            self.spark,
+            files,
+            port=self.port,
+            show_secrets=reading.show_secrets,
+            part_size=self.split_size,
+            catalog=reading.catalog,
+            fail_fast=reading.fail_fast,
+            tally=self.tally,
+        )
 
 
 class Maker(Protocol):
@@ -97,25 +102,25 @@ class FromCaptures:
 
 @dataclass(frozen=True)
 class Faults:
-    """What is wrong with segments, and with captures, where there are any: a column that one of them lacks is null."""
+    """What is wrong with log directories, and with captures, where there are any: a column that one of them lacks is null."""
 
-    segments: Table
+    logs: Table
     captures: pa.Schema
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of both, those of captures first that both have."""
-        return pa.schema([*self.segments.schema, *(each for each in self.captures if each.name not in self.segments.schema.names)])
+        """The columns of both, those of logs first that both have."""
+        return pa.schema([*self.logs.schema, *(each for each in self.captures if each.name not in self.logs.schema.names)])
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
-        """As `Maker`. InputError where there is neither a segment nor a capture in a path."""
-        segments, captures = inputs.kinds
-        own = [name for name in self.segments.schema.names if name in wanted.columns] or ["position"]
+        """As `Maker`. InputError where there is nothing of either."""
+        segments, indexes, captures = by_kind(inputs.paths, SEGMENTS, INDEXES, CAPTURES)
+        own = [name for name in self.logs.schema.names if name in wanted.columns] or ["position"]
         found: list[DataFrame] = []
-        if segments or not captures:
-            found.append(FromParts(self.segments).make(replace(inputs, paths=tuple(segments)), Needed(tuple(own), wanted.filters)))
+        if segments or indexes:
+            found.append(FromParts(self.logs).make(inputs, Needed(tuple(own), wanted.filters)))
         if captures:
-            found.append(replace(inputs, paths=tuple(captures)).captures.faults())
+            found.append(inputs.captures.faults())
         made = found[0] if len(found) == 1 else found[0].unionByName(found[1], allowMissingColumns=True)
         types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
         return made.select(*(made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name) for name in wanted.columns))
@@ -175,10 +180,10 @@ class Tables(Mapping[str, "DataFrame"]):
             self[name].createOrReplaceTempView(name)
 
     def _filled(self) -> list[str]:
-        """The tables of what is in the inputs: segments, captures, or both."""
-        segments, captures = self.inputs.kinds
-        of_segments = {table.name for table in SEGMENT_TABLES}
-        return [name for name in MAKERS if name == FAULTS or (segments if name in of_segments else captures)]
+        """The tables of what is in the inputs."""
+        segments, indexes, captures = by_kind(self.inputs.paths, SEGMENTS, INDEXES, CAPTURES)
+        there = {INDEX_TABLE.name: indexes, FAULTS: True} | {table.name: segments for table in SEGMENT_TABLES}
+        return [name for name in MAKERS if there.get(name, captures)]
 
 
 def _narrow(schema: pa.Schema) -> str:

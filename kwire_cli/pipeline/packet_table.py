@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.kinds import CAPTURES, by_kind
+from kwire_cli.pipeline.segment_filters import bounds, wanted
 from kwire_cli.source.capture.model import endpoints
-from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part, PartReader
 from kwire_cli.source.capture.schedule import outlined
@@ -47,6 +50,7 @@ PACKETS = pa.schema(
 """`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and put together from fragments."""
 _LAST = 253402300800_000_000_000
 _CHUNK = 1 << 16
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -56,23 +60,70 @@ class PacketTable:
     name: str = "packets"
     schema: pa.Schema = PACKETS
 
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:  # noqa: ARG002 - as others have it
-        """The parts of all captures; a file that can't be read is one part."""
-        for path in captures_of(paths):
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Wanted]:
+        """The parts of all captures that have packets of the times that are wanted; a file that can't be read is one part."""
+        since, until = _times_behind(filters)
+        of_files = wanted(self.name, filters)
+        for path in by_kind(paths, CAPTURES)[0]:
+            if not of_files.has({"file": path}):
+                continue
             _, found = outlined(path, split_size)
-            yield from (Part(path),) if isinstance(found, str) else found.parts
+            for part in (Part(path),) if isinstance(found, str) else found.parts:
+                if part.times is None or (part.times[0] <= until and part.times[1] >= since):
+                    yield Wanted(part, since, until)
 
-    def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - as above
+    def read(self, part: Wanted, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """The segments of a part."""
-        reader = PartReader(part, _CHUNK)
+        file, told = part.part.file, reading.told
+        reader = PartReader(part.part, _CHUNK)
         exact = Segments()
         try:
             for data, packets in reader.chunks():
-                found = segment_columns(data, packets, exact)
+                found = part.of(segment_columns(data, packets, exact))
                 if len(found.rows):
-                    yield _shown(part.file, data, found, names, packed=reader.packed)
-        except InputError:
-            return
+                    yield _shown(file, data, found, names, packed=reader.packed)
+        except InputError as error:
+            told.fault(file, error.reason)
+        told.size += reader.size
+        for notice in reader.notices:
+            told.fault(file, notice.text)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A part, and of which times its packets are wanted, in nanoseconds."""
+
+    part: Part
+    since: int
+    until: int
+
+    def of(self, found: SegmentColumns) -> SegmentColumns:
+        """The segments of these times."""
+        times = found.rows["time"]
+        there = (times >= self.since) & (times <= self.until)
+        return found if there.all() else replace(found, rows=found.rows[there], group=found.group[there])
+
+
+def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
+    """The first and the last time that all filters let through, in nanoseconds."""
+    since, until = NO_TIME, sys.maxsize
+    for each in filters:
+        name = getattr(each, "attribute", None)
+        if name == ("time",):
+            low, high = bounds(each, _microseconds)
+            since = since if low is None else max(since, low * 1000)
+            until = until if high is None else min(until, high * 1000 + 999)
+        elif name == ("time_ns",):
+            low, high = bounds(each, lambda value: value if isinstance(value, int) else None)
+            since = since if low is None else max(since, low)
+            until = until if high is None else min(until, high)
+    return since, until
+
+
+def _microseconds(value: Any) -> int | None:
+    if not isinstance(value, datetime):
+        return None
+    return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
 
 
 def _shown(file: str, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool) -> pa.RecordBatch:

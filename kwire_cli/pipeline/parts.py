@@ -6,7 +6,7 @@ The data source does the same for users of Spark. It takes seconds more for its 
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,40 +27,36 @@ MOST_TASKS = 20_000
 """Tasks of a scan: beyond this each reads several parts, one behind the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What came of a part: rows, bytes of the file, and gaps in it; a file that can't be read is one."""
-
-    rows: int
-    size: int
-    faults: int
-
-
-class _ByPart(AccumulatorParam[dict[Any, Read]]):
+class _ByPart(AccumulatorParam[dict[Any, Told]]):
     """What was read, by table and part: a part that is read again is counted once."""
 
-    def zero(self, value: dict[Any, Read]) -> dict[Any, Read]:  # noqa: ARG002 - PySpark's method
+    def zero(self, value: dict[Any, Told]) -> dict[Any, Told]:  # noqa: ARG002 - PySpark's method
         return {}
 
-    def addInPlace(self, value1: dict[Any, Read], value2: dict[Any, Read]) -> dict[Any, Read]:  # noqa: N802 - as above
+    def addInPlace(self, value1: dict[Any, Told], value2: dict[Any, Told]) -> dict[Any, Told]:  # noqa: N802 - as above
         value1.update(value2)
         return value1
 
 
 @dataclass
 class Tally:
-    """How much all tasks of a session have read."""
+    """How much tasks have read. It goes to them."""
 
-    spark: SparkSession
-    counted: Accumulator[dict[Any, Read]] = field(init=False)
+    spark: InitVar[SparkSession]
+    counted: Accumulator[dict[Any, Told]] = field(init=False)
+    tables: int = field(default=0, init=False)
 
-    def __post_init__(self) -> None:
-        self.counted = self.spark.sparkContext.accumulator({}, _ByPart())
+    def __post_init__(self, spark: SparkSession) -> None:
+        self.counted = spark.sparkContext.accumulator({}, _ByPart())
 
-    @property
-    def rows(self) -> int:
-        """Rows that were made of parts."""
-        return sum(each.rows for each in self.counted.value.values())
+    def table(self) -> int:
+        """The number of one more table."""
+        self.tables += 1
+        return self.tables
+
+    def add(self, table: int, part: int | None, told: Told) -> None:
+        """Count what was read of a part, once."""
+        self.counted.add({(table, part): told})
 
     @property
     def size(self) -> int:
@@ -69,7 +65,7 @@ class Tally:
 
     @property
     def faults(self) -> int:
-        """Gaps between batches, and files that can't be read."""
+        """Gaps between batches, and files that can't be read, or not to their end."""
         return sum(each.faults for each in self.counted.value.values())
 
 
@@ -80,16 +76,15 @@ def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names
     pickled = [pickle.dumps(part) for part in parts]
     if not pickled:
         return spark.createDataFrame([], row_type)
-    sent, counted, key = spark.sparkContext.broadcast(pickled), tally.counted, object.__hash__(pickled)
+    sent, key = spark.sparkContext.broadcast(pickled), tally.table()
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for some in numbers:
             for number in some.column(0).to_pylist():
-                part, rows, told = pickle.loads(sent.value[number]), 0, Told()  # noqa: S301 - our own
+                part, told = pickle.loads(sent.value[number]), Told(stop=reading.fail_fast)  # noqa: S301 - our own
                 for found in table.read(part, names, replace(reading, told=told)):
-                    rows += found.num_rows
                     yield found.cast(schema)
-                counted.add({(key, number): Read(rows, told.size, told.faults)})
+                tally.add(key, number, told)
 
     tasks = min(len(pickled), MOST_TASKS)
     return spark.range(0, len(pickled), 1, tasks).mapInArrow(read, row_type)

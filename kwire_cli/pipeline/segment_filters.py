@@ -14,11 +14,9 @@ from pyspark.sql.datasource import EqualNullSafe, EqualTo, GreaterThan, GreaterT
 from kwire_cli.records.selecting import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql.datasource import Filter
-
-    from kwire_cli.source.logs.segments import Segment
 
 _FIRST = {"records": {"offset"}, "batches": {"last_offset"}}
 _LAST = {"records": {"offset"}, "batches": {"base_offset"}}
@@ -28,15 +26,14 @@ _SINCE = {"records": {"timestamp", "time"}, "batches": {"max_timestamp", "max_ti
 
 @dataclass(frozen=True)
 class Wanted:
-    """What may be wanted: `places` are allowed values of file, topic and partition, `selection` is about batches."""
+    """What may be wanted: `places` are allowed values of file, topic, partition and kind, `selection` is about batches."""
 
     places: tuple[tuple[str, frozenset[Any]], ...] = ()
     selection: Selection = field(default_factory=Selection)
 
-    def has(self, segment: Segment) -> bool:
-        """Whether a file may have wanted rows."""
-        own = {"file": segment.path, "topic": segment.topic, "partition": segment.partition}
-        return all(own[name] in values for name, values in self.places)
+    def has(self, own: Mapping[str, Any]) -> bool:
+        """Whether a file may have wanted rows, by those of its values that are the same in all of them."""
+        return all(own[name] in values for name, values in self.places if name in own)
 
 
 def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
@@ -49,11 +46,11 @@ def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
         if len(getattr(each, "attribute", ())) != 1:
             continue
         (name,) = each.attribute  # type: ignore[attr-defined] # all of those below have one
-        if name in {"file", "topic", "partition"}:
+        if name in {"file", "topic", "partition", "kind"}:
             if (values := _values(each)) is not None:
                 places.append((name, frozenset(values)))
             continue
-        low, high = _bounds(each)
+        low, high = bounds(each, _number)
         if low is not None and name in _FIRST.get(table, ()):
             first = max(low, first) if first is not None else low
         if high is not None and name in _LAST.get(table, ()):
@@ -70,20 +67,21 @@ def _values(each: Filter) -> tuple[Any, ...] | None:
     return tuple(each.value) if isinstance(each, In) else None
 
 
-def _bounds(each: Filter) -> tuple[int | None, int | None]:
-    """The lowest and the highest number that it lets through; times are milliseconds."""
+def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | None, int | None]:
+    """The lowest and the highest number that it lets through; `number` says what a value of it is."""
     if (values := _values(each)) is not None:
-        numbers = [_number(value) for value in values]
+        numbers = [number(value) for value in values]
         known = [number for number in numbers if number is not None]
         return (min(known), max(known)) if known and len(known) == len(numbers) else (None, None)
     if isinstance(each, GreaterThan | GreaterThanOrEqual):
-        return _number(each.value), None
+        return number(each.value), None
     if isinstance(each, LessThan | LessThanOrEqual):
-        return None, _number(each.value)
+        return None, number(each.value)
     return None, None
 
 
 def _number(value: Any) -> int | None:
+    """Times are milliseconds: below no record's that is wanted."""
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return int(moment.timestamp() * 1000) - 1  # a millisecond for what is lost in a float

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
 from kwire_cli.payload.records import OWN_TOPICS
+from kwire_cli.pipeline.kinds import SEGMENTS, by_kind
 from kwire_cli.pipeline.segment_filters import wanted
 from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
@@ -18,7 +21,7 @@ from kwire_cli.records.model import PADDING, Gap
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.redact.secrets import hidden_in_record
-from kwire_cli.source.logs.segments import Segment, segments_of
+from kwire_cli.source.logs.segments import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
 
 if TYPE_CHECKING:
@@ -60,9 +63,15 @@ class SegmentTable:
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
         """As `model.Table`. InputError for what there is not; a file that can't be read is one part."""
+        (files,) = by_kind(paths, SEGMENTS)
+        return self.parts_of(files, filters, split_size)
+
+    def parts_of(self, files: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+        """The same of files that are known to be segments."""
         found = wanted(self.name, filters)
-        for segment in segments_of(paths):
-            if not found.has(segment):
+        for path in files:
+            segment = segment_at(Path(path))
+            if not found.has({"file": segment.path, "topic": segment.topic, "partition": segment.partition}):
                 continue
             places: list[tuple[int, int | None]]
             try:
@@ -78,7 +87,7 @@ class SegmentTable:
         try:
             source = source_of(part.segment.path, topic=part.segment.topic, catalog=reading.catalog, limits=reading.limits)
         except InputError as error:
-            reading.told.faults += 1
+            reading.told.fault(part.segment.path, error.reason)
             if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
             return
@@ -90,7 +99,7 @@ class SegmentTable:
             if not isinstance(found, Gap):
                 yield self._shown(part, found, names)
             elif found.code != PADDING:
-                reading.told.faults += 1
+                reading.told.fault(part.segment.path, f"{found.code}: {found.size} bytes at {found.position}, {MEANING[found.code]}")
 
     @property
     def rows_schema(self) -> pa.Schema:
@@ -136,8 +145,8 @@ def _faults(source: Source, start: int, stop: int, _names: list[str], _selection
 
 
 FAULTS_NAME = "faults"
+SEGMENT_FAULTS = SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {})
 SEGMENT_TABLES = (
     SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), _batches, {"max_time": "max_timestamp"}),
     SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"}),
-    SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {}),
 )

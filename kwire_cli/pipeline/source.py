@@ -10,6 +10,8 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.index_table import INDEX_TABLE
+from kwire_cli.pipeline.log_faults import LOG_FAULTS
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.packet_table import PACKET_TABLE
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Table
 
 NAME = "kwire"
-TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, PACKET_TABLE)}
+TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, LOG_FAULTS)}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""

@@ -19,11 +19,11 @@ def show(asked: Asked) -> int:
     from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
     from kwire_cli.cost.overhead.report import report
-    from kwire_cli.pipeline.kinds import by_kind
+    from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, by_kind
     from kwire_cli.pipeline.overhead import spent
     from kwire_cli.view.overhead import record_lines, report_lines
 
-    segments, captures = by_kind(asked.paths)
+    segments, captures = by_kind(asked.paths, SEGMENTS, CAPTURES)
     tables = DEFAULTS["capture" if captures else "segments"]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
     found = spent(asked.spark, captures, segments, names, asked.options["catalog"], port=asked.options["port"], limits=limits_of(asked.options))

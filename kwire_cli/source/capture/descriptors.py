@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.model import Segment, turned
+from kwire_cli.source.capture.model import Notice, Segment, turned
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import PartReader, mapped
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
@@ -45,13 +45,13 @@ class Described:
     kept: bytes | None
 
 
-def described(scheduled: Scheduled, *, payloads: bool = False) -> Iterator[Described]:
+def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
     """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files always do.
 
-    A file that can't be read has none.
+    A file that can't be read has none: that is a notice of the `reader`, which is one of the part.
     """
     part = scheduled.part
-    reader = PartReader(part)
+    reader = reader or PartReader(part)
     exact = Segments()
     moment = part.moment
     try:
@@ -66,8 +66,8 @@ def described(scheduled: Scheduled, *, payloads: bool = False) -> Iterator[Descr
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]
                 yield Described(ends, scheduled.chain, scheduled.file, int(first["moment"]), int(first["packet"]), rows.tobytes(), kept)
-    except InputError:
-        return
+    except InputError as error:
+        reader.notices.append(Notice(error.reason, 0, 0))
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ bytes before it are those that say how packets are read (`lead`), and how many p
 from __future__ import annotations
 
 import mmap
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ CHUNK = 1 << 17
 """Packets that are read at once: memory is in proportion to them."""
 BUFFER = 32 << 20
 """Unpacked bytes that are read at once."""
+NO_TIMES = (sys.maxsize, NO_TIME)
+"""Of a part without packets: those of it end before they begin."""
 MOST_LEADS = 256
 """Pieces that a part may need from before it; a file in which it would need more is not cut further."""
 
@@ -45,7 +48,7 @@ MOST_LEADS = 256
 class Part:
     """The packets in the bytes [start, stop) of a file; all of it where `stop` is None.
 
-    `packets` were before it, and `moment` was their latest time.
+    `packets` were before it, and `moment` was their latest time; `times` are the first and the last of its own, where they are known.
     """
 
     file: str
@@ -54,6 +57,7 @@ class Part:
     lead: tuple[tuple[int, int], ...] = ()
     packets: int = 0
     moment: int = NO_TIME
+    times: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,22 +90,23 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
 
     """
     data, file = mapped(path), str(path)
-    if _packed(data):
+    if packed(data):
         part = Part(file)
         for _, packets in PartReader(part, 1).chunks():
             if len(packets):
                 first = int(packets.time[0])
                 return Outline((part,), None, first, first)
         return Outline((part,), 0, NO_TIME, NO_TIME)
-    reader, at = _begin(data, file, ())
+    reader, at = begin(data, file, ())
     parts: list[Part] = []
     first = latest = moment = NO_TIME
-    start, stop, lead, before = at, min(at + size, len(data)), tuple(reader.lead), 0
+    start, stop, lead, before, times = at, min(at + size, len(data)), tuple(reader.lead), 0, NO_TIMES
     while True:
         packets, after = reader.read(data, at, stop, CHUNK)
         if len(packets):
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
+            times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
         if after > at:
             at = after
         elif stop == len(data):
@@ -109,29 +114,33 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
         elif at == start or len(reader.lead) > MOST_LEADS:
             stop = min(stop + MAX_BLOCK, len(data))
         else:
-            parts.append(Part(file, start, at, lead, before, moment))
-            start, stop, lead, before, moment = at, min(at + size, len(data)), tuple(reader.lead), reader.number, latest
-    return Outline((*parts, Part(file, start, len(data), lead, before, moment)), reader.number, first, latest)
+            parts.append(Part(file, start, at, lead, before, moment, times))
+            start, stop, lead, before, moment, times = at, min(at + size, len(data)), tuple(reader.lead), reader.number, latest, NO_TIMES
+    return Outline((*parts, Part(file, start, len(data), lead, before, moment, times)), reader.number, first, latest)
 
 
 class PartReader:
-    """The packets of a part in chunks of at most `most`, with the bytes that they are places in; `notices` say what ended the reading early."""
+    """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
+
+    `notices` say what ended the reading early, `size` how many bytes of the file were to be read.
+    """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
         self.part, self.most = part, most
         self.notices: list[Notice] = []
-        self.packed = False
+        self.packed, self.size = False, 0
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Iterate once. InputError where the file can't be read, or is no capture."""
         data = mapped(self.part.file)
-        self.packed = _packed(data)
+        self.packed, self.size = packed(data), len(data)
         yield from self._unpacked() if self.packed else self._plain(data)
 
     def _plain(self, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part
-        reader, at = _begin(data, part.file, part.lead, part.packets)
+        reader, at = begin(data, part.file, part.lead, part.packets)
         at, stop = max(at, part.start), len(data) if part.stop is None else min(part.stop, len(data))
+        self.size = max(stop - part.start, 0)
         while True:
             packets, after = reader.read(data, at, stop, self.most)
             if after == at:
@@ -152,7 +161,7 @@ class PartReader:
             data = octets(rest + buffer)
             at = 0
             if reader is None:
-                reader, at = _begin(data, self.part.file, ())
+                reader, at = begin(data, self.part.file, ())
             while True:
                 packets, after = reader.read(data, at, len(data), self.most)
                 if after == at:
@@ -186,11 +195,12 @@ def _buffers(pieces: Pieces) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _packed(data: Octets) -> bool:
+def packed(data: Octets) -> bool:
+    """Whether a file with these bytes is packed by gzip or zstd."""
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
-def _begin(data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: int = 0) -> tuple[Columns, int]:
+def begin(data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: int = 0) -> tuple[Columns, int]:
     """What reads the packets of a file of which the `lead` bytes were read, and where it goes on."""
     form = capture_format(data[:MAGIC_SIZE].tobytes())
     if form is None:
