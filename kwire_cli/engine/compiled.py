@@ -16,6 +16,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,9 +203,25 @@ def compiled(function: Callable[..., Any]) -> Any:
     settings: Any = numba.config
     known, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # looked at now, when keeping is set up; other functions keep theirs
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(_in_a_file(function, folder))
     finally:
         settings.CACHE_DIR = known
+
+
+def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """The function; if it was imported from a zip, as of a copy of its module in this folder.
+
+    What is kept is found by the path of a function's file, and that of a zip which was sent to a cluster is another for each job.
+    """
+    if Path(function.__code__.co_filename).exists():
+        return function
+    module = sys.modules[function.__module__]
+    copy = folder / f"{module.__name__}.py"
+    if not copy.exists():
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", encoding="utf-8", delete=False) as file:
+            file.write(inspect.getsource(module))
+        Path(file.name).replace(copy)
+    return FunctionType(function.__code__.replace(co_filename=str(copy)), function.__globals__, function.__name__, function.__defaults__)
 
 
 def cache_folder(function: Callable[..., Any]) -> Path | None:

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Make `spark.read.format("kwire")` known to a session, and have workers run this Python unless they were told another."""
+    """Make `spark.read.format("kwire")` known to a session, and have workers run this Python, unless they were told another, and this kwire."""
     import os  # noqa: PLC0415 - as below
     import sys  # noqa: PLC0415
 
+    from kwire_cli.pipeline.shipping import ship  # noqa: PLC0415
     from kwire_cli.pipeline.source import KwireSource  # noqa: PLC0415 - it imports what a look at this package need not
 
     context = spark.sparkContext
     if "PYSPARK_PYTHON" not in os.environ and not context.getConf().contains("spark.pyspark.python"):
         context.pythonExec = sys.executable
+    ship(context)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(KwireSource)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.java import check
+from kwire_cli.pipeline.shipping import ship
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,6 +102,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     except (PySparkException, Py4JError, OSError) as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
     meanwhile.join()
+    ship(made.sparkContext)
     return made
 
 

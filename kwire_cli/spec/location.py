@@ -12,17 +12,19 @@ from kwire_cli.errors import SpecError
 
 @cache
 def specs_folder() -> str:
-    """The folder of the bundled specs: inside the package in a wheel, beside it in a checkout or an editable install."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib's import costs more than the decode
+    """The folder of the bundled specs: inside the package in a wheel and in a zip, beside it in a checkout or an editable install."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib's import costs more than the decode
+    in_zip = not os.path.isdir(package)  # noqa: PTH112 - as above
+    package = package if in_zip else os.path.abspath(package)  # noqa: PTH100 - as above
     inside = os.path.join(package, "specs")  # noqa: PTH118 - as above
-    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "specs")  # noqa: PTH112, PTH118, PTH120 - as above
+    return inside if in_zip or os.path.isdir(inside) else os.path.join(os.path.dirname(package), "specs")  # noqa: PTH112, PTH118, PTH120 - as above
 
 
 def read_bundled(name: str) -> Any:
     """The parsed JSON of a bundled file, named relative to the specs folder; SpecError where it can't be read."""
     path = os.path.join(specs_folder(), name)  # noqa: PTH118 - as above
+    loader: Any = __spec__.loader  # it reads from what this module was read from: a folder or a zip
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            return json.loads(file.read())
+        return json.loads(loader.get_data(path))
     except (OSError, ValueError) as error:
         raise SpecError(f"a file of kwire's installation can't be read: {error}", file=path) from error
