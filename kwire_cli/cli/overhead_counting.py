@@ -65,7 +65,7 @@ class Counted:
     def turn_to(self, name: str | None, *, several: bool) -> None:
         """What comes next is from this input."""
         self.tallies.file = name
-        self.tallies.largest.place = {"file": name} if several and name else {}
+        self.tallies.largest.turn_to({"file": name} if several and name else {})
 
     def add(self, subject: Any, place: str) -> None:
         """Count a line of a capture, or what has the same properties. InputError with its place for a value that an overlay has no room for."""

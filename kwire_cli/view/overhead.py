@@ -128,7 +128,7 @@ def _by_size(name: str, buckets: dict[int, Batches]) -> Iterator[Line]:
 def _by_codec(sizes: BatchSizes) -> Iterator[Line]:
     heading = ("codec", "batches", "records", "bytes", "records packed", "unpacked", "ratio")
     rows = []
-    for codec, found in sorted(sizes.by_codec.items(), key=lambda item: -item[1].bytes):
+    for codec, found in sizes.codecs:
         packed = (found.packed, found.unpacked, found.unpacked / found.packed if found.packed else None) if found.packed else (None, None, None)
         rows.append((codec, found.batches, found.records, found.bytes, *packed))
     yield from grid_lines(heading, rows, DIGITS)
@@ -162,5 +162,5 @@ def where_text(where: dict[str, Any]) -> str:
     topic = "" if where.get("topic") is None else f" {where['topic']}"
     partition = "" if where.get("partition") is None else f"-{where['partition']}"
     place = [where["file"]] if "file" in where else []
-    place += [f"frame {where['frame']}"] if "frame" in where else []
+    place += [f"{name} {where[name]}" for name in ("stream", "packet", "frame") if name in where]
     return f"{' '.join(place)}{topic}{partition}" + (f" at {where['position']}" if "position" in where else "")

@@ -72,6 +72,11 @@ class BatchSizes:
             out.merge(each)
         return out
 
+    @property
+    def codecs(self) -> list[tuple[str, Batches]]:
+        """The codecs, the one with the most bytes first."""
+        return sorted(self.by_codec.items(), key=lambda item: (-item[1].bytes, item[0]))
+
     def merge(self, other: BatchSizes) -> None:
         """Count what was counted elsewhere too."""
         pairs: tuple[tuple[dict[Any, Batches], dict[Any, Batches]], ...] = (

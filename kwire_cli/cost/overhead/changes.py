@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.overhead.report import accounted, table
+from kwire_cli.cost.overhead.report import accounted, by_values, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tupl
     for row in after.rows:
         sizes.setdefault(row.key, [0, 0])[1] = row.bytes
     rows = [Change(key, *each) for key, each in sizes.items() if each[0] != each[1]]
-    return sorted(rows, key=lambda row: (-abs(row.change), str(row.key))), Change((), before.total.bytes, after.total.bytes)
+    return sorted(rows, key=lambda row: (-abs(row.change), *by_values(row.key))), Change((), before.total.bytes, after.total.bytes)
 
 
 def _whole(tallies: Tallies, dimensions: Sequence[str]) -> Table:

@@ -96,32 +96,52 @@ LIMITS = (
 )
 """docs/overhead.md is made from this table."""
 BY_KEY = {limit.key: limit for limit in LIMITS}
+PLACES = 64
+"""Bits of a packet's number."""
 NAMES = tuple(dict.fromkeys(name for limit in LIMITS for name in limit.names))
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The largest thing that a limit counts: bytes, where it is, and the limit that its own request asked for, if it did."""
+    """The largest thing that a limit counts: bytes, where it is, and the limit that its own request asked for, if it did.
+
+    `at` is its packet, counted over all inputs: of things of the same size the first one counts.
+    """
 
     size: int
     where: dict[str, Any]
     asked: int | None = None
+    at: int = 0
 
 
 @dataclass(slots=True)
 class Largest:
-    """The largest thing of each kind so far; `place` is where what comes next is from, beyond what it says itself."""
+    """The largest thing of each kind so far; `place` is where what comes next is from, beyond what it says itself, and `before` counts the inputs."""
 
     sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BY_KEY, 0))
     seen: dict[str, Seen] = field(default_factory=dict)
     place: dict[str, Any] = field(default_factory=dict)
+    before: int = 0
 
-    def see(self, key: str, size: int, where: Callable[[], dict[str, Any]], asked: Callable[[], int | None] | None = None) -> None:
-        """Keep this one, if it is larger."""
-        if size > self.sizes[key]:
+    def turn_to(self, place: dict[str, Any]) -> None:
+        """What comes next is from another input, which is behind all of this one."""
+        self.place = place
+        self.before += 1 << PLACES
+
+    def see(self, key: str, size: int, at: int, where: Callable[[], dict[str, Any]], asked: Callable[[], int | None] | None = None) -> None:
+        """Keep this one, if it is larger, or as large and before the other; `at` is its packet in its input."""
+        at += self.before
+        if size > self.sizes[key] or (size and size == self.sizes[key] and at < self.seen[key].at):
             self.sizes[key] = size
             said = asked() if asked else None
-            self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None)
+            self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None, at)
+
+    def merge(self, other: Largest) -> None:
+        """Keep what is larger of another; of the same size its own, unless the other's is before it."""
+        for key, found in other.seen.items():
+            mine = self.seen.get(key)
+            if mine is None or (found.size, -found.at) > (mine.size, -mine.at):
+                self.sizes[key], self.seen[key] = found.size, found
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,11 @@ class Loose:
     """Nothing is known of topic ids, but of the one that is always the same."""
 
     @property
+    def place(self) -> int:
+        """Its number, in place of a packet's."""
+        return self.number
+
+    @property
     def kind(self) -> str:
         """request, response or unknown; for a body what its definition says."""
         return self.frame.kind if self.frame else self.body.spec.type if self.body else "unknown"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     OnRecords = Callable[[Any, str | None, int | None, Told], None]
     """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
 
+    Named = Callable[[Any], dict[str, Any]]
+    """How a message is named where something is said of it: {"frame": 12}."""
+
 PRODUCE, FETCH = 0, 1
 
 
@@ -33,22 +36,23 @@ def rows_of(spans: Spans, found: Places) -> list[Row]:
 
 
 class Opened:
-    """Opens records. `largest` gets what limits count, `on_records` is told of every batch that a producer sends."""
+    """Opens records. `largest` gets what limits count, and `named` says where; `on_records` is told of every batch that a producer sends."""
 
-    def __init__(self, largest: Largest, limits: Limits | None, on_records: OnRecords | None) -> None:
-        self.largest, self._limits, self._on_records = largest, limits, on_records
+    def __init__(self, largest: Largest, limits: Limits | None, on_records: OnRecords | None, named: Named) -> None:
+        self.largest, self._limits, self._on_records, self._named = largest, limits, on_records, named
         self._place: tuple[Any, str | None, int | None] = None, None, None
 
     def add(self, subject: Any, prefix: str, data: Any, rows: list[Row], found: Places, account_of: Callable[[int], tuple[Account, Any]]) -> None:
         """Count the records of a message. `account_of` gives the account of a span, and the sums that its field was counted in."""
         topic: tuple[int, int, int] | None = None
         partition: tuple[int, int] | None = None
-        total = 0
+        total, packet = 0, subject.place
         produce = subject.kind == "request" and subject.api_key == PRODUCE
         fetched = _fetched(subject) if subject.kind == "response" and subject.api_key == FETCH else None
 
         def where() -> dict[str, Any]:
-            return where_of(subject, named(), numbered())
+            place = {"topic": named(), "partition": numbered()}
+            return self._named(subject) | {name: value for name, value in place.items() if value is not None}
 
         def named() -> str | None:
             return topic and topic_at(found, topic[0], data[topic[1] : topic[2]], subject.names.topic)
@@ -69,16 +73,17 @@ class Opened:
                 sets = self._sets(account, f"{prefix}{sums.program.leaves[node].path}[].", produce=produce)
                 if produce and self._on_records:
                     self._place = subject, named(), numbered()
+                sets.largest_batch = sets.largest_record = 0
                 sets.add(data, value, end)
-                self._see_batches(sets, where)
+                self._see_batches(sets, packet, where)
                 if produce:
-                    self.largest.see("append", size, where)
+                    self.largest.see("append", size, packet, where)
                 elif fetched:
-                    self.largest.see(f"{fetched}-partition", size, where, partial(_asked, subject.request, "partitionMaxBytes"))
+                    self.largest.see(f"{fetched}-partition", size, packet, where, partial(_asked, subject.request, "partitionMaxBytes"))
         if produce:
-            self.largest.see("request-batches", total, partial(where_of, subject))
+            self.largest.see("request-batches", total, packet, partial(self._named, subject))
         elif fetched:
-            self.largest.see(fetched, total, partial(where_of, subject), partial(_asked, subject.request, "maxBytes"))
+            self.largest.see(fetched, total, packet, partial(self._named, subject), partial(_asked, subject.request, "maxBytes"))
 
     def whole(self, account: Account, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None) -> Iterator[int]:
         """Count a record set or segment of a partition; gives where reading stands after each batch."""
@@ -87,12 +92,13 @@ class Opened:
             told = self._told if self._on_records else None
             sets = account.record_sets[""] = RecordSets(account.sizes, form=form, limits=self._limits, on_batch=told, produced=True)
         self._place = None, topic, partition
+        sets.largest_batch = sets.largest_record = 0
         at = 0
         for end in sets.steps(data, 0, len(data)):
-            self._see_batches(sets, partial(dict, where, position=at))
+            self._see_batches(sets, 0, partial(dict, where, position=at))
             yield end
             at = end
-        self.largest.see("append", len(data), lambda: where)
+        self.largest.see("append", len(data), 0, lambda: where)
 
     def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
         found = account.record_sets.get(prefix)
@@ -105,22 +111,12 @@ class Opened:
         assert self._on_records  # noqa: S101 - for the type checker
         self._on_records(*self._place, told)
 
-    def _see_batches(self, sets: RecordSets, where: Callable[[], dict[str, Any]]) -> None:
+    def _see_batches(self, sets: RecordSets, packet: int, where: Callable[[], dict[str, Any]]) -> None:
         sizes = self.largest.sizes
-        if sets.largest_batch > sizes["batch"]:
-            self.largest.see("batch", sets.largest_batch, where)
-        if sets.produced and sets.largest_record > sizes["record"]:
-            self.largest.see("record", sets.largest_record, where)
-
-
-def where_of(subject: Any, topic: str | None = None, partition: int | None = None) -> dict[str, Any]:
-    """Where something was seen."""
-    out: dict[str, Any] = {"frame": subject.number}
-    if topic is not None:
-        out["topic"] = topic
-    if partition is not None:
-        out["partition"] = partition
-    return out
+        if sets.largest_batch >= sizes["batch"]:
+            self.largest.see("batch", sets.largest_batch, packet, where)
+        if sets.produced and sets.largest_record >= sizes["record"]:
+            self.largest.see("record", sets.largest_record, packet, where)
 
 
 def _fetched(response: Any) -> str:

@@ -72,7 +72,7 @@ def _leaves() -> _Leaves:
 
 
 class RecordSets:
-    """The bytes of record sets. `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest so far.
+    """The bytes of record sets. `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest since they were set to 0.
 
     The size of a record is what a producer takes for it before it is compressed (AbstractRecords.estimateSizeInBytesUpperBound).
     """

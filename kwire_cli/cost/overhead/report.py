@@ -45,7 +45,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows by `dimensions`, the most bytes first. They add up to `total`; `rest` are those behind the first ones that were asked for."""
+    """Rows by `dimensions`, the most bytes first, those of as many by their values.
+
+    They add up to `total`; `rest` are those behind the first ones that were asked for.
+    """
 
     dimensions: tuple[str, ...]
     rows: list[Row]
@@ -130,7 +133,7 @@ class Report:
                 "by": [{**dict(zip(outer, key, strict=True)), **each.total.to_json()} for key, each in self.records],
                 "byRecordsInBatch": [{"recordsInBatch": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_records.items())],
                 "byBytesInBatch": [{"bytesInBatch": bucket_text(bucket), **each.to_json()} for bucket, each in sorted(sizes.by_bytes.items())],
-                "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.by_codec.items()],
+                "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.codecs],
                 "contents": [each.to_json() for each in self.contents],
                 "notDecompressed": sizes.unread,
                 "gaps": sizes.gaps,
@@ -141,6 +144,11 @@ class Report:
 def accounted(tallies: Tallies | Summed) -> list[Accounted]:
     """The accounts as tables take them."""
     return [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
+
+
+def by_values(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    """What sorts values of the same dimensions: those that there are not come first."""
+    return [(value is not None, value) for value in key]
 
 
 def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Sequence[str], top: int | None) -> Table:
@@ -171,7 +179,7 @@ def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Seque
                     if (by_field or by_kind) and row is not seen and not (by_field and kind is Kind.TAG_HEADER):
                         row.count += part.count
                     seen = row
-    ordered = sorted(rows.values(), key=lambda row: -row.bytes)
+    ordered = sorted(rows.values(), key=lambda row: (-row.bytes, *by_values(row.key)))
     shown = ordered if top is None else ordered[:top]
     rest = None
     if len(shown) < len(ordered):
@@ -206,7 +214,7 @@ def _records(
     for key, account in accounts.items():
         if account.sizes.by_records or account.sizes.gaps:
             out.setdefault(tuple(key[i] for i in at), BatchSizes()).merge(account.sizes)
-    return sorted(out.items(), key=lambda item: -item[1].total.bytes)
+    return sorted(out.items(), key=lambda item: (-item[1].total.bytes, *by_values(item[0])))
 
 
 _CONTENTS = ("keys", "values", "header keys", "header values", "headers")

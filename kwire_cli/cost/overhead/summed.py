@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.overhead.batch_sizes import BatchSizes
+from kwire_cli.cost.overhead.limits import Largest
 from kwire_cli.cost.sums import Part
 
 if TYPE_CHECKING:
@@ -46,17 +47,19 @@ class SummedAccount:
 
 @dataclass(slots=True)
 class Summed:
-    """Accounts by the values of `dimensions`, as in `tallies.Tallies`, but for what limits count: that is of messages, which are no longer there."""
+    """Accounts by the values of `dimensions`, and what limits count, as in `tallies.Tallies`."""
 
     dimensions: Sequence[str]
     size: int = 0
     messages: int = 0
+    largest: Largest = field(default_factory=Largest)
     _accounts: dict[tuple[Any, ...], SummedAccount] = field(default_factory=dict)
 
     def merge(self, other: Tallies | Summed) -> None:
         """Count what others of the same dimensions have."""
         self.size += other.size
         self.messages += other.messages
+        self.largest.merge(other.largest)
         for key, account in other.accounts.items():
             self._accounts.setdefault(key, SummedAccount()).merge(account)
 

@@ -11,7 +11,7 @@ from kwire_cli.cost.overhead.account import HEADERS, Account
 from kwire_cli.cost.overhead.dimensions import key_of
 from kwire_cli.cost.overhead.limits import Largest
 from kwire_cli.cost.overhead.loose import Loose
-from kwire_cli.cost.overhead.opened import Opened, rows_of, where_of
+from kwire_cli.cost.overhead.opened import Opened, rows_of
 from kwire_cli.cost.overhead.places import owners, places
 from kwire_cli.engine.shapes import Shape
 from kwire_cli.message.frames import SIZE_BYTES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.codec.model import Limits
-    from kwire_cli.cost.overhead.opened import OnRecords, Row
+    from kwire_cli.cost.overhead.opened import Named, OnRecords, Row
     from kwire_cli.cost.overhead.places import Owner
     from kwire_cli.cost.overlaid import Overlaid
     from kwire_cli.engine.spans import Spans
@@ -39,13 +39,18 @@ MOST_SHAPES = 512
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
 
 
+def number_of(subject: Any) -> dict[str, Any]:
+    """What a message is called: its number."""
+    return {"frame": subject.number}
+
+
 @dataclass
 class Tallies:
     """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
 
     `messages` and `size` add up all that was given, files of records too. The parts of the accounts add up to the same size, unless with `overlaid`
     bodies are accounted for as they would be under an overlay. `on_records` is told of every batch that a producer sends. `file` is where messages
-    are from.
+    are from, `named` says which one it is where one is the largest.
     """
 
     catalog: Catalog
@@ -58,13 +63,14 @@ class Tallies:
     messages: int = 0
     accounts: dict[Key, Account] = field(default_factory=dict)
     largest: Largest = field(default_factory=Largest)
+    named: Named = number_of
 
     def __post_init__(self) -> None:
         self._key = key_of(self.dimensions)
         self._at = {name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions}
         self._splits = "topic" in self._at or "partition" in self._at
         self._rows: dict[Shape, list[Row]] = {}
-        self._opened = Opened(self.largest, self.limits, self.on_records)
+        self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
 
     def account(self, key: Key) -> Account:
         """That of these values."""
@@ -100,7 +106,7 @@ class Tallies:
         if plain is None:
             self._odd(line)
             return
-        if seen.kind == "request" and seen.size - SIZE_BYTES > self.largest.sizes["request"]:
+        if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
             self._see_request(line)
         key = self.key_of(line)
         account, layout = self.account(key), plain.layout
@@ -127,7 +133,7 @@ class Tallies:
         return self._splits and ("partition" in self._at or len(subject.topics) > 1)
 
     def _see_request(self, line: Any) -> None:
-        self.largest.see("request", line.seen.size - SIZE_BYTES, partial(where_of, line))
+        self.largest.see("request", line.seen.size - SIZE_BYTES, line.place, partial(self.named, line))
 
     def _odd(self, line: Any) -> None:
         """A line that has to be decoded in full, or is no frame."""
