@@ -4,7 +4,7 @@ import json
 import pickle
 import re
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,12 +21,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import kwire_cli as kwire
-from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES, as_time
-from kwire_cli.pipeline.source import KwireReader, KwireSource
+from kwire_cli.pipeline.segment_tables import as_time
+from kwire_cli.pipeline.source import TABLES as ALL_TABLES, KwireReader, KwireSource
+from kwire_cli.source.logs.files import walk
+from kwire_cli.source.logs.reading import read_log_file
 
 pytestmark = pytest.mark.numba
 
-TABLES = {table.name: table for table in SEGMENT_TABLES}
+TABLES = {name: table for name, table in ALL_TABLES.items() if name != "packets"}
+"""Those of log directories."""
+SAMPLES = SEGMENTS.parent
+LOGS, CAPTURE = SAMPLES / "logs", SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 
 
 def reader(*paths, columns=None, filters=(), **options):
@@ -51,8 +56,9 @@ def rows(*paths, **options):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_all_columns_of_each_table(table):
-    found = rows(SEGMENTS, table=table)
-    assert {row["topic"] for row in found} <= {path.name.rpartition("-")[0] for path in SEGMENTS.iterdir()}
+    found = rows(SEGMENTS, LOGS, table=table)
+    folders = {path.name.rpartition("-")[0] for folder in (SEGMENTS, LOGS) for path in folder.iterdir()}
+    assert {row["topic"] for row in found if not Path(row["file"]).name.endswith("offset-checkpoint")} <= folders
     assert found
     assert [*found[0]] == TABLES[table].schema.names
 
@@ -71,16 +77,16 @@ def test_records_are_those_of_read_records():
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("size", ["1", "500", "5000"])
 def test_parts_make_no_difference(table, size):
-    assert rows(SEGMENTS, table=table, splitSize=size) == rows(SEGMENTS, table=table)
+    assert rows(SEGMENTS, LOGS, table=table, splitSize=size) == rows(SEGMENTS, LOGS, table=table)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_only_the_columns_that_are_asked_for(table):
-    every = rows(SEGMENTS, table=table)
+    every = rows(SEGMENTS, LOGS, table=table)
     for name in TABLES[table].schema.names:
-        assert rows(SEGMENTS, table=table, columns=[name]) == [{name: row[name]} for row in every]
+        assert rows(SEGMENTS, LOGS, table=table, columns=[name]) == [{name: row[name]} for row in every]
     last = TABLES[table].schema.names[-1]
-    assert rows(SEGMENTS, table=table, columns=[last, "file"]) == [{last: row[last], "file": row["file"]} for row in every]
+    assert rows(SEGMENTS, LOGS, table=table, columns=[last, "file"]) == [{last: row[last], "file": row["file"]} for row in every]
 
 
 PASSES = {
@@ -121,13 +127,16 @@ FILTERS = [
     ("batches", [GreaterThanOrEqual(("last_offset",), 4), LessThan(("base_offset",), 8)], None),
     ("batches", [GreaterThan(("base_offset",), 4)], None),
     ("batches", [GreaterThan(("max_time",), NOON)], None),
-    ("faults", [EqualTo(("topic",), "bitflip"), GreaterThan(("position",), 5)], 1),
+    ("faults", [EqualTo(("topic",), "bitflip"), GreaterThan(("position",), 5)], None),
+    ("index", [EqualTo(("kind",), "txnindex")], None),
+    ("index", [EqualTo(("topic",), "txn-out"), In(("kind",), ("index", "timeindex"))], None),
+    ("index", [EqualTo(("topic",), "orders-none")], None),  # of which checkpoints of a log directory say something
 ]
 
 
 @pytest.mark.parametrize(("table", "filters", "files"), FILTERS, ids=str)
 def test_filters_leave_out_work_and_no_row(table, filters, files):
-    every, found = rows(SEGMENTS, table=table), rows(SEGMENTS, table=table, filters=filters)
+    every, found = rows(SEGMENTS, LOGS, table=table), rows(SEGMENTS, LOGS, table=table, filters=filters)
     assert passing(found, filters) == passing(every, filters)
     assert len(found) <= len(every)
     if files is not None:
@@ -144,6 +153,122 @@ def test_filters_do_leave_out_work(tmp_path):
     assert len(rows(tmp_path, table="batches", filters=[LessThan(("base_offset",), 20)])) == 3  # of 20 itself Spark says no
 
 
+@pytest.mark.parametrize("name", [CAPTURE.name, "rotated"])
+def test_times_leave_out_packets_and_parts_of_captures(name, tmp_path):
+    for number in range(2):
+        shutil.copy(CAPTURE, tmp_path / f"{number}.pcapng")
+    path = CAPTURE if name == CAPTURE.name else tmp_path
+    every = rows(path, table="packets", splitSize="4000")
+    times = sorted(row["time_ns"] for row in every)
+    seconds, nanoseconds = divmod(times[len(times) // 3], 10**9)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=nanoseconds // 1000)
+    parts = len(reader(path, table="packets", splitSize="4000").partitions())
+    for filters in (
+        [GreaterThan(("time_ns",), times[len(times) // 2])],
+        [LessThanOrEqual(("time_ns",), times[3]), EqualTo(("file",), every[0]["file"])],
+        [EqualTo(("time",), moment)],
+        [GreaterThanOrEqual(("time",), moment), LessThan(("time",), moment + timedelta(milliseconds=9))],
+        [In(("time_ns",), (times[0], times[1]))],
+    ):
+        found = rows(path, table="packets", splitSize="4000", filters=filters)
+        assert passing(found, filters) == passing(every, filters)
+        assert 0 < len(found) < len(every)
+        assert len(reader(path, table="packets", splitSize="4000", filters=filters).partitions()) < parts
+    assert rows(path, table="packets", filters=[GreaterThan(("time_ns",), times[-1] + 1)]) == []
+    assert rows(path, table="packets", filters=[GreaterThan(("size",), 0), Not(EqualTo(("file",), "x"))]) == every
+
+
+def snake(name):
+    return re.sub("([A-Z])", lambda match: f"_{match[1].lower()}", name)
+
+
+ENTRIES = {"index", "timeindex", "txnindex", "snapshot", "leader-epoch-checkpoint", "replication-offset-checkpoint"}
+ENTRIES |= {f"{what}-checkpoint" for what in ("recovery-point-offset", "log-start-offset", "cleaner-offset")}
+
+
+def test_the_index_is_what_dump_says_of_each_file():
+    expected = []
+    for file in walk(LOGS):
+        if file.kind.value in ENTRIES:
+            for number, entry in enumerate(read_log_file(file.path).to_json()["entries"]):
+                said = {snake(name): value for name, value in entry.items()}
+                expected.append({"file": str(file.path), "kind": file.kind.value, "entry": number} | said)
+    found = [{name: value for name, value in row.items() if value is not None} for row in rows(LOGS, table="index")]
+    for row in found:
+        if "timestamp" in row:
+            assert row.pop("time") == datetime.fromtimestamp(row["timestamp"] / 1000, UTC)
+        if not row["kind"].endswith("offset-checkpoint"):
+            assert f"{row.pop('topic')}-{row.pop('partition')}" == Path(row["file"]).parent.name
+    assert found == expected
+    assert {row["kind"] for row in found} == ENTRIES
+
+
+def test_faults_of_indexes(tmp_path):
+    folder = tmp_path / "t-1"
+    folder.mkdir()
+    index = folder / "00000000000000000007.index"
+    index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (5, 70, 3, 90, 6, 40)) + bytes(16) + b"\1\2\3")
+    (folder / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 x\n")
+    (folder / "00000000000000000007.timeindex").symlink_to("nowhere")
+    found = rows(tmp_path, table="faults")
+    assert {row["topic"] for row in found} == {"t"}
+    assert {row["partition"] for row in found} == {1}
+    told = [(Path(row["file"]).name, row["code"], row["path"], row["offset"]) for row in found]
+    assert sorted(told) == sorted(
+        [
+            *((index.name, note.code, note.path, note.offset) for note in read_log_file(index).anomalies),
+            (index.with_suffix(".timeindex").name, "UNREADABLE", "", 0),
+            ("leader-epoch-checkpoint", "INVALID_TEXT", "line 4", 8),
+            ("leader-epoch-checkpoint", "ROW_COUNT_MISMATCH", "count", 2),
+        ]
+    )
+    assert {code for _, code, *_ in told} >= {"ENTRY_ORDER", "TRUNCATED"}
+    assert len([row for row in rows(tmp_path, table="index") if row["kind"] == "index"]) == len(read_log_file(index).entries)
+
+
+def test_each_table_takes_its_own_of_mixed_inputs(tmp_path):
+    for name in ("logs/txn-out-1", "request-logs"):
+        shutil.copytree(SAMPLES / name, tmp_path / Path(name).name)
+    shutil.copy(CAPTURE, tmp_path / "txn-out-1")
+    shutil.copy(CAPTURE, tmp_path / "as-it-is")
+    segment = tmp_path / "00000000000000000000.log"
+    shutil.copy(next((SEGMENTS / "orders-zstd-0").iterdir()), segment)
+    mixed = (tmp_path / "txn-out-1", tmp_path / "request-logs", CAPTURE, tmp_path / "as-it-is", segment)
+
+    def without_files(found):
+        return [{name: value for name, value in row.items() if name != "file"} for row in found]
+
+    for table in TABLES:
+        assert without_files(rows(*mixed, table=table)) == without_files(rows(tmp_path / "txn-out-1", segment, table=table))
+    packets = rows(*mixed, table="packets")
+    assert len(packets) == 3 * len(rows(CAPTURE, table="packets"))
+    assert len({row["file"] for row in packets}) == 3
+    assert without_files(rows(tmp_path / "*", table="records")) == without_files(rows(segment, tmp_path / "txn-out-1"))
+    for table, path, what in (
+        ("records", CAPTURE, "segment or snapshot"),
+        ("index", CAPTURE, "index or checkpoint"),
+        ("packets", SEGMENTS, "capture"),
+    ):
+        with pytest.raises(kwire.InputError, match=f"there is no {what} in this"):
+            reader(path, table=table).partitions()
+
+
+def test_records_are_read_by_definitions_of_ones_own(tmp_path):
+    folder, mine = SEGMENTS / "__consumer_offsets-0", tmp_path / "OffsetCommitValue.json"
+    definition = (SAMPLES.parent / "specs" / mine.name).read_text("utf-8")
+    mine.write_text(definition.replace('"metadata"', '"remark"'), "utf-8")
+    usual = [row["payload"] for row in rows(folder, columns=["payload"])]
+    made = reader(folder, columns=["payload"], specs=str(tmp_path), kafka="4.4")
+    mine.unlink()  # who reads need not have it
+    found = [payload for part in made.partitions() for some in made.read(part) for payload in some.column("payload").to_pylist()]
+    assert found == [text.replace('"metadata"', '"remark"') for text in usual]
+    assert found != usual
+    with pytest.raises(kwire.InputError, match=r"no layouts of Kafka 1\.0"):
+        reader(folder, kafka="1.0")
+    with pytest.raises(kwire.InputError, match="no overlay"):
+        reader(folder, overlay="none")
+
+
 def test_what_was_given_is_read_once_and_in_order():
     path = SEGMENTS / "orders-zstd-0"
     file = next(path.iterdir())
@@ -156,9 +281,10 @@ def test_an_unreadable_file_is_a_fault_and_no_error(tmp_path):
     shutil.copytree(SEGMENTS / "orders-zstd-0", folder)
     made = {table: reader(tmp_path, table=table) for table in TABLES}
     (part,) = made["records"].partitions()
+    (at_faults,) = made["faults"].partitions()
     next(folder.iterdir()).unlink()
     assert [*made["records"].read(part)] == [*made["batches"].read(part)] == []
-    (found,) = made["faults"].read(part)
+    (found,) = made["faults"].read(at_faults)
     (fault,) = found.to_pylist()
     assert (fault["code"], fault["topic"], fault["partition"]) == ("UNREADABLE", "t", 3)
     assert "No such file" in fault["detail"]
@@ -189,7 +315,8 @@ def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path):
 
 
 def test_an_empty_file_has_no_rows(tmp_path):
-    (tmp_path / "00000000000000000000.log").write_bytes(b"")
+    for kind in ("log", "index"):
+        (tmp_path / f"00000000000000000000.{kind}").write_bytes(b"")
     for table in TABLES:
         assert rows(tmp_path, table=table) == []
 
