@@ -16,6 +16,7 @@ from kwire_cli.pipeline import connections
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
 from kwire_cli.pipeline.folding import FileFault
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
+from kwire_cli.pipeline.line_filters import wanted_lines
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
 from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import Tally
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.datasource import Filter
 
     from kwire_cli.source.capture.parts import PartReader
     from kwire_cli.source.capture.schedule import Schedule
@@ -118,17 +120,20 @@ class Captures:
         rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, catalog, port)).collect()
         return connections.names_of(tuple(row) for row in rows)
 
-    def frames(self, columns: Sequence[str] = ()) -> DataFrame:
-        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body` no first pass is needed."""
+    def frames(self, columns: Sequence[str] = (), filters: Sequence[Filter] = ()) -> DataFrame:
+        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body` no first pass is needed.
+
+        Rows that `filters` exclude may be left out.
+        """
         names = [*columns] or FRAMES.names
         if unknown := [name for name in names if name not in FRAMES.names]:
             raise InputError(f"the table frames has no column {unknown[0]}: its columns are {', '.join(FRAMES.names)}")
         schema = pa.schema([FRAMES.field(name) for name in names])
-        return self._lines(schema, lambda lines, _: frame_rows(lines, names), learnt=bool(NAMED.intersection(names)))
+        return self._lines(schema, lambda lines, _: frame_rows(lines, names), filters, learnt=bool(NAMED.intersection(names)))
 
-    def fields(self) -> DataFrame:
-        """A row for each field of each frame."""
-        return self._lines(FIELDS, fields_of, learnt=False)
+    def fields(self, filters: Sequence[Filter] = ()) -> DataFrame:
+        """A row for each field of each frame. Rows that `filters` exclude may be left out."""
+        return self._lines(FIELDS, fields_of, filters, learnt=False)
 
     def ledger(self) -> DataFrame:
         """The bytes of all frames by api, kind, version and field."""
@@ -176,14 +181,22 @@ class Captures:
     def _options(self) -> dict[str, Any]:
         return {"records": self._records, "show_secrets": self._show_secrets}
 
-    def _lines(self, schema: pa.Schema, rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]], *, learnt: bool) -> DataFrame:
-        """What `rows` makes of the lines of all connections."""
+    def _lines(
+        self,
+        schema: pa.Schema,
+        rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]],
+        filters: Sequence[Filter] = (),
+        *,
+        learnt: bool,
+    ) -> DataFrame:
+        """What `rows` makes of the lines of all connections that may be behind all filters."""
         port, options, catalog = self._port, self._options, self._catalog
         names = self._spark.sparkContext.broadcast(self.names if learnt else Names())
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
-            return rows((Line(*found, how) for found in connections.lines(batches, plan, catalog, names.value, port)), how)
+            found = (Line(*line, how) for line in connections.lines(batches, plan, catalog, names.value, port))
+            return rows(wanted_lines(found, filters), how)
 
         return self._owned(schema, of)
 

@@ -80,7 +80,7 @@ def _codes(line: Line) -> list[str]:
 
 
 _TEXTS = pa.list_(pa.string())
-_COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
+COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
     ("file", pa.string(), lambda line: line.place[0]),
     ("packet", pa.int64(), lambda line: line.place[1]),
     ("time", pa.timestamp("us", "UTC"), _time),
@@ -110,7 +110,7 @@ _COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
     ("header", pa.string(), lambda line: line.text("header")),
     ("body", pa.string(), lambda line: line.text("body")),
 )
-FRAMES = pa.schema([pa.field(name, kind) for name, kind, _ in _COLUMNS])
+FRAMES = pa.schema([pa.field(name, kind) for name, kind, _ in COLUMNS])
 """The columns of the table `frames`."""
 NAMED = frozenset({"topics", "body", "broker"})
 """Those columns for which the names in all of a capture are needed."""
@@ -118,7 +118,7 @@ NAMED = frozenset({"topics", "body", "broker"})
 
 def frame_rows(lines: Iterable[Line], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of these lines with these columns."""
-    columns = {name: (kind, value) for name, kind, value in _COLUMNS}
+    columns = {name: (kind, value) for name, kind, value in COLUMNS}
     getters = [columns[name][1] for name in names]
     schema = pa.schema([pa.field(name, columns[name][0]) for name in names])
     rows: list[list[Any]] = []

@@ -93,11 +93,11 @@ class FromCaptures:
     """A table of the frames in captures: packets are shuffled by connection for it."""
 
     schema: pa.Schema
-    frame: Callable[[Captures, Sequence[str]], DataFrame]
+    frame: Callable[[Captures, Needed], DataFrame]
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`."""
-        return self.frame(inputs.captures, wanted.columns).select(*wanted.columns)
+        return self.frame(inputs.captures, wanted).select(*wanted.columns)
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class Faults:
 FAULTS = "faults"
 MAKERS: dict[str, Maker] = {
     **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
-    "frames": FromCaptures(FRAMES, lambda captures, columns: captures.frames(columns)),
-    "fields": FromCaptures(FIELDS, lambda captures, _: captures.fields()),
+    "frames": FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)),
+    "fields": FromCaptures(FIELDS, lambda captures, wanted: captures.fields(wanted.filters)),
     "ledger": FromCaptures(LEDGER, lambda captures, _: captures.ledger()),
     FAULTS: Faults(TABLES[FAULTS], CAPTURE_FAULTS),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.kinds import CAPTURES, by_kind
-from kwire_cli.pipeline.segment_filters import bounds, wanted
+from kwire_cli.pipeline.segment_filters import bounds, microseconds, wanted
 from kwire_cli.source.capture.model import endpoints
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part, PartReader
@@ -50,7 +50,6 @@ PACKETS = pa.schema(
 """`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and put together from fragments."""
 _LAST = 253402300800_000_000_000
 _CHUNK = 1 << 16
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
     for each in filters:
         name = getattr(each, "attribute", None)
         if name == ("time",):
-            low, high = bounds(each, _microseconds)
+            low, high = bounds(each, lambda value: microseconds(value) if isinstance(value, datetime) else None)
             since = since if low is None else max(since, low * 1000)
             until = until if high is None else min(until, high * 1000 + 999)
         elif name == ("time_ns",):
@@ -118,12 +117,6 @@ def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
             since = since if low is None else max(since, low)
             until = until if high is None else min(until, high)
     return since, until
-
-
-def _microseconds(value: Any) -> int | None:
-    if not isinstance(value, datetime):
-        return None
-    return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
 
 
 def _shown(file: str, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool) -> pa.RecordBatch:

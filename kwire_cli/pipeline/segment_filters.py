@@ -6,7 +6,7 @@ Nothing is decided for a row: Spark looks at every filter again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import EqualNullSafe, EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
@@ -22,6 +22,8 @@ _FIRST = {"records": {"offset"}, "batches": {"last_offset"}}
 _LAST = {"records": {"offset"}, "batches": {"base_offset"}}
 _SINCE = {"records": {"timestamp", "time"}, "batches": {"max_timestamp", "max_time"}}
 """The columns of each table that bound the offsets of its batches below, above, and their times below."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,13 @@ def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | Non
     return None, None
 
 
+def microseconds(time: datetime) -> int:
+    """Since 1970, as tables have times."""
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+
+
 def _number(value: Any) -> int | None:
-    """Times are milliseconds: below no record's that is wanted."""
+    """Times are milliseconds, and none of a record that is wanted is below."""
     if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return int(moment.timestamp() * 1000) - 1  # a millisecond for what is lost in a float
+        return microseconds(value) // 1000
     return value if isinstance(value, int) and not isinstance(value, bool) else None
