@@ -14,6 +14,7 @@ from kwire_cli.errors import EncodeError, InputError
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cost.overhead.accumulator import Accumulators
+    from kwire_cli.cost.overhead.summed import Summed
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.spec.catalog import Catalog
 
@@ -50,7 +51,8 @@ class Asked:
 class Counted:
     """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are files of records alone.
 
-    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is.
+    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is. `summed` is in place of `tallies`
+    where others counted.
     """
 
     tables: list[tuple[str, ...]]
@@ -61,6 +63,12 @@ class Counted:
     segments: bool = True
     decodable: bool = False
     written: Tallies | None = None
+    summed: Summed | None = None
+
+    @property
+    def amounts(self) -> Tallies | Summed:
+        """What is shown."""
+        return self.summed or self.tallies
 
     def turn_to(self, name: str | None, *, several: bool) -> None:
         """What comes next is from this input."""

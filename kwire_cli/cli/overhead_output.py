@@ -18,7 +18,7 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     from kwire_cli.cost.overhead.report import report
 
     top = asked.options["top"] or (MOST_ROWS if fmt == "table" else None)
-    made = report(counted.tallies, counted.tables, top)
+    made = report(counted.amounts, counted.tables, top)
     limits = _distances(asked, counted)
     if fmt == "table":
         _show_tables(asked, counted, made, limits)
@@ -31,7 +31,7 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
     from kwire_cli.cost.overhead.limits import distances
 
-    return distances(counted.tallies.largest, asked.limits) if asked.options["limits"] else []
+    return distances(counted.amounts.largest, asked.limits) if asked.options["limits"] else []
 
 
 def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:

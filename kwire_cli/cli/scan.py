@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.clients import complete_release
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
+from kwire_cli.cli.reports.options import check, of_reports
 from kwire_cli.cli.sizes import limits_of, size_of
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ ROWS = 100
 @click.option(
     "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
 )
-@click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: the release of the brokers to be.")
-@click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="With --report upgrade: what the brokers are now.")
-@click.option("--deep", is_flag=True, help="With --report verify: read the records too.")
 @click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
@@ -49,6 +46,7 @@ ROWS = 100
 @click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")
 @click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 if anything can't be read; otherwise it is a fault, and the rest is shown.")
+@of_reports
 @with_overlaid_catalog
 @with_output
 def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
@@ -82,13 +80,7 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
         raise click.UsageError("give files, folders or globs")
     if len(asked) != 1:
         raise click.UsageError("say what to show by one of --table, --sql and --report")
-    of_report = {"deep": "verify", "release": "upgrade", "now": "upgrade"}
-    names = {"release": "--to", "now": "--from"}
-    for name, report in of_report.items():
-        if options[name] and options["report"] != report:
-            raise click.UsageError(f"{names.get(name, '--' + name)} goes with --report {report}")
-    if options["report"] == "upgrade" and not options["release"]:
-        raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")
+    check(options)
     if options["columns"] and not options["table"]:
         raise click.UsageError("--columns goes with --table")
     for name in ("out_format", "partition_by", "overwrite"):

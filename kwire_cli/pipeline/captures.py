@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.capture.parts import PartReader
     from kwire_cli.source.capture.schedule import Schedule
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
     Batches = Iterable[pa.RecordBatch]
@@ -168,14 +167,13 @@ class Captures:
         """The files that can't be read, or not to their end, and why."""
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect()]
 
-    def folded(self, fold: Callable[[Iterator[Captured]], Any]) -> list[Any]:
-        """What `fold` makes of the lines of the connections that a task owns, for each task."""
+    def folded(self, fold: Callable[[Iterator[Line]], Any], *, learnt: bool = True) -> list[Any]:
+        """What `fold` makes of the lines of the connections that a task owns, for each task; `learnt` says that it needs names."""
 
         def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
-            made = pickle.dumps(fold(line.captured for line in lines))
-            yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], ["made"])
+            yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(fold(lines))], pa.binary())], ["made"])
 
-        return [pickle.loads(row.made) for row in self._lines(pa.schema([("made", pa.binary())]), rows, learnt=True).collect()]  # noqa: S301 - our own
+        return [pickle.loads(row.made) for row in self._lines(pa.schema([("made", pa.binary())]), rows, learnt=learnt).collect()]  # noqa: S301 - our own
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
@@ -76,11 +77,11 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     return total
 
 
-def _of_lines(how: How, lines: Iterable[Captured]) -> tuple[Any, int]:
+def _of_lines(how: How, lines: Iterable[Line]) -> tuple[Any, int]:
     """What one task counts of captures."""
     counts, number = how.make(), 0
     for number, line in enumerate(lines, 1):  # noqa: B007 - how many they were
-        how.line(counts, line)
+        how.line(counts, line.captured)
     return counts, number
 
 

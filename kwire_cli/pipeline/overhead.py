@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.overhead.summed import Summed
 from kwire_cli.cost.overhead.tallies import Tallies
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import FileFault, folded
-from kwire_cli.records.opening import mapped
 from kwire_cli.source.logs.segments import segments_of
+from kwire_cli.stores import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.codec.model import Limits
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.source.logs.segments import Segment
     from kwire_cli.spec.catalog import Catalog
 
@@ -50,22 +49,30 @@ def spent(
     Both are read by the definitions of a catalogue.
     """
     total = Spent(Summed(dimensions))
+    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits)) if segments else ():
+        total.bytes.merge(some)
+        total.faults += faults
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog)
         for some in found.folded(partial(_of_lines, catalog, dimensions, limits)):
             total.bytes.merge(some)
         total.file_bytes = found.size
         total.faults += found.unread()
-    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits)):
-        total.bytes.merge(some)
-        total.faults += faults
     return total
 
 
-def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Captured]) -> Summed:
-    tallies = Tallies(catalog, dimensions, limits=limits)
+def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Line]) -> Summed:
+    """What one task counts of captures, whose files and connections are those of the table `frames`."""
+
+    def packet(_: Any) -> dict[str, Any]:
+        """What the line that is counted is called: its packet, or its number in its connection where captures were merged."""
+        file, number = line.place
+        return {"stream": line.stream, "frame": line.captured.number} if file is None else {"file": file, "packet": number}
+
+    tallies = Tallies(catalog, dimensions, limits=limits, named=packet)
     for line in lines:
-        tallies.add(line)
+        tallies.file, line.captured.stream = line.place[0], line.stream
+        tallies.add(line.captured)
     return _summed(tallies)
 
 
@@ -74,10 +81,11 @@ def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | N
     tallies, faults = Tallies(catalog, dimensions, limits=limits), []
     for segment in segments:
         try:
-            data = mapped(Path(segment.path))
+            data = mapped(segment.path)
         except InputError as error:
             faults.append(FileFault(segment.path, error.reason))
             continue
+        tallies.file = segment.path
         for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
             pass
     return _summed(tallies), faults

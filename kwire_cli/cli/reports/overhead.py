@@ -5,38 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Exit
+from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from kwire_cli.cli.reports import Asked
 
 
 def show(asked: Asked) -> int:
-    """Where the bytes of captures and segments go: by api, of segments alone by topic and partition; and by kind."""
-    from kwire_cli.cli.overhead import MOST_ROWS
-    from kwire_cli.cli.overhead_counting import DEFAULTS
-    from kwire_cli.cli.overhead_output import write_csv, write_json
+    """Where the bytes of captures and segments go: by api, of segments by topic and partition, or by what --by says; and by kind."""
+    from kwire_cli.cli.overhead_counting import DEFAULTS, Asked as AskedOf, Counted
+    from kwire_cli.cli.overhead_output import show as show_counted
     from kwire_cli.cli.reports.counting import tell
     from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
-    from kwire_cli.cost.overhead.report import report
+    from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, by_kind
     from kwire_cli.pipeline.overhead import spent
-    from kwire_cli.view.overhead import record_lines, report_lines
 
+    options = asked.options | {"given": ()}
+    how = AskedOf(asked.environment, options["catalog"], options)
     segments, captures = by_kind(asked.paths, SEGMENTS, CAPTURES)
-    tables = DEFAULTS["capture" if captures else "segments"]
+    tables = how.tables or [*DEFAULTS["segments" if segments else "capture"]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    found = spent(asked.spark, captures, segments, names, asked.options["catalog"], port=asked.options["port"], limits=limits_of(asked.options))
+    found = spent(asked.spark, captures, segments, names, options["catalog"], port=options["port"], limits=limits_of(options))
     tell(asked, found.faults)
-    made = report(found.bytes, tables, MOST_ROWS if asked.fmt == "table" else None)
-    if asked.fmt == "table":
-        asked.environment.write_lines(report_lines(made, messages="messages" if captures else "files"))
-        asked.environment.write_lines([[], *record_lines(made, MOST_ROWS)] if made.records else [])
-    elif asked.fmt == "csv":
-        write_csv(asked.environment, made)
-    else:
-        files = {"fileBytes": found.file_bytes} if captures else {}
-        write_json(asked.environment, made.to_json() | files, asked.fmt)
+    if not found.bytes.messages:
+        raise InputError("nothing could be read of the captures and segments in this")
+    counted = Counted(tables, Tallies(options["catalog"], names), None, found.file_bytes, len(captures), not captures, summed=found.bytes)
+    show_counted(how, counted, asked.fmt)
     summary = asked.summary
     summary.files, summary.size, summary.rows = len(captures) + len(segments), found.bytes.size, found.bytes.messages
     return Exit.DONE
