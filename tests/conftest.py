@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile("kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kwire")
+
+# Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
