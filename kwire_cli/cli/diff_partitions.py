@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.differences import Comparison, Item
+    from kwire_cli.stores import Place
 
 
 class Pair(NamedTuple):
@@ -20,11 +21,11 @@ class Pair(NamedTuple):
 
     a: str
     b: str
-    a_files: list[Path]
-    b_files: list[Path]
+    a_files: list[Place]
+    b_files: list[Place]
 
 
-def show_partitions(environment: Environment, a: Path, b: Path, fmt: str, *, ignore_legal: bool) -> bool:
+def show_partitions(environment: Environment, a: Place, b: Place, fmt: str, *, ignore_legal: bool) -> bool:
     """Print where copies of partitions differ; whether any do, with `ignore_legal` in more than retention, compaction and lag bring about."""
     different = False
     for number, pair in enumerate(_pairs(a, b)):
@@ -35,7 +36,7 @@ def show_partitions(environment: Environment, a: Path, b: Path, fmt: str, *, ign
     return different
 
 
-def _pairs(a: Path, b: Path) -> Iterator[Pair]:
+def _pairs(a: Place, b: Place) -> Iterator[Pair]:
     """The partitions to compare. Of log directories those with the same name, those that only one has among them."""
     if a.is_dir() != b.is_dir():
         raise InputError(f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, or two segments")
@@ -50,7 +51,7 @@ def _pairs(a: Path, b: Path) -> Iterator[Pair]:
         yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
 
 
-def _partitions(folder: Path) -> dict[str, list[Path]]:
+def _partitions(folder: Place) -> dict[str, list[Place]]:
     from kwire_cli.source.logs.files import walk
     from kwire_cli.source.logs.names import Kind
 
@@ -69,13 +70,13 @@ def _compared(pair: Pair) -> Comparison:
     return found
 
 
-def _items(files: list[Path]) -> Iterator[Item]:
+def _items(files: list[Place]) -> Iterator[Item]:
     from kwire_cli.records.differences import Item
     from kwire_cli.records.opening import items, source_of
 
     for file in files:
         for item in items(source_of(file)):
-            yield Item(path_text(Path(file.name)), item)
+            yield Item(path_text(path_of(file.name)), item)
 
 
 def _show(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:

@@ -153,9 +153,9 @@ def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], f
 
 def _several(paths: tuple[str, ...]) -> bool:
     """Whether there may be more than one file, whose lines have to say which."""
-    from pathlib import Path
+    from kwire_cli.stores import path_of
 
-    return len(paths) > 1 or any(Path(path).is_dir() for path in paths)
+    return len(paths) > 1 or any(path_of(path).is_dir() for path in paths)
 
 
 def _show_file(run: Run, file: SegmentFile) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, refuse
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.stores import Place
 
 _JSON = (b"{", b"[")
 OF_FRAMES = ("api", "version", "kind", "framed")
@@ -45,7 +46,7 @@ def holds_batches(argument: str) -> bool:
     """Whether an argument is a log directory, a partition's folder, or a file that begins with a record batch."""
     if not argument:
         return False
-    path = Path(argument)
+    path = path_of(argument)
     try:
         if path.is_dir() or file_name(path.name).kind in BATCH_KINDS:
             return path.exists()
@@ -53,7 +54,8 @@ def holds_batches(argument: str) -> bool:
             return False
     except (OSError, ValueError):
         return False
-    from kwire_cli.records.opening import begins_with_batch, mapped
+    from kwire_cli.records.opening import begins_with_batch
+    from kwire_cli.stores import mapped
 
     return begins_with_batch(mapped(path))
 
@@ -80,7 +82,7 @@ def _files(environment: Environment, arguments: tuple[str, ...]) -> Iterator[Seg
 
 def _exists(argument: str) -> bool:
     try:
-        return Path(argument).exists()
+        return path_of(argument).exists()
     except (OSError, ValueError):  # too long to be a name
         return False
 
@@ -126,7 +128,7 @@ def _from_json(data: bytes, label: str) -> memoryview:
         raise InputError(f"{label}: {error}") from None
 
 
-def _in_messages(asked: Asked, label: str, path: Path | None, view: memoryview) -> Iterator[Found]:
+def _in_messages(asked: Asked, label: str, path: Place | None, view: memoryview) -> Iterator[Found]:
     from kwire_cli.records.opening import begins_with_batch
     from kwire_cli.source.frames import capture_in, read_source
 

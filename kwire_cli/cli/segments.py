@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
 from kwire_cli.source.logs.segments import files_in, topic_of
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.stores import Place
 
 _IN_MEMORY = 64 << 20
 
@@ -23,7 +24,7 @@ _IN_MEMORY = 64 << 20
 class SegmentFile:
     """A file that was asked for; `path` is None for standard input. `topic` is what its folder says, None where that says nothing."""
 
-    path: Path | None
+    path: Place | None
     name: FileName
     topic: str | None
 
@@ -44,7 +45,7 @@ class SegmentFile:
         return self.name.kind in BATCH_KINDS or self.name.kind is Kind.OTHER
 
 
-def path_text(path: str | Path) -> str:
+def path_text(path: str | Place) -> str:
     """A path as text that can be written, whatever its bytes."""
     return os.fsencode(path).decode("utf-8", "replace")
 
@@ -59,7 +60,7 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
     if not arguments:
         raise InputError("no input: give segments, snapshots, folders of a log directory, or - for standard input")
     for argument in arguments:
-        path = Path(argument)
+        path = path_of(argument)
         if argument == "-":
             yield SegmentFile(None, FileName(Kind.OTHER), None)
         elif not argument:  # as a path it is the folder that one is in
@@ -77,7 +78,7 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
             raise InputError("there is no such file", file=argument)
 
 
-def _in_folder(path: Path, *, every: bool) -> Iterator[SegmentFile]:
+def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
     wanted = BATCH_KINDS
     if every:
         from kwire_cli.source.logs.reading import READABLE
@@ -87,13 +88,13 @@ def _in_folder(path: Path, *, every: bool) -> Iterator[SegmentFile]:
         yield _file(file.path, file.name)
 
 
-def _file(path: Path, name: FileName) -> SegmentFile:
+def _file(path: Place, name: FileName) -> SegmentFile:
     return SegmentFile(path, name, topic_of(name.kind, folder_name(path.resolve().parent.name)))
 
 
 def bytes_of(environment: Environment, file: SegmentFile) -> memoryview:
     """The bytes of a file, mapped; of a pipe what comes out of it, on disk where it is much."""
-    from kwire_cli.records.opening import mapped
+    from kwire_cli.stores import mapped
 
     if file.path is None:
         return _piped(environment.stdin)

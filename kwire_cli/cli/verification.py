@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 from kwire_cli.verify import Checked, Fault, verify_path
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
     if not paths or "-" in paths:
         raise InputError("--verify holds the files of a log directory against each other: give files or folders, not standard input")
     for path in paths:
-        if not Path(path).exists():
+        if not path_of(path).exists():
             raise InputError("there is no such file", file=path_text(path))
     return paths
 

@@ -10,9 +10,10 @@ from kwire_cli.verify import Checked, Fault, parts_to_verify, verify_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from kwire_cli.stores import Place
 
     Found = tuple[int, list[Fault], Checked]
 
@@ -26,7 +27,7 @@ def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, dee
     """
     units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(path)]
 
-    def verify(some: Iterable[tuple[int, Path]]) -> list[Found]:
+    def verify(some: Iterable[tuple[int, Place]]) -> list[Found]:
         return [(number, *_faults(part, deep=deep)) for number, part in some]
 
     made = [found for some in folded(spark, units, verify) for found in some]
@@ -34,7 +35,7 @@ def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, dee
         yield path, _taken([found for found in made if found[0] == number], checked)
 
 
-def _faults(part: Path, *, deep: bool) -> tuple[list[Fault], Checked]:
+def _faults(part: Place, *, deep: bool) -> tuple[list[Fault], Checked]:
     own, found = Checked(), []
     try:
         for fault in verify_part(part, deep=deep, checked=own):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.model import Limits
@@ -11,9 +9,9 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.layouts import AUTO, layouts_of
 from kwire_cli.records.model import Source
 from kwire_cli.records.reading import Reader, read_items
+from kwire_cli.stores import mapped
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from kwire_cli.records.batch import Batch
@@ -26,17 +24,6 @@ def source_of(data: Any, *, form: str = AUTO, topic: str | None = None, catalog:
     layouts = layouts_of(form)
     view = mapped(data) if isinstance(data, str) or hasattr(data, "__fspath__") else _view(data)
     return Source(view, layouts, catalog, topic, limits or Limits())
-
-
-def mapped(path: str | os.PathLike[str]) -> memoryview:
-    """The bytes of a file, which are read as they are looked at. InputError where that can't be."""
-    try:
-        with Path(path).open("rb") as file:
-            if not file.seek(0, 2):
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
 
 
 def _view(data: Any) -> memoryview:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
@@ -12,6 +11,7 @@ from kwire_cli.message.reading import read_all
 from kwire_cli.source.binary import recognised_binary
 from kwire_cli.source.packing import GZIP, ZSTD
 from kwire_cli.source.text import Input, read_input
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def read_source(source: Any, form: str = "auto", *, file: str | None = None) -> 
         content = source.read()
         return read_input(content.encode() if isinstance(content, str) else content, form, file=file or getattr(source, "name", None))
     try:
-        return read_input(Path(source).read_bytes(), form, file=file or str(source))
+        return read_input(path_of(source).read_bytes(), form, file=file or str(source))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file or str(source)) from None
 
@@ -58,7 +58,7 @@ def _first(source: Any, size: int) -> bytes:
     if hasattr(source, "read"):
         return _ahead(source, size)
     try:
-        path = Path(source)
+        path = path_of(source)
         if not path.is_file():  # a pipe can't be looked into and then read again
             return b""
         with path.open("rb") as file:

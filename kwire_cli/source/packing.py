@@ -6,10 +6,10 @@ Read in pieces, so that memory stays flat however long the file; what is unpacke
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,7 @@ class Pieces:
             yield from self._pieces(self._source)
             return
         try:
-            file = Path(self._source).open("rb", buffering=0)  # noqa: SIM115 - closed below
+            file = path_of(self._source).open("rb", buffering=0)
         except OSError as error:
             raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
         with file:

@@ -36,7 +36,7 @@ def is_url(path: str | os.PathLike[str]) -> bool:
     return bool(_URL.match(text)) and not _LOCAL.match(text)
 
 
-def path_of(path: str | os.PathLike[str]) -> Path | Stored:
+def path_of(path: str | os.PathLike[str]) -> Place:
     """What a path names, which need not be there: a URL something on a store."""
     if isinstance(path, Path | Stored):
         return path
@@ -94,9 +94,6 @@ class Stored(os.PathLike[str]):
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def __lt__(self, other: Stored) -> bool:
-        return (self.root, self.path.split("/"), self.query) < (other.root, other.path.split("/"), other.query)
-
     def __truediv__(self, name: str) -> Stored:
         return self._under(name, None)
 
@@ -106,17 +103,28 @@ class Stored(os.PathLike[str]):
         return self.path.rpartition("/")[2]
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """What stands between the slashes of the path, behind the root."""
+        return (self.root, *self.path.split("/"))
+
+    @property
     def parent(self) -> Stored:
         """The folder that it is in."""
         return Stored(self.root, self.path.rpartition("/")[0], self.query)
 
+    def with_name(self, name: str) -> Stored:
+        """The file beside it with this name."""
+        return self.parent / name
+
     def with_suffix(self, suffix: str) -> Stored:
         """The file beside it with this suffix in place of its own."""
-        return self.parent / f"{self.name.rpartition('.')[0] or self.name}{suffix}"
+        return self.with_name(f"{self.name.rpartition('.')[0] or self.name}{suffix}")
 
     def resolve(self) -> Stored:
         """Itself: a URL is absolute."""
         return self
+
+    absolute = resolve
 
     def exists(self) -> bool:
         """Whether there is a file or folder."""
@@ -148,17 +156,18 @@ class Stored(os.PathLike[str]):
         """What is in the folder and in those in it, by its name."""
         yield from (each for each in self._below(recursive=True) if fnmatch.fnmatchcase(each.name, pattern))
 
-    def glob(self) -> list[Stored]:
-        """What the path matches as a glob, sorted: `*`, `?`, `[…]`, and `**` for any folders, as those of glob.glob."""
+    def glob(self) -> list[str]:
+        """What the path matches as a glob, in order: `*`, `?`, `[…]`, and `**` for any folders, as those of glob.glob."""
         parts = self.path.split("/")
         plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
-        return sorted(set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:])))
+        found: set[Place] = set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:]))
+        return [str(each) for each in in_order(found)]
 
-    def open(self, mode: str = "rb", buffering: int = -1) -> io.RawIOBase:  # noqa: ARG002 - as pathlib's
+    def open(self, mode: str = "rb", buffering: int = -1) -> io.BufferedReader:  # noqa: ARG002 - as pathlib's
         """Its bytes, from the first to the last."""
         with told(str(self)):
             files, name = self.place()
-            return _Stream(files.open_input_stream(name, compression=None, buffer_size=READ_AHEAD), str(self))
+            return io.BufferedReader(_Stream(files.open_input_stream(name, compression=None, buffer_size=READ_AHEAD), str(self)))
 
     def read_bytes(self) -> bytes:
         """All of its bytes."""
@@ -231,3 +240,12 @@ class _Stream(io.RawIOBase):
         if not self.closed:
             self._stream.close()
         super().close()
+
+
+Place = Path | Stored
+"""What a path names: both are read by the same methods."""
+
+
+def in_order(places: Iterable[Place]) -> list[Place]:
+    """Sorted as pathlib sorts: part by part."""
+    return sorted(places, key=lambda each: each.parts)

@@ -9,10 +9,10 @@ from kwire_cli.verify.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.source.logs.checkpoints import LeaderEpoch
+    from kwire_cli.stores import Place
 
 
 _NEVER = 1 << 63
@@ -24,14 +24,14 @@ class LeaderEpochCheck:
     Batches of the epoch `current` before the offset `until` are right and need not be shown.
     """
 
-    def __init__(self, file: Path, entries: Sequence[LeaderEpoch]) -> None:
+    def __init__(self, file: Place, entries: Sequence[LeaderEpoch]) -> None:
         self.file, self._entries = str(file), entries
         self._starts = [entry.start_offset for entry in entries]
         self._highest = -1
         self._told: set[tuple[int, int]] = set()
         self.current, self.until = -1, _NEVER
 
-    def batch(self, log: Path, batch: Batch) -> Iterator[Fault]:
+    def batch(self, log: Place, batch: Batch) -> Iterator[Fault]:
         """A good batch; formats v0 and v1 have no epochs."""
         head = batch.head
         epoch = head.leader_epoch

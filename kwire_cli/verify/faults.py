@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.stores import Place
 
 FAULTS = {
     "CRC_MISMATCH": "the checksum of a batch, a message or a producer snapshot is not that of its bytes",
@@ -67,7 +67,7 @@ class Checked:
     batches: int = 0
 
 
-def from_anomalies(file: Path, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None) -> Iterator[Fault]:
+def from_anomalies(file: Place, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None) -> Iterator[Fault]:
     """What is odd in a file by itself."""
     for anomaly in anomalies:
         yield Fault(anomaly.code, str(file), anomaly.offset, offset, f"{anomaly.path}: {anomaly.detail}" if anomaly.path else anomaly.detail)

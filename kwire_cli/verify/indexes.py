@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.stores import path_of
 from kwire_cli.verify.faults import Fault
 from kwire_cli.verify.producers import Aborted, is_whole
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
+    from kwire_cli.stores import Place
 
 
 _NEVER = 1 << 63
@@ -29,7 +30,7 @@ class OffsetIndexCheck:
     Batches before the position `due` need not be shown.
     """
 
-    def __init__(self, file: Path, entries: Iterable[OffsetEntry]) -> None:
+    def __init__(self, file: Place, entries: Iterable[OffsetEntry]) -> None:
         self.file = str(file)
         self._entries = iter(entries)
         self._next: OffsetEntry | None = None
@@ -98,7 +99,7 @@ class TimeIndexCheck:
     Once it is no longer `due`, batches need not be shown.
     """
 
-    def __init__(self, file: Path, entries: Iterable[TimeEntry]) -> None:
+    def __init__(self, file: Place, entries: Iterable[TimeEntry]) -> None:
         self.file = str(file)
         self._entries = iter(entries)
         self._next = next(self._entries, None)
@@ -151,7 +152,7 @@ class _Ended(NamedTuple):
 class TransactionIndexCheck:
     """The entries of a `.txnindex` against the abort markers of its segment. `file` is where it would be, `entries` None where it is not there."""
 
-    def __init__(self, file: Path, log: Path, entries: Iterable[AbortedTransaction] | None) -> None:
+    def __init__(self, file: Place, log: Place, entries: Iterable[AbortedTransaction] | None) -> None:
         self.file, self.log = str(file), str(log)
         self._entries = {entry.last_offset: entry for entry in entries or ()}
         self._markers: dict[int, int] = {}
@@ -201,7 +202,7 @@ class TransactionIndexCheck:
         entry = self._entries.get(aborted.last_offset)
         who = f"the transaction of producer {aborted.producer_id} that was aborted at offset {aborted.last_offset}"
         if entry is None:
-            yield Fault("ABORTED_NOT_INDEXED", self.log, position, aborted.last_offset, f"{who} is not in {Path(self.file).name}")
+            yield Fault("ABORTED_NOT_INDEXED", self.log, position, aborted.last_offset, f"{who} is not in {path_of(self.file).name}")
         elif entry.producer_id == aborted.producer_id:
             first, stable = aborted.first_offset, aborted.last_stable_offset
             if first is not None and entry.first_offset != first:

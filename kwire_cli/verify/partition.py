@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import Fixed, fixed
@@ -15,6 +14,7 @@ from kwire_cli.source.logs.files import File, Partition, partition, walk
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
 from kwire_cli.source.logs.reading import TEXTS, read_log_file
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.stores import in_order, path_of
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 from kwire_cli.verify.epochs import LeaderEpochCheck
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.model import Gap
     from kwire_cli.source.logs.model import Contents
+    from kwire_cli.stores import Place
 
 METADATA_TOPIC, OFFSETS_TOPIC = "__cluster_metadata", "__consumer_offsets"
 _KEY = fixed(CONTROL_RECORD_KEY)
@@ -46,24 +47,24 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         yield from verify_part(part, deep=deep, checked=checked)
 
 
-def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Path]:
+def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
     """What can be verified without the rest, in order: a file, or of a folder its log directories' own files and each of their partitions.
 
     Raises:
         InputError: A folder can't be read.
 
     """
-    folder = Path(path)
+    folder = path_of(path)
     if not folder.is_dir():
         yield folder
         return
     yield from _own_parts(folder)
-    for sub in sorted(folder.iterdir()):
+    for sub in in_order(folder.iterdir()):
         if sub.is_dir() and not sub.is_symlink() and not folder_name(sub.name):
             yield from parts_to_verify(sub)
 
 
-def verify_part(path: Path, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of one of these; `deep` as below. InputError where it can't be read."""
     return verify_partition(path, deep=deep, checked=checked) if path.is_dir() else verify_file(path, deep=deep, checked=checked)
 
@@ -75,11 +76,11 @@ def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False, ch
         InputError: A file or folder can't be read.
 
     """
-    for part in _own_parts(Path(path)):
+    for part in _own_parts(path_of(path)):
         yield from verify_part(part, deep=deep, checked=checked)
 
 
-def _own_parts(folder: Path) -> Iterator[Path]:
+def _own_parts(folder: Place) -> Iterator[Place]:
     found = walk(folder)
     yield from (file.path for file in found.files if _is_text(file))
     yield from (each.path for each in found.partitions)
@@ -105,7 +106,7 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         InputError: It can't be read, or is no file of a log directory.
 
     """
-    file = Path(path)
+    file = path_of(path)
     name = file_name(file.name)
     if name.kind in BATCH_KINDS:
         whole = partition(file.parent)
@@ -123,7 +124,7 @@ def _is_text(file: File) -> bool:
     return not file.name.suffix and file.kind in TEXTS
 
 
-def _read(path: Path, checked: Checked | None) -> Contents[Any]:
+def _read(path: Place, checked: Checked | None) -> Contents[Any]:
     if checked:
         checked.files += 1
     return read_log_file(path)

@@ -19,19 +19,19 @@ from kwire_cli.source.logs.reading import read_log_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.model import Source
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.logs.snapshots import ProducerEntry
+    from kwire_cli.stores import Place
     from kwire_cli.view.like_kafka import Trouble
 
 _NO_OFFSET = -1
 _LAST_SEQUENCE = (1 << 31) - 1
 
 
-def file_lines(path: Path, label: str, kind: Kind, trouble: Trouble, note: Callable[[str], None]) -> Iterator[str]:
+def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Callable[[str], None]) -> Iterator[str]:
     """An index or producer snapshot; `label` is its path as it was asked for, `note` takes what belongs on standard error at once.
 
     Raises:
@@ -53,7 +53,7 @@ def file_lines(path: Path, label: str, kind: Kind, trouble: Trouble, note: Calla
         yield from _snapshot(contents, note)
 
 
-def _offset_index(path: Path, label: str, contents: Contents[OffsetEntry], trouble: Trouble) -> Iterator[str]:
+def _offset_index(path: Place, label: str, contents: Contents[OffsetEntry], trouble: Trouble) -> Iterator[str]:
     base = contents.head["baseOffset"] or 0
     entries = _entries(contents.entries, contents.size, OffsetEntry(0, base, 0))
     if not entries:
@@ -70,7 +70,7 @@ def _offset_index(path: Path, label: str, contents: Contents[OffsetEntry], troub
         yield f"offset: {entry.offset} position: {entry.position}"
 
 
-def _time_index(path: Path, contents: Contents[TimeEntry], trouble: Trouble) -> Iterator[str]:
+def _time_index(path: Place, contents: Contents[TimeEntry], trouble: Trouble) -> Iterator[str]:
     base = contents.head["baseOffset"] or 0
     source = _log_of(path)
     log = _Log(source, _index_of(path)) if source else None
@@ -149,17 +149,17 @@ def _entries(entries: Sequence[Any], size: int, first: Any) -> Sequence[Any]:
     return entries if entries or not size else (first,)
 
 
-def _beside(path: Path, kind: Kind) -> Path:
+def _beside(path: Place, kind: Kind) -> Place:
     """The file of another kind that belongs to the same segment."""
     return path.with_name(f"{path.name.partition('.')[0]}.{kind}")
 
 
-def _log_of(path: Path) -> Source | None:
+def _log_of(path: Place) -> Source | None:
     log = _beside(path, Kind.LOG)
     return source_of(log) if log.is_file() else None
 
 
-def _index_of(path: Path) -> Sequence[OffsetEntry]:
+def _index_of(path: Place) -> Sequence[OffsetEntry]:
     index = _beside(path, Kind.INDEX)
     entries: Sequence[OffsetEntry] = read_log_file(index).entries if index.is_file() else ()
     return entries

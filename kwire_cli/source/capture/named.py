@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import is_capture
+from kwire_cli.source.logs.names import file_name
 from kwire_cli.source.naming import named
+from kwire_cli.stores import in_order, in_parallel, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from kwire_cli.stores import Place
 
 _LOOKED_AT = 1 << 17
 """Bytes that tell a capture, packed ones too."""
@@ -30,23 +33,28 @@ def captures_of(paths: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for path in paths:
-        some = [each for name in named(path) for each in (_in_folder(Path(name)) if Path(name).is_dir() else [name])]
+        some = [each for name in named(path) for each in (_in_folder(path_of(name)) if path_of(name).is_dir() else [name])]
         if not some:
             raise InputError("there is no capture in this folder", file=path)
         found.update(dict.fromkeys(some))
     return list(found)
 
 
-def _in_folder(folder: Path) -> list[str]:
-    return [
-        str(path) for path in sorted(folder.rglob("*")) if not path.is_dir() and (NAME.search(path.name) or (path.is_file() and _is_capture(path)))
-    ]
+def _in_folder(folder: Place) -> list[str]:
+    paths = in_order(folder.rglob("*"))
+    return [str(path) for path, is_one in zip(paths, in_parallel(_is_capture, paths), strict=True) if is_one]
 
 
-def _is_capture(path: Path) -> bool:
+def _is_capture(path: Place) -> bool:
+    if path.is_dir():
+        return False
+    if NAME.search(path.name):
+        return True
+    if not path.is_file() or file_name(path.name).base_offset is not None:  # a name that only files of partitions have
+        return False
     try:
         with path.open("rb") as file:
             first = file.read(_LOOKED_AT)
             return bool(first) and is_capture(first)
-    except OSError:
+    except (InputError, OSError):
         return False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
+from kwire_cli.stores import in_parallel, path_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+
+    from kwire_cli.stores import Place
 
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}
 _OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
@@ -21,7 +23,7 @@ _OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
 class File:
     """A file and what its name says."""
 
-    path: Path
+    path: Place
     name: FileName
 
     @property
@@ -34,7 +36,7 @@ class File:
 class Partition:
     """A partition's folder. `name` is None where the folder's name is not one that Kafka gives; `files` are by offset, those without one last."""
 
-    path: Path
+    path: Place
     name: FolderName | None
     files: tuple[File, ...]
 
@@ -51,7 +53,7 @@ class Partition:
 class LogDirectory:
     """What a path holds: the log directory's own files, and its partitions by topic and number. A partition's folder alone is one partition."""
 
-    path: Path
+    path: Place
     files: tuple[File, ...]
     partitions: tuple[Partition, ...]
 
@@ -68,9 +70,9 @@ def walk(path: str | os.PathLike[str]) -> LogDirectory:
         InputError: It is no folder, or can't be read.
 
     """
-    folder = Path(path)
+    folder = path_of(path)
     files, folders = _listed(folder)
-    inside = [Partition(sub, folder_name(sub.name), _listed(sub)[0]) for sub in folders if folder_name(sub.name)]
+    inside = in_parallel(lambda sub: Partition(sub, folder_name(sub.name), _listed(sub)[0]), (sub for sub in folders if folder_name(sub.name)))
     # A log directory may be named like a partition (data-1), and a copy of a partition's folder by any name.
     if not inside and any(file.kind in _OF_A_PARTITION or file.name.base_offset is not None for file in files):
         return LogDirectory(folder, (), (Partition(folder, folder_name(folder.resolve().name), files),))
@@ -84,7 +86,7 @@ def partition(path: str | os.PathLike[str]) -> Partition:
         InputError: It is no folder, or can't be read.
 
     """
-    folder = Path(path)
+    folder = path_of(path)
     return Partition(folder, folder_name(folder.resolve().name), _listed(folder)[0])
 
 
@@ -98,8 +100,9 @@ def _file_order(file: File) -> tuple[int, int, int, str]:
     return base is None, base or 0, _RANK.get(file.kind, len(_RANK)), file.path.name
 
 
-def _listed(folder: Path) -> tuple[tuple[File, ...], list[Path]]:
-    files, folders = [], []
+def _listed(folder: Place) -> tuple[tuple[File, ...], list[Place]]:
+    files: list[File] = []
+    folders: list[Place] = []
     try:
         for entry in folder.iterdir():
             if entry.is_dir():

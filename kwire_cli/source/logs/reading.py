@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
@@ -11,6 +10,7 @@ from kwire_cli.source.logs.indexes import offset_index, time_index, transaction_
 from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, FileName, Kind, file_name
 from kwire_cli.source.logs.properties import clean_shutdown, meta_properties, partition_metadata, quorum_state
 from kwire_cli.source.logs.snapshots import producer_snapshot
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +44,7 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
         InputError: It can't be read, or its name is of no kind in READABLE.
 
     """
-    file = Path(path)
+    file = path_of(path)
     name = file_name(file.name)
     if name.kind not in READABLE:
         known = "record batches" if name.kind in BATCH_KINDS else "no index, snapshot or checkpoint"

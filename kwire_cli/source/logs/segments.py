@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
 from kwire_cli.source.naming import named
+from kwire_cli.stores import in_order, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from kwire_cli.source.logs.files import File
     from kwire_cli.source.logs.names import FolderName
+    from kwire_cli.stores import Place
 
 METADATA_TOPIC = "__cluster_metadata"
 """Whose records snapshots hold: only KRaft has files of this kind."""
@@ -48,22 +49,22 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
 
 def _named(path: str) -> list[Segment]:
     """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
-    some: list[Path] = []
+    some: list[Place] = []
     for name in named(path):
-        file = Path(name)
+        file = path_of(name)
         if file.is_dir():
             some += (each.path for each in files_in(file, BATCH_KINDS))
-        elif name == path or file_name(file.name).kind in BATCH_KINDS:
+        elif name == str(path_of(path)) or file_name(file.name).kind in BATCH_KINDS:
             some.append(file)
     return [segment_at(each) for each in some]
 
 
-def files_in(path: Path, kinds: Container[Kind]) -> Iterator[File]:
+def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
     """The files of these kinds in a folder, in order: that of a partition, a log directory, or one of log directories, however deep."""
     for file in walk(path):
         if file.kind in kinds:
             yield file
-    for folder in sorted(path.iterdir()):
+    for folder in in_order(path.iterdir()):
         if folder.is_dir() and not folder_name(folder.name):
             yield from files_in(folder, kinds)
 
@@ -73,7 +74,7 @@ def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
     return METADATA_TOPIC if kind is Kind.CHECKPOINT else folder.topic if folder else None
 
 
-def segment_at(path: Path) -> Segment:
+def segment_at(path: Place) -> Segment:
     """A file with batches, or one that lies beside it, with the partition that it is of."""
     folder, kind = folder_name(path.parent.resolve().name), file_name(path.name).kind
     return Segment(str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)
