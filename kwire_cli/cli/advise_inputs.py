@@ -147,7 +147,7 @@ class Messages:
             if isinstance(found, Message):
                 yield found
             else:
-                left_out.add(label, found)
+                left_out.add(f"{label}:{found.line}", found)
         if first and left_out.text:
             self.environment.note(f"kwire: {left_out.text}")
 

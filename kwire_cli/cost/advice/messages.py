@@ -27,7 +27,7 @@ class Message(NamedTuple):
     """A message by its full name and version, with the spans of its layout.
 
     `regular` says whether its values say all that its bytes do; `guess` that its version is not known, and another's layout was taken. `at` is where
-    it is among all messages: `place_of` an input and what is counted there, packets, frames, bytes or lines. `unsaid` are bytes of records of which
+    it is among all messages: `place_of` an input and what is counted there, packets, frames or bytes. `unsaid` are bytes of records of which
     only the number is known; in `spans` there are none in their place.
     """
 
@@ -85,7 +85,7 @@ def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) 
     """The bodies in a request log, written again; what can't be is given as it comes."""
     for exchange in exchanges:
         for found in bodies.of(exchange):
-            yield found if isinstance(found, Unwritten) else in_body(found.body, place + exchange.line, found.unsaid)
+            yield found if isinstance(found, Unwritten) else in_body(found.body, place + exchange.start, found.unsaid)
 
 
 def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message]:

@@ -34,23 +34,24 @@ class Written(NamedTuple):
 
 
 class Unwritten(NamedTuple):
-    """A body that can't be written, and why; its line, counted from 1."""
+    """A body that can't be written, and why; where it is as in `Exchange`."""
 
     line: int
     reason: str
+    start: int = 0
 
 
 @dataclass(slots=True)
 class LeftOut:
-    """Bodies that can't be written: how many, and the first one with its file."""
+    """Bodies that can't be written: how many, and why not the first one and where it is."""
 
     count: int = 0
-    first: tuple[str, Unwritten] | None = None
+    first: str | None = None
 
-    def add(self, file: str, body: Unwritten) -> None:
+    def add(self, place: str, body: Unwritten) -> None:
         """Count one."""
         self.count += 1
-        self.first = self.first or (file, body)
+        self.first = self.first or f"{place}: {body.reason}"
 
     def merge(self, other: LeftOut) -> None:
         """Count those that come later."""
@@ -62,10 +63,9 @@ class LeftOut:
         """What to say of them; None where there are none."""
         if not self.first:
             return None
-        file, body = self.first
         more = self.count - 1
         also = f", as {'is' if more == 1 else 'are'} {more} more" if more else ""
-        return f"{file}:{body.line}: {body.reason}: it can't be written as bytes and is left out{also}"
+        return f"{self.first}: it can't be written as bytes and is left out{also}"
 
 
 class Bodies:
@@ -79,7 +79,7 @@ class Bodies:
         """The request of an exchange, and its response if there is one."""
         api = self._catalog.api_by_key(exchange.api_key)
         if api is None:
-            yield Unwritten(exchange.line, f"api key {exchange.api_key} is not known")
+            yield Unwritten(exchange.line, f"api key {exchange.api_key} is not known", exchange.start)
             return
         version = exchange.api_version
         refused = exchange.api_key == API_VERSIONS and REFUSED in exchange.errors
@@ -89,7 +89,7 @@ class Bodies:
             try:
                 yield self.written(message, value, layout)
             except (EncodeError, InputError) as error:
-                yield Unwritten(exchange.line, f"{message} {layout}: {error}")
+                yield Unwritten(exchange.line, f"{message} {layout}: {error}", exchange.start)
 
     def written(self, message: str, value: dict[str, Any], version: int) -> Written:
         """A body. EncodeError with the path of what does not fit, InputError for a message or version that no definition has."""

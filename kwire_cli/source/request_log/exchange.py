@@ -29,7 +29,7 @@ _HIGHEST = 32767
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line of the log. `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
+    """A line of the log, which begins at the byte `start` of the file, unpacked. `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
 
     `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response, numbers where no name is
     known, each once. `topics` are names, and ids for which the line has no name; `named` are ids with names beside them. `stages` are times in
@@ -59,6 +59,7 @@ class Exchange:
     named: dict[str, str]
     request: dict[str, Any]
     response: dict[str, Any] | None
+    start: int = 0
 
 
 class OddExchangeError(ValueError):
@@ -72,7 +73,7 @@ class Reader:
         self._catalog = catalog
         self._marks: dict[str, Marks] = {}
 
-    def exchange(self, document: Any, line: int, time: str | None) -> Exchange:
+    def exchange(self, document: Any, line: int, time: str | None, start: int = 0) -> Exchange:
         """The exchange of a line's JSON; OddExchangeError, with what is wrong, where it is none."""
         header = document.get("requestHeader") if isinstance(document, dict) else None
         if not isinstance(header, dict):
@@ -95,7 +96,7 @@ class Reader:
             _text(header.get("clientId")), _software(document, request), key, api and api.name, version,
             correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True, document.get("isForwarded") is True,
             _number(document.get("totalTimeMs")), {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},
-            [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named, request, response,
+            [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named, request, response, start,
         )  # fmt: skip
 
     def _found(self, message: str | None, body: dict[str, Any] | None) -> Found:

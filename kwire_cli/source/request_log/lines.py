@@ -24,10 +24,11 @@ _CLOCKS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant")
 
 
 class TextLine(NamedTuple):
-    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST."""
+    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST. `start` is where it begins in the file, unpacked."""
 
     number: int
     data: bytes | None
+    start: int = 0
 
 
 class Logged(NamedTuple):
@@ -37,24 +38,23 @@ class Logged(NamedTuple):
     time: str | None
 
 
-def lines_of(pieces: Iterable[bytes]) -> Iterator[TextLine]:
-    """All lines of a file that comes in pieces; the last one without an end too. No more than LONGEST bytes are held."""
-    number, held, lost = 1, bytearray(), False
+def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
+    """All lines of a file that comes in pieces, from this byte on; the last one without an end too. No more than LONGEST bytes are held."""
+    number, held, size = 1, bytearray(), 0
     for piece in pieces:
         *whole, rest = piece.split(b"\n")
         for part in whole:
-            data = bytes(held) + part if held else part
-            yield TextLine(number, None if lost or len(data) > LONGEST else data)
-            number += 1
+            size += len(part)
+            yield TextLine(number, None if size > LONGEST else bytes(held) + part if held else part, start)
+            number, start, size = number + 1, start + size + 1, 0
             held.clear()
-            lost = False
-        if not lost:
+        size += len(rest)
+        if size > LONGEST:
+            held.clear()
+        else:
             held += rest
-            if len(held) > LONGEST:
-                held.clear()
-                lost = True
-    if held or lost:
-        yield TextLine(number, None if lost else bytes(held))
+    if size:
+        yield TextLine(number, None if size > LONGEST else bytes(held), start)
 
 
 def logged_in(data: bytes) -> Logged | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.source.packing import Pieces
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
 from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
+from kwire_cli.source.request_log.parts import lines_in
 
 if TYPE_CHECKING:
     import os
@@ -14,19 +15,24 @@ if TYPE_CHECKING:
     from typing import IO
 
     from kwire_cli.source.request_log.lines import TextLine
+    from kwire_cli.source.request_log.parts import LogPart
     from kwire_cli.spec.catalog import Catalog
 
 
 class LineFault(NamedTuple):
-    """A line that ought to be a request and can't be read as one, or where the file itself ends badly; lines count from 1."""
+    """A line that ought to be a request and can't be read as one, or where the file itself ends badly; lines count from 1.
+
+    `start` is where the line begins in the file, unpacked.
+    """
 
     line: int
     code: str
     detail: str
+    start: int = 0
 
 
 class RequestLog:
-    """The exchanges and faults of a log, in its order; iterate once.
+    """The exchanges and faults of a log, in its order; iterate once. Of a `part` those of the lines that begin in it, which are counted there.
 
     `others` counts the lines of other loggers, which are passed over; `faults` those that were told of.
 
@@ -35,15 +41,15 @@ class RequestLog:
 
     """
 
-    def __init__(self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog) -> None:
-        self._pieces, self._reader = Pieces(source), Reader(catalog)
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None) -> None:
+        self._pieces, self._reader, self._part = Pieces(source), Reader(catalog), part
         self.name = self._pieces.name
         self.exchanges = self.faults = self.others = 0
 
     def __iter__(self) -> Iterator[Exchange | LineFault]:
-        number = 0
-        for line in lines_of(self._pieces):
-            number = line.number
+        number = start = 0
+        for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):
+            number, start = line.number, line.start
             found = read_line(self._reader, line)
             if isinstance(found, Exchange):
                 self.exchanges += 1
@@ -55,24 +61,24 @@ class RequestLog:
             yield found
         if self._pieces.fault:
             self.faults += 1
-            yield LineFault(number, "DAMAGED_FILE", self._pieces.fault)
+            yield LineFault(number, "DAMAGED_FILE", self._pieces.fault, start)
 
 
 def read_line(reader: Reader, line: TextLine) -> Exchange | LineFault | None:
     """What a line holds; None for a line of another logger."""
     if line.data is None:
-        return LineFault(line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long")
+        return LineFault(line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long", line.start)
     logged = logged_in(line.data)
     if logged is None:
         return None
     if logged.text[:1] != b"{":
-        return LineFault(line.number, "TEXT_FORM", "the text that Kafka wrote before 2.8 is not understood, only its JSON")
+        return LineFault(line.number, "TEXT_FORM", "the text that Kafka wrote before 2.8 is not understood, only its JSON", line.start)
     from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
 
     try:
         document: Any = loads(logged.text)
-        return reader.exchange(document, line.number, logged.time)
+        return reader.exchange(document, line.number, logged.time, line.start)
     except JSONDecodeError as error:
-        return LineFault(line.number, "DAMAGED_LINE", f"no JSON: {error.msg} (byte {error.pos} of it)")
+        return LineFault(line.number, "DAMAGED_LINE", f"no JSON: {error.msg} (byte {error.pos} of it)", line.start)
     except OddExchangeError as error:
-        return LineFault(line.number, "DAMAGED_LINE", f"no logged request: it {error}")
+        return LineFault(line.number, "DAMAGED_LINE", f"no logged request: it {error}", line.start)

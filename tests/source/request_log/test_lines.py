@@ -21,7 +21,7 @@ def test_lines_are_the_same_however_the_pieces_are_cut(parts, size):
 def test_a_line_that_never_ends_is_not_kept(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST", 4)
     pieces = [b"abcd\nabc", b"de", b"f", b"ghi\nab", b"\n12345"]
-    assert [*lines_of(pieces)] == [TextLine(1, b"abcd"), TextLine(2, None), TextLine(3, b"ab"), TextLine(4, None)]
+    assert [*lines_of(pieces)] == [TextLine(1, b"abcd"), TextLine(2, None, 5), TextLine(3, b"ab", 15), TextLine(4, None, 18)]
 
 
 @pytest.mark.parametrize(
