@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
+    from kwire_cli.pipeline.streaming.tables import Streams
 
 
 def register(spark: SparkSession) -> None:
@@ -52,3 +53,28 @@ def tables(
     register(spark)
     given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
     return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port))
+
+
+def streams(
+    spark: SparkSession,
+    paths: str | PathLike[str] | Sequence[str],
+    *,
+    reading: Reading | None = None,
+    port: int | None = None,
+    idle: int = 300,
+    **options: int | str,
+) -> Streams:
+    """The tables of files that arrive in folders, and grow there, as streams by name; `port` as for `tables`.
+
+    Connections end when nothing was heard of them for `idle` seconds. `options` are those of the data source: `maxBytesPerTrigger`, `patience`.
+    """
+    import os  # noqa: PLC0415 - as above
+
+    from kwire_cli.pipeline.model import Reading  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.source import SegmentSource  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.streaming.tables import Streams  # noqa: PLC0415 - as above
+
+    register(spark)
+    spark.dataSource.register(SegmentSource)
+    given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
+    return Streams(spark, given, reading=reading or Reading(), port=port, idle=idle, options=options)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
+    from pyspark.sql.datasource import DataSourceStreamReader, Filter
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Table
 
-NAME = "kwire"
+NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
 TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, LOG_FAULTS)}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
@@ -51,6 +51,45 @@ class KwireSource(DataSource):
         """A reader of the columns in `schema`."""
         return KwireReader(dict(self.options), schema)
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+        """A reader of files that arrive and grow."""
+        return _stream_of(self.options, schema)
+
+
+class SegmentSource(KwireSource):
+    """TCP segments by connection, of captures that arrive: what the streams of frames are made of."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What to give to `format`."""
+        return SEGMENTS_NAME
+
+    def schema(self) -> StructType:
+        """What the connections of a stream take."""
+        from kwire_cli.pipeline.streaming.connections import SEGMENTS  # noqa: PLC0415 - as below
+
+        return from_arrow_schema(SEGMENTS)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - as above
+        """As `KwireSource`."""
+        return _stream_of(self.options, schema, segments=True)
+
+
+def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool = False) -> DataSourceStreamReader:
+    """What reads a stream. InputError where an option is wrong, or there is no stream of a table."""
+    try:
+        from kwire_cli.pipeline.streaming import reader  # noqa: PLC0415 - streams take a newer PySpark than tables
+        from kwire_cli.pipeline.streaming.connections import SegmentReader  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise InputError(f"streams need PySpark 4.2 or newer ({error}): pip install -U pyspark") from None
+    numbers = {name: _bytes(options, name, otherwise) for name, otherwise in reader.OPTIONS.items()}
+    own = {option: value for option, value in options.items() if option.lower() not in {name.lower() for name in reader.OPTIONS}}
+    asked = KwireReader(own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None)
+    if asked.table not in reader.STREAMED:
+        raise InputError(f"the table {asked.table} can't be a stream: those that can are {', '.join(reader.STREAMED)}")
+    given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), asked.reading, asked.split_size, numbers)
+    return SegmentReader(*given) if segments else reader.TableReader(asked.table, *given)
+
 
 class PartToRead(InputPartition):
     """What one task reads: a part, as its table gave it."""
@@ -59,11 +98,11 @@ class PartToRead(InputPartition):
 class KwireReader(DataSourceReader):
     """Plans parts of files and reads them."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+    def __init__(self, options: Mapping[str, str], schema: StructType, table: str | None = None) -> None:
         known = {option.lower() for option in OPTIONS}
         if strange := sorted(option for option in options if option.lower() not in known):
             raise InputError(f"there is no option {strange[0]}: options are {', '.join(OPTIONS)}")
-        self.table = _table(options)
+        self.table = table or _table(options)
         self.paths = _paths(options)
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
         limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))

@@ -1,0 +1,189 @@
+"""Connections that go on from batch to batch of a stream: TCP segments by connection in, rows of frames out, the state of each kept by Spark.
+
+What is shuffled are segments with their payloads. What is known of a connection at the end of a batch is put away as bytes by
+`source.kafka.ongoing` in Spark's state store, with the checkpoint; so it is the same after a restart, on whichever machine.
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from kwire_cli.pipeline.connections import layouts
+from kwire_cli.pipeline.line_columns import Line, Options
+from kwire_cli.pipeline.streaming.reader import StreamReader, Task
+from kwire_cli.source.capture.descriptors import Run, described
+from kwire_cli.source.capture.schedule import Scheduled
+from kwire_cli.source.capture.segment_columns import DESCRIPTOR
+from kwire_cli.source.kafka.ongoing import VERSION, Ongoing, taken_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.source.kafka.captured import Captured
+
+    Rows = Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]]
+
+SEGMENTS = pa.schema(
+    [
+        pa.field("ends", pa.binary()),
+        pa.field("file", pa.string()),
+        pa.field("before", pa.int64()),
+        pa.field("through", pa.int64()),
+        pa.field("rows", pa.binary()),
+        pa.field("payloads", pa.binary()),
+    ]
+)
+"""Segments between two ends, DESCRIPTOR rows with their payloads beside them. Packets are numbered over the stream: `before` of them are not of the
+file, and `through` is the last one of the batch."""
+STATE = "version string, active bigint, kept binary"
+MADE = "rows binary"
+MOST_PLACES = 256
+"""Files of a connection that are kept in mind, to say in which one a frame ended."""
+
+
+class SegmentReader(StreamReader):
+    """The rows of SEGMENTS."""
+
+    def rows(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """As `StreamReader`."""
+        if task.part is None:
+            return
+        for each in described(Scheduled(task.part, 0, 0, task.before), payloads=True):
+            row = {
+                "ends": each.ends,
+                "file": task.part.file,
+                "before": task.before,
+                "through": task.through,
+                "rows": each.rows,
+                "payloads": each.kept,
+            }
+            yield pa.RecordBatch.from_pylist([row], schema=SEGMENTS)
+
+
+class _Place(NamedTuple):
+    """From this packet on they are of the file, and so many were before it."""
+
+    packet: int
+    file: str
+    before: int
+
+
+class Known:
+    """What is kept of the connections between two ends: those themselves, and in which files their packets were."""
+
+    def __init__(self, ongoing: Ongoing) -> None:
+        self.ongoing = ongoing
+        self.places: list[_Place] = []
+        self.last = 0
+
+    def run(self, given: Iterable[Any]) -> Run:
+        """All segments of a batch in the order of their times, with numbers that grow."""
+        rows, payloads, places, at = [], [], [], 0
+        for each in sorted(given, key=lambda row: (row.before, bytes(row.rows))):
+            own = np.frombuffer(bytes(each.rows), DESCRIPTOR).copy()
+            own["position"] -= at
+            at += len(each.payloads or b"")
+            payloads.append(bytes(each.payloads or b""))
+            rows.append(own)
+            places += [(each.file, each.before)] * len(own)
+        joined = np.concatenate(rows)
+        order = np.lexsort((joined["packet"], joined["moment"]))
+        joined = joined[order]
+        steps = np.arange(len(joined))
+        numbers = np.maximum.accumulate(np.maximum(joined["packet"] - steps, self.last + 1)) + steps
+        before = numbers - joined["packet"]
+        joined["packet"], self.last = numbers, int(numbers[-1])
+        for row, number, more in zip(order.tolist(), numbers.tolist(), before.tolist(), strict=True):
+            file, others = places[row]
+            if not self.places or self.places[-1][1:] != (file, others + more):
+                self.places.append(_Place(number, file, others + more))
+        return Run(joined, memoryview(b""), b"".join(payloads))
+
+    def place(self, packet: int) -> tuple[str | None, int | None]:
+        """The file of a packet, and its number there; neither where that is not known any more."""
+        at = bisect_right(self.places, packet, key=lambda place: place.packet) - 1
+        return (self.places[at].file, packet - self.places[at].before) if at >= 0 else (None, None)
+
+    def forget(self) -> None:
+        """The files of packets that no line can end in any more, beyond those that are few."""
+        del self.places[:-MOST_PLACES]
+
+
+class Connections(StatefulProcessor):
+    """Makes rows of the connections between two ends, which are the key. A row holds an Arrow stream."""
+
+    def __init__(self, rows: Rows, reading: Reading, port: int | None, idle: int) -> None:
+        self._rows, self._reading, self._port, self._idle = rows, reading, port, idle * 1000
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """As PySpark calls it, once in a task."""
+        self._handle = handle
+        self._state = handle.getValueState("connections", STATE)
+        self._layouts = layouts(self._reading.catalog)
+
+    def handleInputRows(self, key: tuple[Any], rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - PySpark's names
+        """The lines that a batch completes."""
+        now = timerValues.getCurrentProcessingTimeInMs()
+        if kept := self._state.get():
+            known = self._taken_up(kept)
+        else:
+            known = Known(Ongoing(self._layouts, self._port))
+            self._handle.registerTimer(now + self._idle)
+        given = list(rows)
+        ends = bytes(key[0])
+        run = known.run(given)
+        yield from self._shown(known, known.ongoing.take(run.segments(ends)))
+        yield from self._shown(known, known.ongoing.pass_by(max(row.through for row in given)))
+        known.forget()
+        self._state.update((VERSION, now, self._put_away(known)))
+
+    def handleExpiredTimer(self, key: tuple[Any], timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - as above
+        """Nothing has come for a while: unless something has, what waits is given, and the connections end."""
+        now = timerValues.getCurrentProcessingTimeInMs()
+        kept = self._state.get()
+        if kept is None:
+            return
+        active = kept[1]
+        if now < active + self._idle:
+            self._handle.registerTimer(active + self._idle)
+            return
+        known = self._taken_up(kept)
+        yield from self._shown(known, known.ongoing.close())
+        self._state.clear()
+
+    def _shown(self, known: Known, lines: Iterator[tuple[Captured, int]]) -> Iterator[Row]:
+        how = Options(self._reading.catalog, show_secrets=self._reading.show_secrets)
+        found = (Line(captured, stream, known.place(captured.seen.packet), how) for captured, stream in lines)
+        for rows in self._rows(found, how):
+            out = pa.BufferOutputStream()
+            with pa.ipc.new_stream(out, rows.schema) as stream:
+                stream.write_batch(rows)
+            yield Row(rows=out.getvalue().to_pybytes())
+
+    def _put_away(self, known: Known) -> bytes:
+        return pickle.dumps((known.ongoing.put_away(self._layouts), known.places, known.last))
+
+    def _taken_up(self, kept: tuple[Any, ...]) -> Known:
+        version, _, data = kept
+        ongoing, places, last = pickle.loads(bytes(data)) if version == VERSION else (b"", [], 0)  # noqa: S301 - our own
+        known = Known(taken_up(ongoing, version, self._layouts))
+        known.places, known.last = places, last
+        return known
+
+
+def unwrapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in Arrow streams."""
+    for batch in batches:
+        for made in batch.column(0):
+            with pa.ipc.open_stream(made.as_buffer()) as stream:
+                yield from stream

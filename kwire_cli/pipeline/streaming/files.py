@@ -1,0 +1,220 @@
+"""The two kinds of files that arrive: how they are listed, how far each is whole, and the parts that its tables read."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.segment_tables import Part as SegmentPart
+from kwire_cli.records.opening import source_of
+from kwire_cli.records.selecting import Selection
+from kwire_cli.source.capture.growth import grown, unpacked
+from kwire_cli.source.capture.named import captures_of
+from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.parts import Part
+from kwire_cli.source.logs.growth import whole
+from kwire_cli.source.logs.names import Kind, file_name
+from kwire_cli.source.logs.segments import Segment, segment_at, segments_of
+from kwire_cli.stores import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.pipeline.streaming.progress import Mark
+
+_KNOWN = 4096
+"""Places in captures that are kept in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file that is there: its size, when it was written to last, and whether no more will come: then what stands at its end is as it is."""
+
+    path: str
+    size: int
+    modified: float
+    ended: bool
+    kind: Files
+
+
+class Portion(NamedTuple):
+    """What a task reads: a part, as its table knows it; of captures the number of its packets, and the time of the first."""
+
+    part: Any
+    packets: int = 0
+    first: int = NO_TIME
+
+
+class Files(Protocol):
+    """A kind of files."""
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """Those that are there now."""
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:
+        """What they are read in the order of."""
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:
+        """Whether another content of a file is nothing new."""
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """How far a file is whole in about `most` bytes from its mark on, and the number of packets in these."""
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """The parts between two marks of a file, of about `size` bytes."""
+
+    def forget(self, path: str) -> None:
+        """Another file has this path now."""
+
+
+class SegmentFiles:
+    """Segments in use. One has ended when its folder has a later one; a snapshot always has, as it gets its name when it is whole."""
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """As `Files`."""
+        folders: dict[str, list[Segment]] = defaultdict(list)
+        for path in paths:
+            with contextlib.suppress(InputError):  # nothing of the kind is there yet
+                for segment in segments_of([path]):
+                    folders[str(path_of(segment.path).parent)].append(segment)
+        for segments in folders.values():
+            bases = [file_name(path_of(each.path).name) for each in segments]
+            newest = max((each.base_offset or 0 for each in bases if each.kind is Kind.LOG), default=0)
+            for segment, name in zip(segments, bases, strict=True):
+                if not name.suffix and (status := _status(segment.path)):
+                    ended = name.kind is Kind.CHECKPOINT or (name.base_offset is not None and name.base_offset < newest)
+                    yield Entry(segment.path, *status, ended, self)
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:  # noqa: ARG002 - as others have it
+        """By partition and offset."""
+        return (entry.path,)
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:
+        """What the cleaner of a broker has left of a segment that was read to its end."""
+        return entry.ended and mark.at == mark.size
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """As `Files`; all of it where it has ended and no batch is left."""
+        try:
+            source = source_of(entry.path)
+        except InputError:
+            return (entry.size if entry.ended else mark.at), 0
+        size = len(source.data)
+        if entry.ended and size - mark.at <= most:
+            return size, 0
+        at = whole(source, mark.at, most)
+        return (size if entry.ended and at == mark.at else at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """As `Files`."""
+        try:
+            segment, source = segment_at(Path(path)), source_of(path)
+        except InputError:
+            yield Portion(SegmentPart(Segment(path, None, None), Selection(), start, stop))
+            return
+        while start < stop:
+            at = whole(source, start, size) if stop - start > size else stop
+            end = at if start < at < stop else stop
+            yield Portion(SegmentPart(segment, Selection(), start, end))
+            start = end
+
+    def forget(self, path: str) -> None:
+        """Nothing was kept."""
+
+
+class CaptureFiles:
+    """Captures. One has ended when nobody wrote to it for `patience` seconds."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._onward: OrderedDict[tuple[str, int], Part] = OrderedDict()
+        self._firsts: dict[tuple[str, int], int] = {}
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """As `Files`."""
+        now = time.time()
+        for path in paths:
+            with contextlib.suppress(InputError):
+                for each in captures_of([path]):
+                    if status := _status(each):
+                        yield Entry(each, *status, now - status[1] > self._patience, self)
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:
+        """By the time of the first packet."""
+        return self._first(entry.path, mark.turn), entry.path
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:  # noqa: ARG002 - as others have it
+        """It is always a new one."""
+        return False
+
+    def _first(self, path: str, turn: int) -> int:
+        found = self._firsts.get((path, turn), NO_TIME)
+        if found == NO_TIME:
+            with contextlib.suppress(InputError):
+                self._firsts[path, turn] = found = (unpacked(path) or grown(Part(path), 1)).first
+        return found
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """As `Files`; all of it where it has ended, and no packet is left. A packed file is taken as a whole."""
+        try:
+            if packed := None if mark.at else unpacked(entry.path):
+                return (entry.size, packed.packets) if packed.whole or entry.ended else (0, 0)
+            found = grown(self._at(entry.path, mark.at), mark.at + most)
+        except InputError:
+            return (entry.size if entry.ended else mark.at), 0
+        self._keep(found.onward)
+        if found.packets or mark.at < found.onward.start < entry.size:
+            return found.onward.start, found.packets
+        return (entry.size if entry.ended else mark.at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """As `Files`. The last may end in what is no whole packet."""
+        try:
+            if packed := None if start else unpacked(path):
+                yield Portion(Part(path), packed.packets, packed.first)
+                return
+            onward = self._at(path, start)
+            while True:
+                found = grown(onward, min(onward.start + size, stop), least=0 if onward.start + size >= stop else 1)
+                if found.onward.start >= stop or not found.packets:
+                    yield Portion(replace(found.part, stop=stop), found.packets, found.first)
+                    return
+                yield Portion(found.part, found.packets, found.first)
+                onward = found.onward
+        except InputError:
+            yield Portion(Part(path, start, stop))
+
+    def _at(self, path: str, at: int) -> Part:
+        """Where reading goes on behind the whole packets in the first `at` bytes."""
+        if not at:
+            return Part(path)
+        found = self._onward.get((path, at))
+        if found is None:
+            found = grown(Part(path), at, least=0).onward
+            self._keep(found)
+        return found
+
+    def _keep(self, onward: Part) -> None:
+        self._onward[onward.file, onward.start] = onward
+        self._onward.move_to_end((onward.file, onward.start))
+        if len(self._onward) > _KNOWN:
+            self._onward.popitem(last=False)
+
+    def forget(self, path: str) -> None:
+        """Another file has this path now."""
+        for key in [key for key in self._onward if key[0] == path]:
+            del self._onward[key]
+
+
+def _status(path: str) -> tuple[int, float] | None:
+    """Size and time of a file; None of one that is gone."""
+    try:
+        found = path_of(path).stat()
+    except (OSError, InputError):
+        return None
+    return found.st_size, found.st_mtime
