@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.cli.environment import Environment
+
+_OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -52,7 +55,17 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise InputError(_text(error)) from None
+        raise InputError(_own(error) or _text(error)) from None
+
+
+def _own(error: Exception) -> str | None:
+    """What an error of kwire in a task says, however deep it stands in what Spark says of it."""
+    told, java = [str(error)], getattr(error, "java_exception", None)
+    while java is not None:
+        told.append(str(java.toString()))
+        java = java.getCause()
+    match = _OWN.search("\n".join(told))
+    return match[1] if match else None
 
 
 def _text(error: Exception) -> str:
