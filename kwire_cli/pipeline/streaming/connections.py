@@ -15,13 +15,15 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from kwire_cli import __version__
+from kwire_cli.errors import InputError
 from kwire_cli.pipeline.connections import layouts
 from kwire_cli.pipeline.line_columns import Line, Options
 from kwire_cli.pipeline.streaming.reader import StreamReader, Task
 from kwire_cli.source.capture.descriptors import Run, described
 from kwire_cli.source.capture.schedule import Scheduled
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR
-from kwire_cli.source.kafka.ongoing import VERSION, Ongoing, taken_up
+from kwire_cli.source.kafka.ongoing import FORM, Ongoing, taken_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,6 +47,8 @@ SEGMENTS = pa.schema(
 )
 """Segments between two ends, DESCRIPTOR rows with their payloads beside them. Packets are numbered over the stream: `before` of them are not of the
 file, and `through` is the last one of the batch."""
+VERSION = f"{__version__}/{FORM}"
+"""Of kwire, and of the form of what it puts away: nobody else takes that up."""
 STATE = "version string, active bigint, kept binary"
 MADE = "rows binary"
 MOST_PLACES = 256
@@ -175,8 +179,11 @@ class Connections(StatefulProcessor):
 
     def _taken_up(self, kept: tuple[Any, ...]) -> Known:
         version, _, data = kept
-        ongoing, places, last = pickle.loads(bytes(data)) if version == VERSION else (b"", [], 0)  # noqa: S301 - our own
-        known = Known(taken_up(ongoing, version, self._layouts))
+        if version != VERSION:
+            said = f"the connections of this stream were put away by kwire {version}, and this is {VERSION}"
+            raise InputError(f"{said}: go on with that one, or begin with a new checkpoint")
+        ongoing, places, last = pickle.loads(bytes(data))  # noqa: S301 - our own
+        known = Known(taken_up(ongoing, self._layouts))
         known.places, known.last = places, last
         return known
 

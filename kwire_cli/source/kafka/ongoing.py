@@ -10,11 +10,9 @@ import io
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli import __version__
 from kwire_cli.engine.fixed import Fixed
 from kwire_cli.engine.shapes import Shape
 from kwire_cli.engine.spans import Spans
-from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.headers import heads
 from kwire_cli.message.plain import Layout, Layouts
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture.model import Segment
     from kwire_cli.source.kafka.captured import Captured
 
-VERSION = f"{__version__}/1"
-"""Of what is put away; only the same one can take it up. The number behind the dash changes when what is kept in it does."""
+FORM = 1
+"""Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 _SHOWN_AGAIN = (Frame, Spans, Shape)
 """What was read from bytes that are kept: it is read again when it is asked for."""
 _OURS = ("kwire_cli.", "collections", "functools")
@@ -88,11 +86,8 @@ class Ongoing:
         return out.getvalue()
 
 
-def taken_up(kept: bytes, version: str, layouts: Layouts) -> Ongoing:
-    """What was put away. InputError where another version of kwire did that."""
-    if version != VERSION:
-        said = f"the connections of this stream were put away by kwire {version}, and this is {VERSION}"
-        raise InputError(f"{said}: go on with that one, or begin with a new checkpoint")
+def taken_up(kept: bytes, layouts: Layouts) -> Ongoing:
+    """What was put away, by this kwire."""
     found: Ongoing = _Unpickler(io.BytesIO(kept), layouts).load()
     return found
 

@@ -15,7 +15,7 @@ from kwire_cli.source.capture.model import turned
 from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.kafka.names import Names
-from kwire_cli.source.kafka.ongoing import VERSION, Ongoing, taken_up
+from kwire_cli.source.kafka.ongoing import Ongoing, taken_up
 from kwire_cli.source.kafka.traffic import traffic
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
@@ -50,7 +50,7 @@ def in_pieces(segments, last, dice):
         count = dice.choice([1, 2, 5, 30])
         found += [shown(*each) for each in ongoing.take(segments[at : at + count])]
         at += count
-        ongoing = taken_up(ongoing.put_away(LAYOUTS), VERSION, LAYOUTS)
+        ongoing = taken_up(ongoing.put_away(LAYOUTS), LAYOUTS)
     found += [shown(*each) for each in ongoing.pass_by(last)]
     return found + [shown(*each) for each in ongoing.close()]
 
@@ -97,12 +97,6 @@ def test_what_can_be_read_again_is_not_put_away():
     assert len(ongoing.put_away(LAYOUTS)) < 20_000
 
 
-def test_another_version_is_refused():
-    kept = Ongoing(LAYOUTS, None).put_away(LAYOUTS)
-    with pytest.raises(kwire.InputError, match=r"by kwire 0\.0\.1/1.*new checkpoint"):
-        taken_up(kept, "0.0.1/1", LAYOUTS)
-
-
 def test_nothing_else_is_taken_up():
     with pytest.raises(pickle.UnpicklingError, match="not of a connection"):
-        taken_up(pickle.dumps(print), VERSION, LAYOUTS)
+        taken_up(pickle.dumps(print), LAYOUTS)
