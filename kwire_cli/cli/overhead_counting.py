@@ -35,14 +35,7 @@ class Asked:
     """Whether there is more than one input, so that a place has to say in which it is."""
 
     def __post_init__(self) -> None:
-        from kwire_cli.cost.overhead.dimensions import DIMENSIONS
-
-        self.tables: list[tuple[str, ...]] = []
-        for text in self.options["by"]:
-            names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-            if strange := [name for name in names if name not in DIMENSIONS]:
-                raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
-            self.tables.append(names)
+        self.tables = tables_of(self.options["by"])
         self.limits = _limits_given(self.options["given"])
         self.progress = Progress(self.environment)
 
@@ -84,6 +77,19 @@ class Counted:
         if self.written:
             self.written.file = self.tallies.file
             self.written.add(subject)
+
+
+def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The dimensions of each table of --by. UsageError for one that there is not."""
+    from kwire_cli.cost.overhead.dimensions import DIMENSIONS
+
+    tables = []
+    for text in by:
+        names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+        if strange := [name for name in names if name not in DIMENSIONS]:
+            raise click.UsageError(f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}")
+        tables.append(names)
+    return tables
 
 
 def begin(asked: Asked, kind: str) -> Counted:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.clients.fold import Clients
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.folding import FileFault, folded
+from kwire_cli.pipeline.folding import Faults, folded
 from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, by_kind
+from kwire_cli.pipeline.request_logs import found_in, parts_of_all
 from kwire_cli.source.kafka.stats import Stats
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.stores import in_parallel, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.parts import LogPart
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -47,7 +48,7 @@ class Counted:
     files: int = 0
     size: int = 0
     lines: int = 0
-    faults: list[FileFault] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
 
     def add(self, counts: Any, lines: int) -> None:
         """Count what a task has."""
@@ -69,12 +70,24 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
         for counts, lines in found.folded(partial(_of_lines, how)):
             total.add(counts, lines)
         total.size += found.size
-        total.faults += found.unread()
-    for counts, lines, size, faults in folded(spark, logs, partial(_of_logs, how, catalog)):
+        total.faults.add(*found.unread())
+    for counts, lines, faults in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog)):
         total.add(counts, lines)
-        total.size += size
-        total.faults += faults
+        total.faults.merge(faults)
+    total.size += size_of(logs)
     return total
+
+
+def size_of(paths: Iterable[str]) -> int:
+    """Bytes of the files that are there."""
+    return sum(in_parallel(_size, paths))
+
+
+def _size(path: str) -> int:
+    try:
+        return path_of(path).stat().st_size
+    except (InputError, OSError):
+        return 0
 
 
 def _of_lines(how: How, lines: Iterable[Line]) -> tuple[Any, int]:
@@ -85,21 +98,14 @@ def _of_lines(how: How, lines: Iterable[Line]) -> tuple[Any, int]:
     return counts, number
 
 
-def _of_logs(how: How, catalog: Catalog, paths: Iterable[str]) -> tuple[Any, int, int, list[FileFault]]:
-    """What one task counts of request logs. A log that can't be read, or not to its end, is a fault."""
-    counts, lines, size = how.make(), 0, 0
-    faults: list[FileFault] = []
-    for path in paths:
-        try:
-            size += Path(path).stat().st_size
-            for found in RequestLog(path, catalog):
-                lines += 1
-                if isinstance(found, Exchange):
-                    how.exchange(counts, found)
-                    continue
-                faults.append(FileFault(f"{path}:{found.line}", f"{found.code}: {found.detail}"))
-                if how.fault:
-                    how.fault(counts, found.code)
-        except (InputError, OSError) as error:
-            faults.append(FileFault(path, error.reason if isinstance(error, InputError) else str(error)))
-    return counts, lines, size, faults
+def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> tuple[Any, int, Faults]:
+    """What one task counts of request logs."""
+    counts, lines, faults = how.make(), 0, Faults()
+    for part in parts:
+        for found in found_in(part, catalog, faults):
+            lines += 1
+            if isinstance(found, Exchange):
+                how.exchange(counts, found)
+            elif how.fault:
+                how.fault(counts, found.code)
+    return counts, lines, faults

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +21,28 @@ class FileFault(NamedTuple):
 
     file: str
     text: str
+
+
+MOST_FAULTS = 5
+"""Faults of which it is kept what they are; the others are counted."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """What could not be read: how many things, and the first of them."""
+
+    count: int = 0
+    first: list[FileFault] = field(default_factory=list)
+
+    def add(self, *faults: FileFault) -> None:
+        """Count some."""
+        self.count += len(faults)
+        self.first += faults[: MOST_FAULTS - len(self.first)]
+
+    def merge(self, other: Faults) -> None:
+        """Count those that come later."""
+        self.count += other.count
+        self.first += other.first[: MOST_FAULTS - len(self.first)]
 
 
 def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[Any]], Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from kwire_cli.cost.overhead.summed import Summed
 from kwire_cli.cost.overhead.tallies import Tallies
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.folding import FileFault, folded
+from kwire_cli.pipeline.folding import Faults, FileFault, folded
 from kwire_cli.source.logs.segments import segments_of
 from kwire_cli.stores import mapped
 
@@ -31,7 +31,7 @@ class Spent:
 
     bytes: Summed
     file_bytes: int = 0
-    faults: list[FileFault] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
 
 
 def spent(
@@ -51,13 +51,13 @@ def spent(
     total = Spent(Summed(dimensions))
     for some, faults in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits)) if segments else ():
         total.bytes.merge(some)
-        total.faults += faults
+        total.faults.merge(faults)
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog)
         for some in found.folded(partial(_of_lines, catalog, dimensions, limits)):
             total.bytes.merge(some)
         total.file_bytes = found.size
-        total.faults += found.unread()
+        total.faults.add(*found.unread())
     return total
 
 
@@ -76,14 +76,14 @@ def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None
     return _summed(tallies)
 
 
-def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, list[FileFault]]:
+def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, Faults]:
     """What one task counts of segments. One that can't be read is a fault."""
-    tallies, faults = Tallies(catalog, dimensions, limits=limits), []
+    tallies, faults = Tallies(catalog, dimensions, limits=limits), Faults()
     for segment in segments:
         try:
             data = mapped(segment.path)
         except InputError as error:
-            faults.append(FileFault(segment.path, error.reason))
+            faults.add(FileFault(segment.path, error.reason))
             continue
         tallies.file = segment.path
         for _ in tallies.records(data, segment.topic, segment.partition, "auto"):

@@ -120,27 +120,6 @@ def test_reports_say_what_the_commands_for_one_machine_say(fmt):
             assert one.out == two.out
 
 
-@pytest.mark.parametrize("path", [CAPTURE, "samples/captures/midstream.pcap", SEGMENTS])
-def test_overhead_counts_what_the_command_for_one_machine_counts(path):
-    def told(*command):
-        done = kwire(*command, path, "--format", "json")
-        assert done.code == 0
-        document = json.loads(done.out)
-        document.pop("limits", None)
-        for found in (*document["tables"], document):  # rows of as many bytes are in any order
-            rows = found["rows" if "rows" in found else "compressed"]
-            rows.sort(key=lambda row: json.dumps(row, sort_keys=True))
-        for name in ("by", "byCodec"):
-            document.get("records", {}).get(name, []).sort(key=lambda row: json.dumps(row, sort_keys=True))
-        return document
-
-    scanned = told("scan", "--report", "overhead")
-    assert scanned == told("overhead")
-    assert sum(row["bytes"] for row in scanned["tables"][0]["rows"]) == scanned["inputBytes"] > 0
-    lines = [json.loads(line) for line in kwire("scan", path, "--report", "overhead", "--format", "jsonl").out.splitlines()]
-    assert [row for row in lines if row["table"] == scanned["tables"][0]["by"]]
-
-
 def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
     whole = (ROOT / CAPTURE).read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2])

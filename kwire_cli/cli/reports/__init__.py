@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 REPORTS = {
+    "advise": "which encodings and tags would have paid, as kwire advise",
     "clients": "who speaks to the brokers, as kwire clients",
     "errors": "the apis that answered with errors",
     "latency": "how long brokers took, by api and broker",

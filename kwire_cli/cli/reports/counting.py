@@ -8,14 +8,9 @@ from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted as number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kwire_cli.cli.reports import Asked
     from kwire_cli.pipeline.exchanges import How
-    from kwire_cli.pipeline.folding import FileFault
-
-MOST_FAULTS = 5
-"""Faults that are named; the others are counted."""
+    from kwire_cli.pipeline.folding import Faults
 
 
 def counted(asked: Asked, how: How) -> Any:
@@ -31,13 +26,12 @@ def counted(asked: Asked, how: How) -> Any:
     return found.counts
 
 
-def tell(asked: Asked, faults: Sequence[FileFault]) -> None:
+def tell(asked: Asked, faults: Faults) -> None:
     """Say what could not be read. InputError with --fail-fast, where there is anything."""
-    asked.summary.faults = len(faults)
-    for number, fault in enumerate(faults):
+    asked.summary.faults = faults.count
+    for fault in faults.first:
         if asked.options["fail_fast"]:
             raise InputError(fault.text, file=fault.file)
-        if number < MOST_FAULTS:
-            asked.environment.note(f"kwire: {fault.file}: {fault.text}")
-    if len(faults) > MOST_FAULTS:
-        asked.environment.note(f"kwire: and {number_of(len(faults) - MOST_FAULTS, 'more fault')}")
+        asked.environment.note(f"kwire: {fault.file}: {fault.text}")
+    if more := faults.count - len(faults.first):
+        asked.environment.note(f"kwire: and {number_of(more, 'more fault')}")

@@ -11,6 +11,7 @@ from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.clients import complete_release
 from kwire_cli.cli.options import complete_api, complete_message
 from kwire_cli.cli.overhead import MOST_ROWS
+from kwire_cli.cli.overhead_counting import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,11 +87,12 @@ def of_reports(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check(options: dict[str, Any]) -> None:
-    """UsageError for one that was given without a report that it goes with, and for an upgrade to nowhere."""
+    """UsageError for one that was given without a report that it goes with, for tables by what there is not, and for an upgrade to nowhere."""
     context = click.get_current_context()
     flags = {each.name: each.opts[0] for each in context.command.params}
     for name, reports, _ in _OPTIONS:
         if options["report"] not in reports and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{flags[name]} goes with --report {' and '.join(reports)}")
+    tables_of(options["by"])
     if options["report"] == "upgrade" and not options["release"]:
         raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")

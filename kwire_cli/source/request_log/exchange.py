@@ -29,7 +29,9 @@ _HIGHEST = 32767
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line of the log, which begins at the byte `start` of the file, unpacked. `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
+    """A line of the log, which begins at the byte `start` of the file, unpacked.
+
+    `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
 
     `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response, numbers where no name is
     known, each once. `topics` are names, and ids for which the line has no name; `named` are ids with names beside them. `stages` are times in

@@ -1,0 +1,35 @@
+"""`--report advise`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.cli.environment import Exit
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.reports import Asked
+
+
+def show(asked: Asked) -> int:
+    """Which encodings and tags would have paid for the messages in captures, request logs, and segments of Kafka's own topics."""
+    from kwire_cli.cli.advise import show_advice
+    from kwire_cli.cli.reports.counting import tell
+    from kwire_cli.cli.sizes import limits_of
+    from kwire_cli.cost.advice.messages import named
+    from kwire_cli.pipeline.advice import Messages, Wanted
+
+    options = asked.options
+    catalog = options["catalog"]
+    wanted = Wanted(catalog, named(catalog, options["messages"], options["apis"]), limits_of(options))
+    messages = Messages(asked.spark, asked.paths, wanted, options["port"])
+    seen, looked = messages.seen()
+    tell(asked, looked.faults)
+    if looked.left_out.text:
+        asked.environment.note(f"kwire: {looked.left_out.text}")
+    if not seen.messages:
+        raise InputError("there is no message in this that is known for sure; --message and --api choose among those that there are")
+    summary = asked.summary
+    summary.files, summary.size, summary.rows = messages.files, messages.size, seen.messages
+    show_advice(asked.environment, catalog, seen, messages.priced, asked.fmt, options)
+    return Exit.DONE

@@ -1,0 +1,141 @@
+"""Advice on encodings and tags from captures, segments and request logs: what `kwire advise` sees is seen in tasks, and priced in tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.cost.advice.drawn import Plans, Prices, priced
+from kwire_cli.cost.advice.messages import Message, in_batches, in_exchanges, in_lines, place_of
+from kwire_cli.cost.advice.observed import Observed
+from kwire_cli.cost.advice.seen import Seen
+from kwire_cli.errors import InputError
+from kwire_cli.payload.records import OWN_TOPICS
+from kwire_cli.pipeline.captures import Captures
+from kwire_cli.pipeline.exchanges import size_of
+from kwire_cli.pipeline.folding import Faults, FileFault, folded
+from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, SEGMENTS, by_kind
+from kwire_cli.pipeline.request_logs import found_in, place_of as place_in
+from kwire_cli.records.opening import items, source_of
+from kwire_cli.source.logs.segments import Segment, segments_of
+from kwire_cli.source.request_log.bodies import Bodies, LeftOut
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.parts import LogPart, parts_of
+from kwire_cli.stores import mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.codec.model import Limits
+    from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.spec.catalog import Catalog
+
+    Unit = tuple[int, Segment | LogPart]
+    """The number of an input, and what of it a task reads."""
+    Fold = Callable[[Iterator[Message]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """By which definitions messages are read, which are wanted (all where it is None), and what may be decompressed."""
+
+    catalog: Catalog
+    names: frozenset[str] | None = None
+    limits: Limits | None = None
+
+    def of(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """Those of some messages."""
+        return (message for message in messages if self.names is None or message.name in self.names)
+
+
+@dataclass
+class Looked:
+    """What could not be read, and which bodies of request logs could not be written."""
+
+    faults: Faults = field(default_factory=Faults)
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+
+class Messages:
+    """The messages in files, folders and globs: segments first, then captures, which are one input, then request logs.
+
+    Segments of topics that are not Kafka's own hold none, and are not read.
+
+    Raises:
+        InputError: There is nothing of a name, or no segment, capture or request log in all of them.
+
+    """
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str], wanted: Wanted, port: int | None = None) -> None:
+        self._spark, self._wanted = spark, wanted
+        segments, captures, logs = by_kind(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
+        self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
+        self._captures = Captures(spark, captures, port=port, catalog=wanted.catalog) if captures else None
+        self._units: list[Unit] = [(at, each) for at, each in enumerate(segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
+        self._place = place_of(len(segments))
+        first = len(segments) + bool(captures)
+        self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return size_of(self._others) + (self._captures.size if self._captures else 0)
+
+    def seen(self) -> tuple[Seen, Looked]:
+        """What there is to see in them, and what could not be looked at."""
+        total, all_looked = Seen(), Looked()
+        for seen, looked in self._folded(partial(_see, self._wanted.catalog)):
+            total.merge(seen)
+            all_looked.faults.merge(looked.faults)
+            all_looked.left_out.merge(looked.left_out)
+        if self._captures:
+            all_looked.faults.add(*self._captures.unread())
+        return total, all_looked
+
+    def priced(self, plans: Plans) -> Prices:
+        """What they cost under plans."""
+        total = Prices()
+        for prices, _ in self._folded(partial(priced, self._wanted.catalog, plans)):
+            total = total.plus(prices)
+        return total
+
+    def _folded(self, fold: Fold) -> Iterator[tuple[Any, Looked]]:
+        yield from folded(self._spark, self._units, partial(_of_units, fold, self._wanted))
+        if self._captures:
+            yield from self._captures.folded(partial(_of_lines, fold, self._wanted, self._place), learnt=False)
+
+
+def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
+    observed = Observed(catalog)
+    for message in messages:
+        observed.add(message)
+    return observed.seen()
+
+
+def _of_lines(fold: Fold, wanted: Wanted, place: int, lines: Iterable[Line]) -> tuple[Any, Looked]:
+    return fold(wanted.of(in_lines((line.captured for line in lines), place))), Looked()
+
+
+def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> tuple[Any, Looked]:
+    looked = Looked()
+    return fold(wanted.of(message for number, unit in units for message in _in_unit(unit, place_of(number), wanted, looked))), looked
+
+
+def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked) -> Iterator[Message]:
+    if isinstance(unit, LogPart):
+        exchanges = (found for found in found_in(unit, wanted.catalog, looked.faults) if isinstance(found, Exchange))
+        for found in in_exchanges(exchanges, Bodies(wanted.catalog), place):
+            if isinstance(found, Message):
+                yield found
+            else:
+                looked.left_out.add(place_in(unit, found), found)
+        return
+    try:
+        source = source_of(mapped(unit.path), topic=unit.topic, catalog=wanted.catalog, limits=wanted.limits)
+    except InputError as error:
+        looked.faults.add(FileFault(unit.path, error.reason))
+        return
+    yield from in_batches(items(source), place)

@@ -1,0 +1,126 @@
+"""Reports of `kwire scan` in an embedded Spark: they print what the commands for one machine print for the same input."""
+
+import json
+import re
+from functools import partial
+
+import pytest
+from command_line import ROOT, kwire
+from log_lines import line
+
+SEGMENTS, LOGS, LOG = "samples/segments", "samples/logs", "samples/request-logs/kafka-request.log"
+CAPTURE, MIDSTREAM = "samples/captures/kafka-python-4.4.0.pcapng", "samples/captures/midstream.pcap"
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def both(command, paths, *options, fmt="json"):
+    """What scan prints, and the command."""
+    one, two = kwire("scan", *paths, "--report", command, *options, "--format", fmt), kwire(command, *paths, *options, "--format", fmt)
+    assert (one.code, two.code) == (0, 0), one.err + two.err
+    assert re.search(r"kwire: [\d,]+ rows, \d+ files?, [\d,]+ bytes read", one.err)
+    return one.out, two.out
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "fmt"),
+    [
+        ([MIDSTREAM], (), "json"),
+        ([CAPTURE], ("--half", "--top", "2", "--histograms", "1"), "table"),
+        ([CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5"), "jsonl"),
+        ([SEGMENTS, LOGS], (), "json"),
+        ([LOG], (), "json"),
+        ([SEGMENTS, CAPTURE, LOG], ("--top", "20"), "csv"),
+        ([LOG, CAPTURE, SEGMENTS], (), "json"),
+    ],
+    ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
+)
+def test_advice_is_that_of_advise(paths, options, fmt, tmp_path):
+    one, two = both("advise", paths, *options, fmt=fmt)
+    assert one == two
+    assert one
+
+
+def test_an_overlay_is_written_as_by_advise(tmp_path):
+    files = [tmp_path / name for name in ("scan.json", "advise.json")]
+    for file, command in zip(files, (("scan", "--report", "advise"), ("advise",)), strict=True):
+        done = kwire(*command, MIDSTREAM, "--write-overlay", file)
+        assert f"{file}: an overlay of " in done.err
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
+    from kwire_cli.pipeline import advice, request_logs
+    from kwire_cli.source.request_log.parts import parts_of
+
+    log = tmp_path / "broken.log"
+    log.write_bytes((ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n")
+    whole = [kwire(*command, log, "--format", "json").out for command in (("advise",), ("decode", "--stats"))]
+    for module in (advice, request_logs):
+        monkeypatch.setattr(module, "parts_of", partial(parts_of, size=3000))
+    some = [kwire("scan", "--report", name, log, "--format", "json") for name in ("advise", "stats")]
+    assert [done.out for done in some] == whole
+    assert re.search(r"broken.log at byte \d+: DAMAGED_LINE", some[0].err)
+    assert re.search(r"broken.log at byte \d+: HeartbeatRequest 4: groupId: .*left out$", some[0].err, re.MULTILINE)
+    assert re.search(r"broken.log at byte \d+: DAMAGED_LINE", some[1].err)
+    assert kwire("scan", "--report", "advise", log, "--fail-fast").code == 2
+
+
+def by_packet(text, path):
+    """What overhead prints as JSON, with packets in place of frames, as scan names them."""
+    packets = {row["frame"]: row["packet"] for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())}
+    document = json.loads(text)
+    for limit in document["limits"]:
+        if "frame" in limit["where"]:
+            place = {"file": path, "packet": packets[limit["where"].pop("frame")]}
+            limit["where"] = place | limit["where"]
+    return document
+
+
+@pytest.mark.parametrize("path", [CAPTURE, MIDSTREAM])
+def test_overhead_of_a_capture_is_that_of_overhead(path):
+    one, two = both("overhead", [path])
+    assert json.loads(one) == by_packet(two, path)
+    assert json.loads(one)["limits"]
+    by = ("--by", "client,topic,partition", "--by", "message,version", "--by", "broker,file", "--by", "field,kind", "--top", "30", "--no-limits")
+    for fmt in ("table", "json"):
+        one, two = both("overhead", [path], *by, fmt=fmt)
+        assert one == two
+
+
+@pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
+def test_overhead_of_log_directories_is_that_of_overhead(fmt):
+    one, two = both("overhead", [SEGMENTS, LOGS], "--by", "topic,partition", "--by", "file", "--by", "kind", fmt=fmt)
+    assert one == two
+    one, two = both("overhead", [SEGMENTS], fmt=fmt)
+    assert one == two
+
+
+def test_overhead_of_segments_and_captures_together():
+    one, two = both("overhead", [MIDSTREAM, SEGMENTS])
+    assert json.loads(one) == by_packet(two, MIDSTREAM)
+
+
+def test_streams_are_named_by_their_first_packets():
+    rows = json.loads(kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json").out)["tables"][0]["rows"]
+    frames = kwire("scan", MIDSTREAM, "--sql", "select stream, sum(size) as bytes from frames group by stream", "--format", "jsonl").out
+    assert {row["stream"]: row["bytes"] for row in rows} == {row["stream"]: row["bytes"] for row in map(json.loads, frames.splitlines())}
+
+
+def test_what_does_not_go_together_is_refused():
+    for options, why in (
+        (("--report", "stats", "--by", "api"), "--by goes with --report overhead"),
+        (("--table", "frames", "--half"), "--half goes with --report advise"),
+        (("--report", "overhead", "--by", "colour"), "--by colour: bytes are grouped by api, "),
+        (("--report", "upgrade"), "needs --to RELEASE"),
+    ):
+        done = kwire("scan", SEGMENTS, *options)
+        assert (done.code, done.out) == (2, "")
+        assert why in done.err
+    none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
+    assert (none.code, "there is no message in this that is known for sure" in none.err) == (2, True)
