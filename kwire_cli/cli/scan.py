@@ -45,7 +45,9 @@ ROWS = 100
 @click.option("--split-size", metavar="SIZE", help="How much of a file one task reads, such as 64MiB.")
 @click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")
-@click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 if anything can't be read; otherwise it is a fault, and the rest is shown.")
+@click.option(
+    "--fail-fast", is_flag=True, help="Stop with exit code 2 at the first fault of a file that is read; otherwise what can be read is shown."
+)
 @of_reports
 @with_overlaid_catalog
 @with_output

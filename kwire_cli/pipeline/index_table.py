@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from kwire_cli.records.fault_columns import FAULTS, unreadable
 from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, file_name
 from kwire_cli.source.logs.reading import read_log_file
 from kwire_cli.source.logs.segments import Segment, segment_at
+from kwire_cli.stores import path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,16 +79,16 @@ class IndexTable:
         found = wanted(self.name, filters)
         part: list[Segment] = []
         size = 0
-        for path in files:
-            file = segment_at(Path(path))
-            kind = file_name(Path(path).name).kind
+        for path, bytes_of_file in zip(files, sizes(files), strict=True):
+            file = segment_at(path_of(path))
+            kind = file_name(path_of(path).name).kind
             own: dict[str, Any] = {"file": file.path, "kind": kind.value}
             if kind not in OFFSET_CHECKPOINTS:  # whose entries are of many partitions
                 own |= {"topic": file.topic, "partition": file.partition}
             if not found.has(own):
                 continue
             part.append(file)
-            size += _size(path)
+            size += bytes_of_file
             if size * _SHARE >= split_size:
                 yield tuple(part)
                 part, size = [], 0
@@ -105,14 +105,9 @@ class IndexTable:
                 yield from (rows.select([*names]) for rows in self.unread(file, error.reason))
                 continue
             reading.told.size += contents.size
+            if reading.told.stop and contents.anomalies:
+                reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
             yield from (rows.select([*names]) for rows in self.rows(contents, file))
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:  # reading it says so
-        return 0
 
 
 def _entries(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,13 +22,14 @@ from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.redact.secrets import hidden_in_record
 from kwire_cli.source.logs.segments import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
+from kwire_cli.stores import in_parallel, mapped, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.model import Reading, Told
     from kwire_cli.records.model import Source
     from kwire_cli.records.selecting import Selection
 
@@ -69,15 +69,9 @@ class SegmentTable:
     def parts_of(self, files: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
         """The same of files that are known to be segments."""
         found = wanted(self.name, filters)
-        for path in files:
-            segment = segment_at(Path(path))
-            if not found.has({"file": segment.path, "topic": segment.topic, "partition": segment.partition}):
-                continue
-            places: list[tuple[int, int | None]]
-            try:
-                places = [*split_file(segment.path, split_size)]
-            except InputError:
-                places = [(0, None)]
+        segments = [segment_at(path_of(path)) for path in files]
+        some = [each for each in segments if found.has({"file": each.path, "topic": each.topic, "partition": each.partition})]
+        for segment, places in zip(some, in_parallel(partial(_places, split_size), some, lambda each: each.path), strict=True):
             for start, stop in places:
                 yield Part(segment, found.selection, start, stop)
 
@@ -85,7 +79,8 @@ class SegmentTable:
         """As `model.Table`; of faults, a file that can't be read is one."""
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
-            source = source_of(part.segment.path, topic=part.segment.topic, catalog=reading.catalog, limits=reading.limits)
+            data = mapped(part.segment.path, part.start, part.stop)
+            source = source_of(data, topic=part.segment.topic, catalog=reading.catalog, limits=reading.limits)
         except InputError as error:
             reading.told.fault(part.segment.path, error.reason)
             if self.name == FAULTS_NAME:
@@ -94,6 +89,8 @@ class SegmentTable:
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         reading.told.size += max(stop - part.start, 0)
+        if reading.told.stop:
+            _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading.told)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
         for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
             if not isinstance(found, Gap):
@@ -118,6 +115,21 @@ class SegmentTable:
             else:
                 made.append(found.column(name))
         return pa.RecordBatch.from_arrays(made, names=[*names])
+
+
+def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
+    """Where the parts of a segment begin and end; a file that can't be read is one."""
+    try:
+        return [*split_file(segment.path, split_size)]
+    except InputError:
+        return [(0, None)]
+
+
+def _stop_at_faults(source: Source, path: str, start: int, stop: int, told: Told) -> None:
+    """Tell the first fault, if there is any: a look at all of the bytes, which is a pass over them that nothing else needs."""
+    for found in fault_columns(source, start, stop):
+        fault = found.slice(0, 1).to_pylist()[0]
+        told.fault(path, f"{fault['code']}: {fault['detail']}")
 
 
 def as_time(milliseconds: pa.Array) -> pa.Array:

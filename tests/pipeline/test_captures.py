@@ -262,7 +262,7 @@ def test_tables_are_views(spark, views):
     from kwire_cli.pipeline import tables
 
     made = tables(spark, str(PYTHON))
-    assert set(made) == {"batches", "records", "packets", "frames", "fields", "ledger", "faults"}
+    assert set(made) == {"batches", "records", "index", "packets", "frames", "fields", "ledger", "faults"}
     assert not views()
     made.create_views()
     assert views() == {"packets", "frames", "fields", "ledger", "faults"}  # of what there is: no segments
@@ -282,6 +282,7 @@ def test_tables_of_segments_and_of_all(spark, views, tmp_path):
     assert spark.table("batches").count() == made.table("batches", ["position"]).count() > 0
     shutil.copytree(folder, tmp_path / folder.name)
     shutil.copy(PYTHON, tmp_path)
+    (tmp_path / folder.name / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
     tables(spark, tmp_path).create_views()
     assert views() == set(made)
 
