@@ -90,7 +90,10 @@ class Arrivals:
 
     def _checked(self, entry: Entry, mark: Mark) -> Mark:
         """The mark, or one to begin anew with where the file is another one."""
-        if not mark.at or (entry.size >= mark.at and beginning_of(_first_bytes(entry.path, mark.at)) == mark.beginning):
+        if not mark.at:
+            return mark
+        same = entry.size >= mark.at and beginning_of(_first_bytes(entry.path, mark.at)) == mark.beginning
+        if same and (entry.size == mark.at or entry.kind.goes_on(entry.path)):
             return mark
         if entry.kind.rewritten(entry, mark):
             return replace(mark, at=entry.size, size=entry.size, beginning=beginning_of(_first_bytes(entry.path, entry.size)))

@@ -68,6 +68,9 @@ class Files(Protocol):
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
         """The parts between two marks of a file, of about `size` bytes."""
 
+    def goes_on(self, path: str) -> bool:
+        """Whether what has come to a file can be read without what was before it."""
+
     def forget(self, path: str) -> None:
         """Another file has this path now."""
 
@@ -122,6 +125,10 @@ class SegmentFiles:
             end = at if start < at < stop else stop
             yield Portion(SegmentPart(segment, Selection(), start, end))
             start = end
+
+    def goes_on(self, path: str) -> bool:  # noqa: ARG002 - as others have it
+        """Batches can."""
+        return True
 
     def forget(self, path: str) -> None:
         """Nothing was kept."""
@@ -181,7 +188,10 @@ class CaptureFiles:
             onward = self._at(path, start)
             while True:
                 found = grown(onward, min(onward.start + size, stop), least=0 if onward.start + size >= stop else 1)
-                if found.onward.start >= stop or not found.packets:
+                if found.onward.start > stop:  # what was given up there has gone on since
+                    yield Portion(replace(onward, stop=stop))
+                    return
+                if found.onward.start == stop or not found.packets:
                     yield Portion(replace(found.part, stop=stop), found.packets, found.first)
                     return
                 yield Portion(found.part, found.packets, found.first)
@@ -204,6 +214,13 @@ class CaptureFiles:
         self._onward.move_to_end((onward.file, onward.start))
         if len(self._onward) > _KNOWN:
             self._onward.popitem(last=False)
+
+    def goes_on(self, path: str) -> bool:
+        """Packets can, but for those of a packed file."""
+        try:
+            return unpacked(path) is None
+        except InputError:
+            return True
 
     def forget(self, path: str) -> None:
         """Another file has this path now."""

@@ -30,16 +30,18 @@ def grown(onward: Part, upto: int, *, least: int = 1) -> Grown:
     reader, at = begin(data, onward.file, onward.lead, onward.packets)
     at = max(at, onward.start)
     stop = min(upto, len(data))
-    first, latest = NO_TIME, onward.moment
+    first, latest, most = NO_TIME, onward.moment, CHUNK
     while True:
-        packets, after = reader.read(data, at, stop, CHUNK)
+        packets, after = reader.read(data, at, stop, most)
         if len(packets):
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
         if after > at:
             at = after
+            if most == least:
+                break
         elif reader.number - onward.packets < least and stop < len(data):
-            stop = min(stop + MAX_BLOCK, len(data))
+            stop, most = min(stop + MAX_BLOCK, len(data)), least
         else:
             break
     later = Part(onward.file, at, None, tuple(reader.lead), reader.number, latest)

@@ -45,7 +45,7 @@ def test_packets_come_once(path, tmp_path):
     assert grown(Part(str(file)), 1).first == (first if first is not None else -(1 << 63))
 
 
-def test_some_bytes_at_a_time(tmp_path):
+def test_some_bytes_at_a_time():
     path = SAMPLES[0]
     onward, numbers = Part(str(path)), []
     while (found := grown(onward, onward.start + 300)).packets:
