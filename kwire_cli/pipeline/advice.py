@@ -13,7 +13,6 @@ from kwire_cli.cost.advice.seen import Seen
 from kwire_cli.errors import InputError
 from kwire_cli.payload.records import OWN_TOPICS
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.exchanges import size_of
 from kwire_cli.pipeline.folding import Faults, FileFault, folded
 from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, SEGMENTS, by_kind
 from kwire_cli.pipeline.request_logs import found_in, place_of as place_in
@@ -22,7 +21,7 @@ from kwire_cli.source.logs.segments import Segment, segments_of
 from kwire_cli.source.request_log.bodies import Bodies, LeftOut
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.parts import LogPart, parts_of
-from kwire_cli.stores import mapped
+from kwire_cli.stores import mapped, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,7 +81,7 @@ class Messages:
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return size_of(self._others) + (self._captures.size if self._captures else 0)
+        return sum(sizes(self._others)) + (self._captures.size if self._captures else 0)
 
     def seen(self) -> tuple[Seen, Looked]:
         """What there is to see in them, and what could not be looked at."""

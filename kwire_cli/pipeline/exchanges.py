@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.clients.fold import Clients
-from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import Faults, folded
 from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, by_kind
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all
 from kwire_cli.source.kafka.stats import Stats
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.stores import in_parallel, path_of
+from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -74,20 +73,8 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     for counts, lines, faults in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog)):
         total.add(counts, lines)
         total.faults.merge(faults)
-    total.size += size_of(logs)
+    total.size += sum(sizes(logs))
     return total
-
-
-def size_of(paths: Iterable[str]) -> int:
-    """Bytes of the files that are there."""
-    return sum(in_parallel(_size, paths))
-
-
-def _size(path: str) -> int:
-    try:
-        return path_of(path).stat().st_size
-    except (InputError, OSError):
-        return 0
 
 
 def _of_lines(how: How, lines: Iterable[Line]) -> tuple[Any, int]:

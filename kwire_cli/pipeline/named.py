@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
-from pyspark.sql import functions
+from pyspark.sql import DataFrame, functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.index_table import INDEX_TABLE
-from kwire_cli.pipeline.kinds import CAPTURES, INDEXES, SEGMENTS, by_kind
+from kwire_cli.pipeline.kinds import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, by_kind
 from kwire_cli.pipeline.line_columns import FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
 from kwire_cli.pipeline.parts import Tally, rows_of_parts
+from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -28,7 +29,7 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from kwire_cli.pipeline.model import Table
 
@@ -101,8 +102,27 @@ class FromCaptures:
 
 
 @dataclass(frozen=True)
+class OfBoth:
+    """A table of captures and of request logs, where there are any."""
+
+    captures: FromCaptures
+    logs: Table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All of its columns."""
+        return self.captures.schema
+
+    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
+        """As `Maker`. InputError where there is neither."""
+        captures, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
+        found = [maker.make(inputs, wanted) for maker, files in ((self.captures, captures), (FromParts(self.logs), logs)) if files]
+        return reduce(DataFrame.unionByName, found)
+
+
+@dataclass(frozen=True)
 class Faults:
-    """What is wrong with log directories, and with captures, where there are any: a column that one of them lacks is null."""
+    """What is wrong with log directories, captures and request logs, where there are any: a column that one of them lacks is null."""
 
     logs: Table
     captures: pa.Schema
@@ -113,15 +133,17 @@ class Faults:
         return pa.schema([*self.logs.schema, *(each for each in self.captures if each.name not in self.logs.schema.names)])
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
-        """As `Maker`. InputError where there is nothing of either."""
-        segments, indexes, captures = by_kind(inputs.paths, SEGMENTS, INDEXES, CAPTURES)
+        """As `Maker`. InputError where there is nothing of any."""
+        segments, indexes, captures, logs = by_kind(inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
         own = [name for name in self.logs.schema.names if name in wanted.columns] or ["position"]
         found: list[DataFrame] = []
         if segments or indexes:
             found.append(FromParts(self.logs).make(inputs, Needed(tuple(own), wanted.filters)))
         if captures:
             found.append(inputs.captures.faults())
-        made = found[0] if len(found) == 1 else found[0].unionByName(found[1], allowMissingColumns=True)
+        if logs:
+            found.append(FromParts(LOG_FAULTS).make(inputs, Needed(tuple(LOG_FAULTS.schema.names))))
+        made = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), found)
         types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
         return made.select(*(made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name) for name in wanted.columns))
 
@@ -129,7 +151,7 @@ class Faults:
 FAULTS = "faults"
 MAKERS: dict[str, Maker] = {
     **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
-    "frames": FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)),
+    "frames": OfBoth(FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)), LOG_FRAMES),
     "fields": FromCaptures(FIELDS, lambda captures, wanted: captures.fields(wanted.filters)),
     "ledger": FromCaptures(LEDGER, lambda captures, _: captures.ledger()),
     FAULTS: Faults(TABLES[FAULTS], CAPTURE_FAULTS),
@@ -181,8 +203,8 @@ class Tables(Mapping[str, "DataFrame"]):
 
     def _filled(self) -> list[str]:
         """The tables of what is in the inputs."""
-        segments, indexes, captures = by_kind(self.inputs.paths, SEGMENTS, INDEXES, CAPTURES)
-        there = {INDEX_TABLE.name: indexes, FAULTS: True} | {table.name: segments for table in SEGMENT_TABLES}
+        segments, indexes, captures, logs = by_kind(self.inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
+        there = {INDEX_TABLE.name: indexes, FAULTS: True, LOG_FRAMES.name: captures or logs} | {table.name: segments for table in SEGMENT_TABLES}
         return [name for name in MAKERS if there.get(name, captures)]
 
 

@@ -40,7 +40,7 @@ def both(command, paths, *options, fmt="json"):
     ],
     ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
 )
-def test_advice_is_that_of_advise(paths, options, fmt, tmp_path):
+def test_advice_is_that_of_advise(paths, options, fmt):
     one, two = both("advise", paths, *options, fmt=fmt)
     assert one == two
     assert one
