@@ -16,6 +16,8 @@ from kwire_cli.engine.program import GAP
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from kwire_cli.engine.program import Program
+
     Ints = npt.NDArray[np.int64]
 
 FIELDS = pa.schema(
@@ -86,13 +88,22 @@ SUMS = pa.schema(
 
 def field_sums(walk: Walk) -> pa.RecordBatch:
     """The bytes of each path over all messages, in the order of the layout; they add up to the bytes of the messages."""
-    leaves = walk.program.leaves
-    sums = np.zeros((len(leaves), 3), np.int64)
-    compiled(gathers.sum_by_node)(walk.node, walk.start, walk.value, walk.end, sums)
-    rows: dict[tuple[bool, str], Ints] = {}
-    for number in np.flatnonzero(sums[:, 2]).tolist():
-        key = (number == GAP, leaves[number].path)
-        rows[key] = rows[key] + sums[number] if key in rows else sums[number]
-    paths = ["gap" if lost else path for lost, path in rows]
+    rows = by_path(walk.program, sum_walk(walk))
     columns = np.array(list(rows.values())).reshape(-1, 3).T
-    return pa.RecordBatch.from_arrays([pa.array(paths, pa.string()), *(pa.array(column) for column in columns)], schema=SUMS)
+    return pa.RecordBatch.from_arrays([pa.array(list(rows), pa.string()), *(pa.array(column) for column in columns)], schema=SUMS)
+
+
+def sum_walk(walk: Walk) -> Ints:
+    """The bytes of each leaf over all messages: a row for each, bytes of prefixes, bytes of values, number of spans."""
+    sums = np.zeros((len(walk.program.leaves), 3), np.int64)
+    compiled(gathers.sum_by_node)(walk.node, walk.start, walk.value, walk.end, sums)
+    return sums
+
+
+def by_path(program: Program, sums: Ints) -> dict[str, Ints]:
+    """Sums of leaves as those of their paths."""
+    rows: dict[str, Ints] = {}
+    for number in np.flatnonzero(sums[:, 2]).tolist():
+        path = "gap" if number == GAP else program.leaves[number].path
+        rows[path] = rows[path] + sums[number] if path in rows else sums[number]
+    return rows

@@ -22,6 +22,23 @@ def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
         sums[k, 2] += 1
 
 
+def sum_spans(node: Any, value: Any, end: Any, base: int, jobs: Any, begun: int, job: int, at: int, sums: Any) -> tuple[int, int]:
+    """As `sum_by_node`, of spans as the kernel has just written them, from the span `base` on; `at` is where the one before them ended.
+
+    `jobs` are those of the kernel, of which `begun` have begun, and the first `job` began before these spans. Gives both for the spans that follow.
+    """
+    for i in range(len(node)):
+        while job < begun and jobs[job, 3] == base + i:
+            at = jobs[job, 1]
+            job += 1
+        k = node[i]
+        sums[k, 0] += value[i] - at
+        sums[k, 1] += end[i] - value[i]
+        sums[k, 2] += 1
+        at = end[i]
+    return job, at
+
+
 def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
     """Big-endian integers of `length` bytes."""
     shift = 64 - 8 * length
@@ -135,3 +152,27 @@ def hop(data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int,
         before = at
         at += overhead + size
     return at, before
+
+
+def hop_sets(
+    data: Any, start: Any, stop: Any, size_at: int, magic_at: int, overhead: int, least: int, magic: int, begin: Any, end: Any, which: Any
+) -> int:
+    """The batches of record sets [start, stop) that are nothing but batches of one format, by their sizes: how many, where, and of which set.
+
+    A set that has anything else in it has none here.
+    """
+    count = 0
+    for k in range(len(start)):
+        at, first = start[k], count
+        while stop[k] - at > magic_at:
+            size = 0
+            for i in range(4):
+                size = (size << 8) | (data[at + size_at + i] & 255)
+            if data[at + magic_at] & 255 != magic or size < least or size > stop[k] - at - overhead:
+                break
+            begin[count], end[count], which[count] = at, at + overhead + size, k
+            at += overhead + size
+            count += 1
+        if at != stop[k]:
+            count = first
+    return count

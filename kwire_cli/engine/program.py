@@ -180,6 +180,7 @@ FRAME = 4
 begins, its span) holds on the stack while it is open."""
 
 # The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then the stack.
+STATE_JOB = 4
 STATE_BASE = 7  # spans written by earlier calls
 STATE_ROOM = 8  # spans in the output at which to stop
 STATE_WIDEST = 9  # the program's

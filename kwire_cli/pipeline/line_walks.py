@@ -1,6 +1,6 @@
 """The fields of frames, and what they cost: many frames are walked at once by the compiled engine.
 
-Paths are those of `kwire overhead --by field`, but for records, which are one field here.
+Paths are those of `kwire overhead --by field`. Records are opened for what they cost; as rows of fields they are one field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
 from kwire_cli.cost.overhead.account import HEADERS
-from kwire_cli.engine.field_rows import field_rows, field_sums
+from kwire_cli.cost.overhead.many_sets import sums_of_sets
+from kwire_cli.engine.field_rows import by_path, field_rows, sum_walk
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import header_spec
@@ -177,12 +178,18 @@ class Sums:
         return batch_of([(*key, *sums) for key, sums in self._rows.items()], LEDGER)
 
 
-def _rows_of(of: _Frame, prefix: str, walk: Walk) -> list[tuple[_Key, list[int]]]:
-    columns = field_sums(walk).to_pydict()
-    return [
-        ((*of, path if path == GAP_PATH else f"{prefix}{path}"), sums)
-        for path, *sums in zip(*(columns[name] for name in ("path", "prefix_bytes", "value_bytes", "count")), strict=True)
-    ]
+def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[int]]]:
+    """The sums of what was walked, with records opened: their bytes are those of batches and records, and no longer the field's."""
+    leaves = walk.program.leaves
+    sums = sum_walk(walk)
+    for number in np.flatnonzero(sums[:, 2]).tolist():
+        if leaves[number].kind == "records":
+            spans = np.flatnonzero(walk.node == number)
+            sums[number, 1] = 0
+            for path, *opened in sums_of_sets(walk.data, walk.value[spans], walk.end[spans]):
+                yield (*of, f"{prefix}{leaves[number].path}[].{path}"), opened
+    for path, row in by_path(walk.program, sums).items():
+        yield (*of, f"{prefix}{path}"), row.tolist()
 
 
 def ledger_of_frames(found: Iterable[list[Frames | Captured]], options: Options) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ pytest.importorskip("numba")
 import numpy as np
 
 from kwire_cli.engine import compiled as c, gathers, kernel
+from kwire_cli.engine.field_rows import sum_walk
 from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.program import Program
@@ -36,6 +37,7 @@ def check(entry, bodies):
         assert moved(many.spans(job), int(many.jobs[job, 1])) == moved(walk(entry, body), 0)
     starts = [at for body in bodies for at in [0, *walk(entry, body).end][:-1]]
     assert (many.start - np.repeat(many.jobs[:, 1], np.diff(many.first))).tolist() == starts
+    assert (c.sum_many(many.program, many.data, many.jobs) == sum_walk(many)).all()
     return many
 
 
@@ -71,6 +73,7 @@ def test_any_bytes_as_messages(data):
 
 def test_the_kernel_resumes_where_the_output_was_full(monkeypatch):
     monkeypatch.setattr(c, "CHUNK", 8)
+    monkeypatch.setattr(c, "MEASURED", 8)
     for _, _, entry, bodies in by_layout(sample()):
         if max(map(len, bodies)) > 200:
             check(entry, bodies)

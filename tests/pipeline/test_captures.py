@@ -5,7 +5,7 @@ import json
 import random
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.cost.ledger import ledger
+from kwire_cli.cost.overhead.tallies import Tallies
 from kwire_cli.source.capture.events import Start
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.reading import Capture
@@ -148,37 +148,25 @@ def test_columns_that_are_asked_for(captures):
 
 
 def sums(path):
-    """The ledger of a capture, by the ledgers of its frames."""
-    out = Counter()
+    """The bytes of a capture as `kwire overhead --by field` counts them, for each api, kind and version."""
+    found = defaultdict(lambda: Tallies(CATALOG, ()))
     for _, line in lines(path):
-        key = (line.api, line.kind, line.api_version)
-        if not line.frame:
-            out[*key, {"sasl-token": "sasl token", "not-kafka": "not kafka"}.get(line.kind, "gap"), "value"] += line.seen.size
-            continue
-        left = line.frame.size
-        for name, part in line.frame.parts:
-            guess = name == "body" and line.frame.guess
-            left -= part.raw.stop - part.raw.start
-            prefix = {"size": "", "header": f"{line.kind.title()}Header."}.get(name, f"{part.message}.")
-            if guess:
-                out[*key, "guess", "value"] += part.raw.stop - part.raw.start
-                continue
-            for row in ledger(part):
-                path_of = row.path if row.path in {"gap", "guess"} else prefix + row.path
-                out[*key, path_of, "prefix"] += row.prefix_bytes
-                out[*key, path_of, "value"] += row.value_bytes
-        out[*key, "gap", "value"] += left
-    return +out
+        found[line.api, line.kind, line.api_version].add(line)
+    out = defaultdict(lambda: (0, 0, 0))
+    for key, tallies in found.items():
+        for account in tallies.accounts.values():
+            for part in account.parts():
+                own = part.prefix_bytes, part.value_bytes, part.count
+                out[*key, part.path] = tuple(map(sum, zip(out[*key, part.path], own, strict=True)))
+    return {key: row for key, row in out.items() if any(row[:2])}
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
-def test_ledger_is_the_sum_of_the_ledgers(captures, path):
-    found = Counter()
-    for row in captures(path, part_size=20_000).ledger().collect():
-        key = (row.api, row.kind, row.api_version, row.path)
-        found[*key, "prefix"], found[*key, "value"] = row.prefix_bytes, row.value_bytes
-    assert +found == sums(path)
-    assert sum(found.values()) == sum(line.seen.size for _, line in lines(path))
+def test_ledger_is_what_overhead_counts(captures, path):
+    rows = captures(path, part_size=20_000).ledger().collect()
+    found = {(row.api, row.kind, row.api_version, row.path): (row.prefix_bytes, row.value_bytes, row["count"]) for row in rows}
+    assert {key: row for key, row in found.items() if any(row[:2])} == sums(path)
+    assert sum(sum(row[:2]) for row in found.values()) == sum(line.seen.size for _, line in lines(path))
 
 
 def test_fields_are_all_bytes(captures):
