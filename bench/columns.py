@@ -30,13 +30,7 @@ DEEP = f"{ITERATED}, each further MB"
 def block(turns: int, folder: Path | None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         where = folder or Path(scratch)
-        short, path = segment(where, "none", SHORT), segment(where, "none", LONG)
-        try:
-            rows = [Row(NAME, name, _timed(work, path)) for name, work in _works().items()]
-        except ImportError as error:
-            rows = [Row(NAME, name, None, f"no {error.name}") for name in (BATCHES, RECORDS, SIZES, ALL)]
-        kafka, why = _kafka()
-        rows.append(Row(NAME, DEEP, _each_further(kafka, short, path) if kafka else None, why))
+        rows = rows_of(segment(where, "none", SHORT), segment(where, "none", LONG))
         measure_in_turns(rows, turns)
         for row in rows:
             if row.seconds is None:
@@ -48,6 +42,16 @@ def block(turns: int, folder: Path | None) -> None:
         print_verdict("the same, best turns", ratio_at_best(rows, NAME, DEEP, RECORDS), at_least=5)
         if find(rows, NAME, RECORDS).seconds:
             print(f"\n  no target: {RECORDS} / {CHECKSUM}: {ratio(rows, NAME, RECORDS, CHECKSUM):.2f}x")
+
+
+def rows_of(short: Path, path: Path) -> list[Row]:
+    """Seconds for a MB of a segment, by kwire and by DumpLogSegments; `short` is one of less of the same, which takes what starting Java takes."""
+    try:
+        rows = [Row(NAME, name, _timed(work, path)) for name, work in _works().items()]
+    except ImportError as error:
+        rows = [Row(NAME, name, None, f"no {error.name}") for name in (BATCHES, RECORDS, SIZES, ALL)]
+    kafka, why = _kafka()
+    return [*rows, Row(NAME, DEEP, _each_further(kafka, short, path) if kafka else None, why)]
 
 
 def _works() -> dict[str, Callable[[Source], object]]:

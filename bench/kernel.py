@@ -66,7 +66,7 @@ def contestants() -> tuple[list[Row], JavaReader | None]:
             if peer in missing:
                 rows.append(Row(name, peer, None, missing[peer]))
                 continue
-            pairs = [(read, body) for body in todo if (read := peers[peer](body))]
+            pairs = _pairs(peers[peer], todo)
             if name != MIX:
                 _check(peer, pairs)
                 rows.append(Row(name, peer, _reading(pairs)))
@@ -75,6 +75,18 @@ def contestants() -> tuple[list[Row], JavaReader | None]:
                 part = f"{MIX}, the {len(pairs)} that {peer} reads"
                 rows += [*_kwire(part, [body for _, body in pairs]), Row(part, peer, _reading(pairs))]
     return rows, java
+
+
+def readers(name: str, todo: list[Body]) -> list[Row]:
+    """kwire, and other readers for Python, on these bodies; of those that one of these does not know it reads none."""
+    peers, missing = _peers()
+    pairs = {peer: _pairs(peers[peer], todo) for peer in peers}
+    rows = [Row(name, f"{peer}, {len(found) / len(todo):.0%} of them", _reading(found)) for peer, found in pairs.items() if found]
+    return [*_kwire(name, todo), *rows, *(Row(name, peer, None, why) for peer, why in missing.items())]
+
+
+def _pairs(peer: Callable[[Body], Any], todo: list[Body]) -> list[tuple[Any, Body]]:
+    return [(read, body) for body in todo if (read := peer(body))]
 
 
 def _kwire(name: str, todo: list[Body]) -> list[Row]:

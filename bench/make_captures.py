@@ -20,14 +20,21 @@ MASK = 0xFFFFFFFF
 
 class Capture:
     def __init__(self, path: Path) -> None:
-        self.file = path.open("wb")
         self.time = 1_760_000_000_000_000
         self.packets = 0
-        layout = PCAP["<"]
-        header = {"magic": PCAP_MICRO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0, "snap_len": 262144}
-        self.file.write(layout.header.build({**header, "link_type": LINK_ETHERNET}))
-        self.record = layout.record
+        self._open(path)
+        self.record = PCAP["<"].record
         self.ethernet = ETHERNET.build({"destination": bytes(6), "source": bytes(6), "protocol": ETHER_IPV4})
+
+    def _open(self, path: Path) -> None:
+        self.file = path.open("wb")
+        header = {"magic": PCAP_MICRO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0, "snap_len": 262144}
+        self.file.write(PCAP["<"].header.build({**header, "link_type": LINK_ETHERNET}))
+
+    def turn_to(self, path: Path) -> None:
+        """Go on in another file."""
+        self.file.close()
+        self._open(path)
 
     def packet(self, ends: tuple[bytes, int, bytes, int], sequence: int, acknowledgment: int, flags: int, payload: bytes = b"") -> None:
         source, source_port, destination, destination_port = ends

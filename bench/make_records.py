@@ -136,7 +136,7 @@ def segments(folder: Path) -> dict[str, Path]:
     return out | {codec: segment(folder, codec, 60) for codec in CODECS if codec != "none"}
 
 
-def segment(folder: Path, codec: str, size: int) -> Path:
+def segment(folder: Path, codec: str, size: int, partition: int = 0) -> Path:
     """A segment of so many MB."""
     name = f"orders-{codec}-{size}"
-    return _write(folder / f"{name}-0" / "00000000000000000000.log", large_value, 48 if CODECS[codec] else 16, size * MB, codec)
+    return _write(folder / f"{name}-{partition}" / "00000000000000000000.log", large_value, 48 if CODECS[codec] else 16, size * MB, codec)

@@ -199,37 +199,68 @@ class Connection:
         self.send(1, answer[:4] + number + answer[8:])
 
 
-def write(path: Path, versions: dict[str, int], *, size: int = 0, messages: int = 0, small: bool = False) -> Path:
-    """A capture of about `size` bytes, or of so many messages. Half of the connections produce, half consume."""
-    dice = random.Random(5)
-    capture = Fast(path)
-    pools = {
-        (api, role): [exchange(dice, api, version, f"{role}-0", small=small) for _ in range(POOL)]
-        for role in ("producer", "consumer")
-        for api, version in versions.items()
-    }
-    connections = [Connection(capture, number) for number in range(8)]
-    for connection in connections:
-        connection.hello()
-        if not small:
-            for api in ("ApiVersions", "Metadata"):
-                connection.exchange(*dice.choice(pools[api, "consumer"]))
-    said = 0
-    while capture.file.tell() < size or said < messages:
-        connection = dice.choice(connections)
-        if connection.number < 4:
+class Talk:
+    """Traffic that goes on for as long as is asked: half of the connections produce, half consume."""
+
+    def __init__(self, capture: Capture, versions: dict[str, int], connections: int, *, small: bool) -> None:
+        self.dice, self.small = random.Random(5), small
+        self.pools = {
+            (api, role): [exchange(self.dice, api, version, f"{role}-0", small=small) for _ in range(POOL)]
+            for role in ("producer", "consumer")
+            for api, version in versions.items()
+        }
+        self.connections = [Connection(capture, number) for number in range(connections)]
+        for connection in self.connections:
+            connection.hello()
+            if not small:
+                for api in ("ApiVersions", "Metadata"):
+                    connection.exchange(*self.dice.choice(self.pools[api, "consumer"]))
+
+    def go_on(self) -> None:
+        """One more request and its answer."""
+        connection = self.dice.choice(self.connections)
+        if connection.number < len(self.connections) // 2:
             api, role = "Produce", "producer"
         else:
-            api, role = (
-                dice.choice(("Fetch", "Fetch", "OffsetCommit", "Heartbeat") if small else ("Fetch",) * 5 + ("OffsetCommit", "Heartbeat")),
-                "consumer",
-            )
-        connection.exchange(*dice.choice(pools[api, role]))
+            more = ("Fetch", "Fetch", "OffsetCommit", "Heartbeat") if self.small else ("Fetch",) * 5 + ("OffsetCommit", "Heartbeat")
+            api, role = self.dice.choice(more), "consumer"
+        connection.exchange(*self.dice.choice(self.pools[api, role]))
+
+    def end(self) -> None:
+        for connection in self.connections:
+            connection.bye()
+
+
+def write(path: Path, versions: dict[str, int], *, size: int = 0, messages: int = 0, small: bool = False) -> Path:
+    """A capture of about `size` bytes, or of so many messages."""
+    capture = Fast(path)
+    talk = Talk(capture, versions, 8, small=small)
+    said = 0
+    while capture.file.tell() < size or said < messages:
+        talk.go_on()
         said += 2
-    for connection in connections:
-        connection.bye()
+    talk.end()
     capture.file.close()
     return path
+
+
+def rotated(folder: Path, versions: dict[str, int], *, files: int, size: int, connections: int = 64, small: bool = False) -> list[Path]:
+    """Captures of about `size` bytes each, one behind the other: connections go on over all of them. Those that are there already stay."""
+    paths = [folder / f"{number:03}.pcap" for number in range(files)]
+    if not folder.exists():
+        scratch = folder.with_suffix(".part")
+        scratch.mkdir(parents=True, exist_ok=True)
+        capture = Fast(scratch / paths[0].name)
+        talk = Talk(capture, versions, connections, small=small)
+        for path in paths:
+            if path != paths[0]:
+                capture.turn_to(scratch / path.name)
+            while capture.file.tell() < size:
+                talk.go_on()
+        talk.end()
+        capture.file.close()
+        scratch.rename(folder)
+    return paths
 
 
 def small(path: Path, messages: int) -> Path:

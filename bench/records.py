@@ -38,8 +38,8 @@ Sums = tuple[int, ...]
 def block(rounds: int, folder: Path | None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         files = in_memory(folder or Path(scratch))
-        others: dict[str, Any] = {JAVA: _started(linereader.java), GO: _started(linereader.go)}
-        rows = [row for name, path in files.items() for crc in (False, True) for row in _rows(name, path, others, crc=crc)]
+        others: dict[str, Any] = {JAVA: started(linereader.java), GO: started(linereader.go)}
+        rows = [row for name, path in files.items() for crc in (False, True) for row in rows_of(name, path, others, crc=crc)]
         try:
             measure_in_turns(rows, rounds)
         finally:
@@ -64,7 +64,7 @@ def block(rounds: int, folder: Path | None) -> None:
             print_verdict(f"{name}: the faster of Java and Go / kwire, {what}", min(here, default=None), at_least=wanted)
 
 
-def _rows(name: str, path: Path, others: dict[str, Any], *, crc: bool) -> list[Row]:
+def rows_of(name: str, path: Path, others: dict[str, Any], *, crc: bool) -> list[Row]:
     where = name + (WITH_CRC if crc else "")
     data = path.read_bytes()
     sums = _read_records(data)
@@ -97,7 +97,7 @@ def _timed(work: Callable[[], object], records: int) -> Callable[[], float]:
     return lambda: repeat(work, records)
 
 
-def _started(start: Callable[[], linereader.LineReader]) -> linereader.LineReader | str:
+def started(start: Callable[[], linereader.LineReader]) -> linereader.LineReader | str:
     try:
         return start()
     except NotHereError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from timing import machine
 
-BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs", "columns")
+BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs", "columns", "pipeline")
 
 
 def main() -> None:
@@ -18,8 +18,9 @@ def main() -> None:
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
     parser.add_argument("--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted")
-    parser.add_argument("--turns", type=int, default=3, help="processes that every row of `captures`, `overhead` and `logs` gets [3]")
-    parser.add_argument("--records", type=Path, help="a folder where the batches of `records`, the segments of `logs` and `columns` are made once")
+    parser.add_argument("--turns", type=int, default=3, help="turns that every row of `captures`, `overhead`, `logs` and `pipeline` gets [3]")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data for `pipeline`")
+    parser.add_argument("--records", type=Path, help="a folder where the batches of `records`, the segments of other blocks are made once")
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
         parser.error(f"no such block: {', '.join(sorted(strange))}")
@@ -54,6 +55,10 @@ def main() -> None:
             import columns
 
             columns.block(options.rounds, options.records)
+        elif name == "pipeline":
+            import pipeline
+
+            pipeline.block(options.turns, options.records, options.captures, quick=options.quick)
         else:
             import guess
 
