@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.spec.catalog import catalog as bundled
+from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -110,7 +110,7 @@ class Captures:
     @cached_property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(Path(path).stat().st_size for path in self._files if Path(path).is_file())
+        return sum(sizes(self._files))
 
     @cached_property
     def names(self) -> Names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
@@ -11,6 +11,7 @@ from kwire_cli.source.frames import capture_in, request_log_in
 from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, segments_of
 from kwire_cli.source.naming import named
+from kwire_cli.stores import in_order, in_parallel, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
     for path in paths:
         for name in named(path):
             for kind, files in zip(kinds, found, strict=True):
-                if Path(name).is_dir():
+                if path_of(name).is_dir():
                     files.update(dict.fromkeys(kind.within(name)))
                 elif kind.is_one(name, name == path):
                     files[name] = None
@@ -58,13 +59,12 @@ def _segments_within(folder: str) -> Iterator[str]:
         some = segments_of([folder])
     except InputError:  # there are none
         return
-    for segment in some:
-        if file_name(Path(segment.path).name).base_offset is not None or not _is_request_log(segment.path):
-            yield segment.path
+    paths = [segment.path for segment in some]
+    yield from _those(paths, lambda path: file_name(path_of(path).name).base_offset is not None or not _is_request_log(path))
 
 
 def _indexes_within(folder: str) -> Iterator[str]:
-    return (str(file.path) for file in files_in(Path(folder), INDEX_KINDS))
+    return (str(file.path) for file in files_in(path_of(folder), INDEX_KINDS))
 
 
 def _captures_within(folder: str) -> list[str]:
@@ -75,26 +75,31 @@ def _captures_within(folder: str) -> list[str]:
 
 
 def _request_logs_within(folder: str) -> Iterator[str]:
-    for path in sorted(Path(folder).rglob("*")):
-        if path.is_file() and file_name(path.name).base_offset is None and _is_request_log(str(path)):
-            yield str(path)
+    files = (path for path in in_order(path_of(folder).rglob("*")) if path.is_file() and file_name(path.name).base_offset is None)
+    return _those(map(str, files), _is_request_log)
+
+
+def _those(paths: Iterable[str], are: Callable[[str], bool]) -> Iterator[str]:
+    """Of these paths those that are something."""
+    given = [*paths]
+    return compress(given, in_parallel(are, given))
 
 
 def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it
     """What is named itself and nothing else is taken for what it is said to be, whatever its name."""
-    name = file_name(Path(path).name)
+    name = file_name(path_of(path).name)
     if name.kind in BATCH_KINDS and name.base_offset is not None:
         return True
-    return (name.kind in BATCH_KINDS or (itself and name.kind not in INDEX_KINDS)) and not _is_request_log(path) and not _is_capture(path)
+    return (name.kind in BATCH_KINDS or (itself and name.kind is LogKind.OTHER)) and not _is_request_log(path) and not _is_capture(path)
 
 
 def _is_index(path: str) -> bool:
-    return file_name(Path(path).name).kind in INDEX_KINDS
+    return file_name(path_of(path).name).kind in INDEX_KINDS
 
 
 def _is_capture(path: str) -> bool:
     """What begins as one, or is named as one although it does not."""
-    return bool(NAME.search(path)) or (capture_in(path) is not None and not _is_request_log(path))
+    return bool(NAME.search(path_of(path).name)) or (capture_in(path) is not None and not _is_request_log(path))
 
 
 def _is_request_log(path: str) -> bool:

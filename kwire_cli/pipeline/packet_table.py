@@ -19,6 +19,7 @@ from kwire_cli.source.capture.parts import Part, PartReader
 from kwire_cli.source.capture.schedule import outlined
 from kwire_cli.source.capture.segment_columns import payloads, segment_columns
 from kwire_cli.source.capture.segments import Segments
+from kwire_cli.stores import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ class PacketTable:
         for path in by_kind(paths, CAPTURES)[0]:
             if not of_files.has({"file": path}):
                 continue
-            _, found = outlined(path, split_size)
+            found = "" if is_url(path) else outlined(path, split_size)[1]  # to cut it is to read it once more
             for part in (Part(path),) if isinstance(found, str) else found.parts:
                 if part.times is None or (part.times[0] <= until and part.times[1] >= since):
                     yield Wanted(part, since, until)

@@ -31,7 +31,9 @@ _FREE = 64 << 20
 _NO_BYTES = b"\0" * _BLOCK
 
 
-class _Frame(NamedTuple):
+class Frame(NamedTuple):
+    """Where a batch may be, by the size and the magic byte that stand at its beginning."""
+
     start: int
     end: int
     layout: Layout
@@ -124,7 +126,7 @@ class Reader:
             file.madvise(mmap.MADV_DONTNEED, first, upto - first)
         self.kept = upto
 
-    def frame(self, at: int) -> _Frame | None:
+    def frame(self, at: int) -> Frame | None:
         """What begins here if it is a batch; it may end beyond the bytes. None where it can be none."""
         try:
             _, size, magic = FRAME.unpack(self.view, at)
@@ -133,14 +135,14 @@ class Reader:
         if at + FRAME.size > self.stop:
             return None
         layout = self.layouts.get(magic)
-        return _Frame(at, at + OVERHEAD + size, layout) if layout and size >= layout.least else None
+        return Frame(at, at + OVERHEAD + size, layout) if layout and size >= layout.least else None
 
-    def too_much(self, frame: _Frame, passed: int) -> bool:
+    def too_much(self, frame: Frame, passed: int) -> bool:
         """Whether hashing this frame too would be more work than what was passed is worth."""
         honest = 2 * (passed - self.start)
         return self.hashed > honest and self.hashed + frame.end - frame.start > _FREE + 2 * honest
 
-    def right(self, frame: _Frame, passed: int) -> bool:
+    def right(self, frame: Frame, passed: int) -> bool:
         """Whether the checksum of a frame is right; not so where too much was hashed already."""
         if self.known[0] == frame.start:
             return self.known[1]

@@ -22,6 +22,8 @@ ACCESS = {
     "hdfs": "it takes Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath --glob prints",
 }
 """By scheme, where its library looks for what it needs."""
+PATIENCE = {"gs": "retry_limit_seconds=60"}
+"""By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
 _LONGEST = 400
 """Characters of what a library says is wrong that are shown."""
 _PASSWORD = re.compile(r"//[^/?]*:[^/?]*@")
@@ -61,7 +63,7 @@ def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
     scheme = _scheme(root)
     with told(root):
         try:
-            found, base = fs.FileSystem.from_uri(f"{scheme}:{root.partition(':')[2]}")
+            found, base = fs.FileSystem.from_uri(_patient(f"{scheme}:{root.partition(':')[2]}"))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ImportError) as error:
             if isinstance(error, pa.ArrowInvalid) and "Unrecognized filesystem" not in str(error):
                 raise
@@ -85,6 +87,11 @@ def _of_fsspec(root: str, fs: Any) -> tuple[Any, Callable[[str, str], str]]:
     except ImportError as error:
         raise InputError(f"fsspec needs one more library for {scheme}://: {error}", file=root) from None
     return fs.PyFileSystem(fs.FSSpecHandler(found)), lambda _, url: str(found._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+
+
+def _patient(root: str) -> str:
+    how = PATIENCE.get(_scheme(root))
+    return root if how is None or how.partition("=")[0] in root else f"{root}{'&' if '?' in root else '?'}{how}"
 
 
 def _scheme(url: str) -> str:

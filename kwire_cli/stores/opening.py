@@ -6,7 +6,7 @@ import mmap
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.stores.filesystems import told
@@ -54,6 +54,10 @@ class Fetched:
             self.size: int = self._file.size()
         self._view = memoryview(b"")
         self._first = self._last = 0
+        self._disk: IO[bytes] | None = None
+
+    def __del__(self) -> None:
+        self._close()
 
     def view(self, start: int = 0, stop: int | None = None) -> memoryview:
         """As many bytes as the file has, of which those in [start, stop) are its own: all others may be zeros.
@@ -69,7 +73,8 @@ class Fetched:
         held = self._view[start : self._last] if self._first <= start < self._last else memoryview(b"")
         try:
             if not held or start - self._first > KEPT:
-                self._disk = tempfile.TemporaryFile(prefix="kwire-", dir=_folder(), buffering=0)  # noqa: SIM115 - it goes with the last view of it
+                self._close()
+                self._disk = tempfile.TemporaryFile(prefix="kwire-", dir=_folder(), buffering=0)  # noqa: SIM115 - views of it stay
                 self._disk.truncate(self.size)
                 self._view = memoryview(mmap.mmap(self._disk.fileno(), self.size, access=mmap.ACCESS_READ))
                 self._first, self._last = start, start + self._put(held, start)
@@ -81,7 +86,12 @@ class Fetched:
             raise InputError(f"no room for what is read of it: {error.strerror or error} (TMPDIR says where that is)", file=self._url) from None
         self._last = max(stop, self._last)
 
+    def _close(self) -> None:
+        if disk := getattr(self, "_disk", None):
+            disk.close()
+
     def _put(self, data: bytes | memoryview, at: int) -> int:
+        assert self._disk is not None  # noqa: S101 - for the type checker
         written = 0
         while written < len(data):
             written += os.pwrite(self._disk.fileno(), data[written:], at + written)

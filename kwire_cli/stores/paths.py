@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from kwire_cli.errors import InputError
 from kwire_cli.stores.filesystems import filesystem, told
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 16
 """Requests that wait for a store at the same time."""
-READ_AHEAD = 8 << 20
-"""Bytes that are asked for at once where a file is read from its beginning to its end."""
+FIRST, MOST = 1 << 17, 8 << 20
+"""Bytes that are asked for at once where a file is read from its beginning on: at first, as a look may be enough, and then more and more."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = re.compile(r"file://", re.IGNORECASE)
 _PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
@@ -53,6 +54,19 @@ def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[
         return [*map(function, given)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [*pool.map(function, given)]
+
+
+def sizes(paths: Iterable[str | os.PathLike[str]]) -> list[int]:
+    """Bytes of each file; 0 where that can't be said: reading it says why."""
+
+    def size(path: str | os.PathLike[str]) -> int:
+        try:
+            place = path_of(path)
+            return place.stat().st_size if place.is_file() else 0
+        except (InputError, OSError):
+            return 0
+
+    return in_parallel(size, paths)
 
 
 class Status(NamedTuple):
@@ -167,7 +181,7 @@ class Stored(os.PathLike[str]):
         """Its bytes, from the first to the last."""
         with told(str(self)):
             files, name = self.place()
-            return io.BufferedReader(_Stream(files.open_input_stream(name, compression=None, buffer_size=READ_AHEAD), str(self)))
+            return io.BufferedReader(_Stream(files.open_input_file(name), str(self)))
 
     def read_bytes(self) -> bytes:
         """All of its bytes."""
@@ -208,7 +222,7 @@ def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
     if part == "**":
         below = [each for each in folder.rglob("*") if not any(name.startswith(".") for name in each.path[len(folder.path) :].strip("/").split("/"))]
         if not rest:
-            yield from below
+            yield from [folder, *below]
             return
         for each in [folder, *(each for each in below if each.is_dir())]:
             yield from _matching(each, rest)
@@ -222,23 +236,28 @@ def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
 
 
 class _Stream(io.RawIOBase):
-    """A stream of pyarrow, whose errors say what could not be read."""
+    """A file of pyarrow from its beginning on; its errors say what could not be read."""
 
-    def __init__(self, stream: Any, name: str) -> None:
-        self._stream, self.name = stream, name
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self.name = file, name
+        self._held, self._size = memoryview(b""), FIRST
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        with told(self.name):
-            data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        if not self._held:
+            with told(self.name):
+                self._held = memoryview(self._file.read(max(self._size, len(buffer))))
+            self._size = min(2 * self._size, MOST)
+        part = self._held[: len(buffer)]
+        buffer[: len(part)] = part
+        self._held = self._held[len(part) :]
+        return len(part)
 
     def close(self) -> None:
         if not self.closed:
-            self._stream.close()
+            self._file.close()
         super().close()
 
 

@@ -1,6 +1,7 @@
 """Segments of a part by connection, without their payloads, and segments again from these: between readers of files and owners of connections.
 
-The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be read by its position, go along.
+The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be read by its position, go along, and those
+of files of stores, where that costs a request.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Described:
 
 
 def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
-    """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files always do.
+    """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files and of stores always do.
 
     A file that can't be read has none: that is a notice of the `reader`, which is one of the part.
     """
@@ -61,7 +62,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
             for ends, rows in found.by_group():
                 rows["packet"] += scheduled.before
                 kept = found.kept if found.kept and (rows["position"] < 0).any() else None
-                if payloads or reader.packed:
+                if payloads or not reader.near:
                     out, offsets = payloads_of(data, rows, found.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]

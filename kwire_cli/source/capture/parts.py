@@ -6,10 +6,8 @@ bytes before it are those that say how packets are read (`lead`), and how many p
 
 from __future__ import annotations
 
-import mmap
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.compiled import octets
@@ -20,15 +18,17 @@ from kwire_cli.source.capture.packet_columns import NO_TIME, PcapColumns, Pcapng
 from kwire_cli.source.capture.pcap import HEADER_SIZE
 from kwire_cli.source.capture.pcapng import MAX_BLOCK
 from kwire_cli.source.packing import GZIP, ZSTD, Pieces
+from kwire_cli.stores import mapped as bytes_of, opened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     import numpy.typing as npt
 
     from kwire_cli.source.capture.packet_columns import Columns, PacketColumns
+    from kwire_cli.stores.opening import Fetched, Mapped
 
     Octets = npt.NDArray[np.uint8]
 
@@ -37,7 +37,7 @@ PART_SIZE = 128 << 20
 CHUNK = 1 << 17
 """Packets that are read at once: memory is in proportion to them."""
 BUFFER = 32 << 20
-"""Unpacked bytes that are read at once."""
+"""Bytes that are read at once of packed files, unpacked, and of files of stores."""
 NO_TIMES = (sys.maxsize, NO_TIME)
 """Of a part without packets: those of it end before they begin."""
 MOST_LEADS = 256
@@ -72,14 +72,7 @@ class Outline:
 
 def mapped(path: str | os.PathLike[str]) -> Octets:
     """The bytes of a file, which are not read before they are looked at. InputError where it can't be read."""
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(0, 2)
-            if not file.tell():
-                return octets(b"")
-            return octets(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as error:
-        raise InputError(f"can't be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
+    return octets(bytes_of(path))
 
 
 def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
@@ -89,7 +82,8 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
         InputError: It can't be read, or is no capture.
 
     """
-    data, file = mapped(path), str(path)
+    whole, file = opened(path), str(path)
+    data = octets(whole.view(0, HEADER_SIZE))
     if packed(data):
         part = Part(file)
         for _, packets in PartReader(part, 1).chunks():
@@ -100,56 +94,64 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     reader, at = begin(data, file, ())
     parts: list[Part] = []
     first = latest = moment = NO_TIME
-    start, stop, lead, before, times = at, min(at + size, len(data)), tuple(reader.lead), 0, NO_TIMES
+    start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
     while True:
-        packets, after = reader.read(data, at, stop, CHUNK)
+        packets, after = reader.read(octets(whole.view(at, stop)), at, stop, CHUNK)
         if len(packets):
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
             times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
         if after > at:
             at = after
-        elif stop == len(data):
+        elif stop == whole.size:
             break
         elif at == start or len(reader.lead) > MOST_LEADS:
-            stop = min(stop + MAX_BLOCK, len(data))
+            stop = min(stop + MAX_BLOCK, whole.size)
         else:
             parts.append(Part(file, start, at, lead, before, moment, times))
-            start, stop, lead, before, moment, times = at, min(at + size, len(data)), tuple(reader.lead), reader.number, latest, NO_TIMES
-    return Outline((*parts, Part(file, start, len(data), lead, before, moment, times)), reader.number, first, latest)
+            start, stop, lead, before, moment, times = at, min(at + size, whole.size), tuple(reader.lead), reader.number, latest, NO_TIMES
+    return Outline((*parts, Part(file, start, whole.size, lead, before, moment, times)), reader.number, first, latest)
 
 
 class PartReader:
     """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
 
-    `notices` say what ended the reading early, `size` how many bytes of the file were to be read.
+    `notices` say what ended the reading early, `size` how many bytes of the file were to be read. `near` says whether what is at a position of the
+    file can be read again for little: not so of packed files, and of those of stores.
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
         self.part, self.most = part, most
         self.notices: list[Notice] = []
-        self.packed, self.size = False, 0
+        self.packed, self.near, self.size = False, True, 0
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Iterate once. InputError where the file can't be read, or is no capture."""
-        data = mapped(self.part.file)
-        self.packed, self.size = packed(data), len(data)
-        yield from self._unpacked() if self.packed else self._plain(data)
+        file = opened(self.part.file)
+        data = octets(file.view(0, HEADER_SIZE))
+        self.packed, self.size = packed(data), file.size
+        self.near = file.near and not self.packed
+        yield from self._unpacked() if self.packed else self._plain(file, data)
 
-    def _plain(self, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
+    def _plain(self, file: Mapped | Fetched, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part
-        reader, at = begin(data, part.file, part.lead, part.packets)
-        at, stop = max(at, part.start), len(data) if part.stop is None else min(part.stop, len(data))
+        reader, at = begin(data, part.file, part.lead, part.packets, lambda *place: octets(file.view(*place)))
+        at, stop = max(at, part.start), file.size if part.stop is None else min(part.stop, file.size)
         self.size = max(stop - part.start, 0)
+        upto = stop if file.near else min(at + BUFFER, stop)
         while True:
-            packets, after = reader.read(data, at, stop, self.most)
-            if after == at:
+            data = octets(file.view(at, upto))
+            packets, after = reader.read(data, at, upto, self.most)
+            if after > at:
+                at = after
+            elif upto < stop:
+                upto = min(max(at + BUFFER, upto + MAX_BLOCK), stop)
+            else:
                 break
-            at = after
             if len(packets):
                 yield data, packets
         if at < stop:
-            reader.close(data, at, stop)
+            reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
@@ -200,8 +202,10 @@ def packed(data: Octets) -> bool:
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
-def begin(data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: int = 0) -> tuple[Columns, int]:
-    """What reads the packets of a file of which the `lead` bytes were read, and where it goes on."""
+def begin(
+    data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: int = 0, view: Callable[[int, int], Octets] | None = None
+) -> tuple[Columns, int]:
+    """What reads the packets of a file of which the `lead` bytes were read, and where it goes on. `view` gives bytes that are not in `data`."""
     form = capture_format(data[:MAGIC_SIZE].tobytes())
     if form is None:
         start = data[:MAGIC_SIZE].tobytes()
@@ -212,6 +216,6 @@ def begin(data: Octets, file: str, lead: tuple[tuple[int, int], ...], packets: i
         return PcapColumns(data[:HEADER_SIZE].tobytes(), packets), HEADER_SIZE
     reader = PcapngColumns()
     for start_of, end in lead:
-        reader.read(data, start_of, end, 1)
+        reader.read(view(start_of, end) if view else data, start_of, end, 1)
     reader.number = packets
     return reader, 0

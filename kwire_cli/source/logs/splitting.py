@@ -1,13 +1,14 @@
 """Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the batches, records and gaps of the whole.
 
 A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping over the headers of batches. Either way the
-checksum of the batch that begins there has to be right, by hops that of the one before it too: so reading from the start gets there.
+checksum of the batch that begins there has to be right, by hops that of the one before it too: so reading from the start gets there. A segment on a
+store is cut by its index alone: to hop through it would be to fetch it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,15 +22,22 @@ from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader
 from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
 from kwire_cli.source.logs.names import Kind, file_name
+from kwire_cli.stores import opened, path_of
+from kwire_cli.stores.opening import Mapped
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from kwire_cli.records.model import Source
+    from kwire_cli.records.reading import Frame
+    from kwire_cli.stores import Place
+    from kwire_cli.stores.opening import Fetched
 
 SPLIT_SIZE = 128 << 20
 """Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as some tens of megabytes."""
+_LOOK = 1 << 16
+"""Bytes that most batches do not exceed."""
 _FARTHEST = 4
 """Entries of an index that are tried for one cut; where so many are wrong, all may be."""
 
@@ -41,15 +49,14 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tup
         InputError: The segment can't be read.
 
     """
-    file = Path(path)
-    source = source_of(file)
-    whole = len(source.data)
-    if 0 < size < whole:
-        size = -(-whole // round(whole / size))
-    return splits(source, size, _index_of(file) if whole > size else ())
+    file, whole = path_of(path), opened(path)
+    if 0 < size < whole.size:
+        size = -(-whole.size // round(whole.size / size))
+    index = _index_of(file) if whole.size > size else ()
+    return splits(source_of(whole.view()), size, index) if isinstance(whole, Mapped) else _cut(_Fetching(whole, size), size, index)
 
 
-def _index_of(file: Path) -> Sequence[OffsetEntry]:
+def _index_of(file: Place) -> Sequence[OffsetEntry]:
     """The entries of the index beside a segment; none where there is no such file."""
     name = file_name(file.name)
     index = file.with_suffix(f".{Kind.INDEX}")
@@ -57,19 +64,44 @@ def _index_of(file: Path) -> Sequence[OffsetEntry]:
         return ()
     try:
         return offset_index(index.read_bytes(), name.base_offset).entries
-    except OSError:
+    except (InputError, OSError):
         return ()
 
 
 def splits(source: Source, size: int, index: Sequence[OffsetEntry] = ()) -> list[tuple[int, int]]:
     """The same of a record set and the entries of its offset index."""
+    return _cut(Reader(source), size, index)
+
+
+class _Fetching(Reader):
+    """A reader for a few places of a file of a store: what is looked at there is fetched, but no batch of more than `most` bytes."""
+
+    def __init__(self, file: Fetched, most: int) -> None:
+        super().__init__(source_of(b""), 0, file.size)
+        self._file, self._most = file, most
+
+    def frame(self, at: int) -> Frame | None:
+        self._fetch(at, at + min(_LOOK, self._most))
+        frame = super().frame(at)
+        if frame is None or not at < frame.end <= min(at + self._most, self.stop):
+            return None
+        self._fetch(at, frame.end)
+        return frame
+
+    def _fetch(self, at: int, end: int) -> None:
+        self.view = self._file.view(at, end)
+        self.source = replace(self.source, data=self.view)
+
+
+def _cut(reader: Reader, size: int, index: Sequence[OffsetEntry]) -> list[tuple[int, int]]:
     if size < 1:
         raise InputError(f"parts of {size} bytes: a part has at least one")
-    reader = Reader(source)
     parts = []
     start = 0
     while reader.stop - start > size:
-        cut = _indexed(reader, index, start + size) or _hopped(reader, start, start + size)
+        cut = _indexed(reader, index, start + size)
+        if cut is None and not isinstance(reader, _Fetching):
+            cut = _hopped(reader, start, start + size)
         if cut is None:
             break
         parts.append((start, cut))
