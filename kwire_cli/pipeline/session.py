@@ -40,6 +40,19 @@ _EMBEDDED = {
     "spark.log.level": "OFF",
     "spark.python.daemon.module": "kwire_cli.pipeline.daemon",  # elsewhere kwire may reach workers only with the job
 }
+_LATE = 10
+"""Java compiles code thoroughly when it has run this many times as often as it otherwise takes. What runs for seconds only would spend a third of its
+time on compiling what it never needs again; what runs for long gets there soon enough."""
+_DRIVER = (
+    "-XX:+IgnoreUnrecognizedVMOptions",  # other Javas than OpenJDK's
+    f"-XX:Tier4InvocationThreshold={_LATE * 5000}",
+    f"-XX:Tier4MinInvocationThreshold={_LATE * 600}",
+    f"-XX:Tier4CompileThreshold={_LATE * 15000}",
+    f"-XX:Tier4BackEdgeThreshold={_LATE * 40000}",
+    f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
+)
+_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of the Java that does nothing but put together the command of the other."""
 _ENDING = 20
 """Seconds that it may take to end; Java ends with this process in any case."""
 _TOLD = 2000
@@ -89,9 +102,9 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     python = worker_python or settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ["PYSPARK_PYTHON"] = python  # SparkContext looks nowhere else
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire scan")
-    options = f"-Dlog4j2.configurationFile={_QUIET.as_uri()}"
     conf.setAll([*settings.items()])
-    conf.set("spark.driver.extraJavaOptions", f"{options} {settings.get('spark.driver.extraJavaOptions', '')}".strip())
+    conf.set("spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip())
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
         interrupted = signal.getsignal(signal.SIGINT)
