@@ -7,7 +7,9 @@ import random
 import pytest
 
 pytest.importorskip("pyarrow")
-fsspec = pytest.importorskip("fsspec")
+pytest.importorskip("fsspec")
+
+import fsspec
 
 import kwire_cli as kwire
 from kwire_cli.stores import mapped, opened, opening, path_of, paths

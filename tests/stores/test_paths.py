@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyarrow")
-fsspec = pytest.importorskip("fsspec")
+pytest.importorskip("fsspec")
+
+import fsspec
 
 import kwire_cli as kwire
 from kwire_cli.source.naming import named

@@ -171,6 +171,7 @@ class PartReader:
                 at = after
                 if len(packets):
                     yield data, packets
+            self._take(reader, gone)
             rest, gone = data[at:].tobytes(), gone + at
             if len(rest) > BUFFER:
                 break
@@ -178,9 +179,13 @@ class PartReader:
             raise InputError(pieces.fault or "the input is empty", file=self.part.file)
         if rest:
             reader.close(octets(rest), 0, len(rest))
-        self.notices += [notice._replace(position=notice.position + gone) for notice in reader.notices]
+            self._take(reader, gone)
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
+
+    def _take(self, reader: Columns, gone: int) -> None:
+        """What the reader has to tell of a buffer, before which there were so many bytes."""
+        self.notices += [notice._replace(position=notice.position + gone) for notice in reader.notices[len(self.notices) :]]
 
 
 def _buffers(pieces: Pieces) -> Iterator[bytes]:
