@@ -21,6 +21,7 @@ def show(asked: Asked) -> int:
     from kwire_cli.cost.overhead.tallies import Tallies
     from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, by_kind
     from kwire_cli.pipeline.overhead import spent
+    from kwire_cli.stores import sizes
 
     options = asked.options | {"given": ()}
     how = AskedOf(asked.environment, options["catalog"], options)
@@ -34,5 +35,5 @@ def show(asked: Asked) -> int:
     counted = Counted(tables, Tallies(options["catalog"], names), None, found.file_bytes, len(captures), not captures, summed=found.bytes)
     show_counted(how, counted, asked.fmt)
     summary = asked.summary
-    summary.files, summary.size, summary.rows = len(captures) + len(segments), found.bytes.size, found.bytes.messages
+    summary.files, summary.size, summary.rows = len(captures) + len(segments), found.file_bytes + sum(sizes(segments)), found.bytes.messages
     return Exit.DONE
