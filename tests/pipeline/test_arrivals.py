@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 pytest.importorskip("numba")
 pytest.importorskip("pyspark")
 
+from kwire_cli.errors import InputError
 from kwire_cli.pipeline.streaming.arrivals import GONE, REPLACED, Arrivals
 from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles
 from kwire_cli.pipeline.streaming.progress import Mark, Progress
@@ -103,6 +105,39 @@ def test_a_batch_done_again_is_the_same(stream, tmp_path):
     told = parts(stream.arrivals)
     (tmp_path / "c.pcapng").write_bytes(DATA)
     assert parts(Arrivals([str(tmp_path)], (CaptureFiles(60),))) == told
+
+
+@pytest.mark.parametrize("most", [1, 300, 1000, 5000])
+def test_rotated_files_are_read_one_behind_the_other(stream, tmp_path, most):
+    path = SAMPLES / "captures" / "midstream.pcap"
+    data, bounds = path.read_bytes(), [24]
+    while (found := grown(Part(str(path), bounds[-1], packets=0, lead=((0, 24),)), bounds[-1] + 9000)).packets:
+        bounds.append(found.onward.start)
+    for number, (start, stop) in enumerate(pairwise(bounds)):
+        (tmp_path / f"{9 - number}.pcap").write_bytes(data[:24] + data[start:stop])  # the order is that of the times
+    order = []
+    while batch := stream.read(most=most):
+        order += sorted(batch[0], key=lambda each: (-int(each[0][0]), each[1]))
+    assert [*dict.fromkeys(name for name, _ in order)] == [f"{9 - number}.pcap" for number in range(len(bounds) - 1)]
+    assert order == sorted(order, key=lambda each: (-int(each[0][0]), each[1]))
+    assert len(order) == sum(1 for _ in packets(path))
+
+
+def test_a_folder_that_is_away_for_a_moment(stream, tmp_path):
+    stream.folder = tmp_path / "in"
+    stream.folder.mkdir()
+    stream.restart()
+    (stream.folder / "a.pcapng").write_bytes(DATA)
+    stream.read()
+    stream.folder.rename(tmp_path / "away")
+    assert stream.read() is None
+    (tmp_path / "away").rename(stream.folder)
+    assert stream.read() is None
+    stream.folder.rename(tmp_path / "away")
+    for _ in range(18):
+        assert stream.read() is None
+    with pytest.raises(InputError, match="no such file or folder"):
+        [stream.read() for _ in range(9)]
 
 
 def test_renamed_files_go_on(stream, tmp_path):

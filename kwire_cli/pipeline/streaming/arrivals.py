@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.streaming.files import Entry, Files, Portion
 
+_TRIES = 20
+"""Looks in vain at a folder that can't be read, after which that is an error."""
 REPLACED, GONE = "REPLACED", "GONE"
 MEANING = {
     REPLACED: "another file has this path now, or this one was cut: it is read from its beginning",
@@ -47,18 +49,27 @@ class Arrivals:
         self._paths, self._kinds = paths, kinds
         self._seen: dict[str, tuple[Mark, tuple[int, float, bool]]] = {}
         self._until: dict[str, int] | None = None
+        self._unlisted = 0
 
     def stop_here(self) -> None:
         """Give nothing that comes from now on."""
         self._until = {path: entry.size for path, entry in self._listed().items()}
 
     def _listed(self) -> dict[str, Entry]:
+        """The files that are there. InputError where a folder is not, or can't be read."""
         found = {entry.path: entry for kind in self._kinds for entry in kind.listed(self._paths)}
         return found if self._until is None else {path: entry for path, entry in found.items() if path in self._until}
 
     def later(self, start: Progress, most: int) -> Progress:
         """The progress after about `most` bytes more, of the oldest files first; `start` itself where nothing has come that can be read."""
-        listed = self._listed()
+        try:
+            listed = self._listed()
+        except InputError:
+            self._unlisted += 1
+            if self._unlisted > _TRIES:
+                raise
+            return start  # a folder may be away for a moment: nothing in it is gone for that
+        self._unlisted = 0
         marks, missing = _marks(start, listed)
         files: dict[str, Mark] = {}
         seen, unchanged, packets, left = {}, [], start.packets, most
@@ -76,6 +87,8 @@ class Arrivals:
             if at > mark.at:
                 left, packets = left - (at - mark.at), packets + count
                 mark = replace(mark, at=at, size=max(entry.size, at), beginning=beginning_of(_first_bytes(path, at)))
+                if entry.kind.advanced(entry, mark, 1)[0] > at:
+                    left = 0  # it goes on: what is newer has to wait
             elif left > 0:
                 seen[path] = mark, state
             if mark == before:
@@ -92,8 +105,11 @@ class Arrivals:
         """The mark, or one to begin anew with where the file is another one."""
         if not mark.at:
             return mark
-        same = entry.size >= mark.at and beginning_of(_first_bytes(entry.path, mark.at)) == mark.beginning
-        if same and (entry.size == mark.at or entry.kind.goes_on(entry.path)):
+        first = _first_bytes(entry.path, mark.at)
+        same = entry.size >= mark.at and beginning_of(first) == mark.beginning
+        if (not first and entry.size) or (same and entry.size == mark.at):
+            return mark  # it can't be read just now, or has not changed
+        if same and entry.kind.goes_on(entry.path):
             return mark
         if entry.kind.rewritten(entry, mark):
             return replace(mark, at=entry.size, size=entry.size, beginning=beginning_of(_first_bytes(entry.path, entry.size)))

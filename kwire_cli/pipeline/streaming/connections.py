@@ -16,8 +16,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from kwire_cli import __version__
+from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.connections import layouts
+from kwire_cli.pipeline.connections import MOST_BYTES, layouts
 from kwire_cli.pipeline.line_columns import Line, Options
 from kwire_cli.pipeline.streaming.reader import StreamReader, Task
 from kwire_cli.source.capture.descriptors import Run, described
@@ -62,16 +63,16 @@ class SegmentReader(StreamReader):
         """As `StreamReader`."""
         if task.part is None:
             return
+        rows: list[tuple[Any, ...]] = []
+        size = 0
         for each in described(Scheduled(task.part, 0, 0, task.before), payloads=True):
-            row = {
-                "ends": each.ends,
-                "file": task.part.file,
-                "before": task.before,
-                "through": task.through,
-                "rows": each.rows,
-                "payloads": each.kept,
-            }
-            yield pa.RecordBatch.from_pylist([row], schema=SEGMENTS)
+            rows.append((each.ends, task.part.file, task.before, task.through, each.rows, each.kept))
+            size += len(each.rows) + len(each.kept or b"")
+            if size > MOST_BYTES:
+                yield batch_of(rows, SEGMENTS)
+                rows, size = [], 0
+        if rows:
+            yield batch_of(rows, SEGMENTS)
 
 
 class _Place(NamedTuple):

@@ -7,13 +7,13 @@ import time
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.segment_tables import Part as SegmentPart
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.selecting import Selection
-from kwire_cli.source.capture.growth import grown, unpacked
+from kwire_cli.source.capture.growth import Unpacked, grown, unpacked
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part
@@ -23,10 +23,11 @@ from kwire_cli.source.logs.segments import Segment, segment_at, segments_of
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.pipeline.streaming.progress import Mark
 
+T = TypeVar("T")
 _KNOWN = 4096
 """Places in captures that are kept in mind."""
 
@@ -82,9 +83,8 @@ class SegmentFiles:
         """As `Files`."""
         folders: dict[str, list[Segment]] = defaultdict(list)
         for path in paths:
-            with contextlib.suppress(InputError):  # nothing of the kind is there yet
-                for segment in segments_of([path]):
-                    folders[str(path_of(segment.path).parent)].append(segment)
+            for segment in _there(path, segments_of):
+                folders[str(path_of(segment.path).parent)].append(segment)
         for segments in folders.values():
             bases = [file_name(path_of(each.path).name) for each in segments]
             newest = max((each.base_offset or 0 for each in bases if each.kind is Kind.LOG), default=0)
@@ -141,15 +141,15 @@ class CaptureFiles:
         self._patience = patience
         self._onward: OrderedDict[tuple[str, int], Part] = OrderedDict()
         self._firsts: dict[tuple[str, int], int] = {}
+        self._packed: dict[str, tuple[Any, Unpacked | None]] = {}
 
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
         """As `Files`."""
         now = time.time()
         for path in paths:
-            with contextlib.suppress(InputError):
-                for each in captures_of([path]):
-                    if status := _status(each):
-                        yield Entry(each, *status, now - status[1] > self._patience, self)
+            for each in _there(path, captures_of):
+                if status := _status(each):
+                    yield Entry(each, *status, now - status[1] > self._patience, self)
 
     def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:
         """By the time of the first packet."""
@@ -163,13 +163,13 @@ class CaptureFiles:
         found = self._firsts.get((path, turn), NO_TIME)
         if found == NO_TIME:
             with contextlib.suppress(InputError):
-                self._firsts[path, turn] = found = (unpacked(path) or grown(Part(path), 1)).first
+                self._firsts[path, turn] = found = (self._unpacked(path) or grown(Part(path), 1)).first
         return found
 
     def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
         """As `Files`; all of it where it has ended, and no packet is left. A packed file is taken as a whole."""
         try:
-            if packed := None if mark.at else unpacked(entry.path):
+            if packed := None if mark.at else self._unpacked(entry.path):
                 return (entry.size, packed.packets) if packed.whole or entry.ended else (0, 0)
             found = grown(self._at(entry.path, mark.at), mark.at + most)
         except InputError:
@@ -182,7 +182,7 @@ class CaptureFiles:
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
         """As `Files`. The last may end in what is no whole packet."""
         try:
-            if packed := None if start else unpacked(path):
+            if packed := None if start else self._unpacked(path):
                 yield Portion(Part(path), packed.packets, packed.first)
                 return
             onward = self._at(path, start)
@@ -198,6 +198,14 @@ class CaptureFiles:
                 onward = found.onward
         except InputError:
             yield Portion(Part(path, start, stop))
+
+    def _unpacked(self, path: str) -> Unpacked | None:
+        """What is in a packed file, which is read again only when it has changed."""
+        status = _status(path)
+        known = self._packed.get(path)
+        if known is None or known[0] != status:
+            known = self._packed[path] = status, unpacked(path)
+        return known[1]
 
     def _at(self, path: str, at: int) -> Part:
         """Where reading goes on behind the whole packets in the first `at` bytes."""
@@ -218,14 +226,30 @@ class CaptureFiles:
     def goes_on(self, path: str) -> bool:
         """Packets can, but for those of a packed file."""
         try:
-            return unpacked(path) is None
+            return self._unpacked(path) is None
         except InputError:
             return True
 
     def forget(self, path: str) -> None:
         """Another file has this path now."""
+        self._packed.pop(path, None)
         for key in [key for key in self._onward if key[0] == path]:
             del self._onward[key]
+
+
+def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
+    """What is there of a kind: nothing in a folder into which it may yet come. InputError where there is no such folder."""
+    try:
+        return found([path])
+    except InputError:
+        if is_glob(path) or path_of(path).is_dir():
+            return []
+        raise
+
+
+def is_glob(path: str) -> bool:
+    """Whether a path may match what comes later."""
+    return any(each in path for each in "*?[")
 
 
 def _status(path: str) -> tuple[int, float] | None:

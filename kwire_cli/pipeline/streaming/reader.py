@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.packet_table import PACKET_TABLE, Wanted
 from kwire_cli.pipeline.segment_tables import FAULTS_NAME, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.pipeline.streaming.arrivals import MEANING, Arrivals
-from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles
+from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles, is_glob
 from kwire_cli.pipeline.streaming.progress import Progress
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part as CapturePart, PartReader
@@ -74,7 +74,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - PySpark's names, here and below
         """Nothing was read. InputError where there is no such folder: one that is empty is there."""
         for path in self.paths:
-            if not any(each in path for each in "*?["):
+            if not is_glob(path):
                 named(path)
         return Progress().to_json()
 

@@ -1,0 +1,191 @@
+"""Streams in an embedded Spark: rows of one machine, each once, whenever files arrive and whatever dies."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command_line import ROOT
+from pipeline.rotated import COLUMNS, Rotated, name
+from record_sets import SEGMENTS
+
+pytest.importorskip("numba")
+pytest.importorskip("pyspark")
+
+import kwire_cli as kwire
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba]
+
+SAMPLES = ROOT / "samples" / "captures"
+PROGRAM = Path(__file__).with_name("streaming_program.py")
+LONGEST = 300
+"""Seconds after which a test gives up."""
+
+
+def shown(frame):
+    """Rows with the names of files alone."""
+    return Counter((Path(row[0]).name, *row[1:]) for row in frame.select(*COLUMNS).collect())
+
+
+class Running:
+    """The program, in processes that all die at once."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([sys.executable, str(PROGRAM), *map(str, arguments)], start_new_session=True, stderr=subprocess.PIPE)
+
+    def wait_for(self, true):
+        until = time.monotonic() + LONGEST
+        while not true():
+            assert self.process.poll() is None, self.process.stderr.read().decode()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+    def end(self):
+        _, said = self.process.communicate(timeout=LONGEST)
+        assert self.process.returncode == 0, said.decode()
+
+
+def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
+    captures, logs, out = (tmp_path / each for each in ("captures", "logs", "out"))
+    for folder in (captures, logs, out):
+        folder.mkdir()
+    rotated = Rotated(SAMPLES / "ipv6.pcap", 6)
+    files = rotated.files
+
+    def arrive(number, share=1.0):
+        path = captures / name(number)
+        with path.open("ab") as file:
+            file.write(files[number][path.stat().st_size : int(len(files[number]) * share)])
+
+    def segments(share):
+        for path in SEGMENTS.glob("*/*"):
+            target = logs / path.parent.name / path.name
+            target.parent.mkdir(exist_ok=True)
+            data = path.read_bytes()
+            target.write_bytes(data[: int(len(data) * share)])
+
+    def commits():
+        return [len([*(out / f"{each}.checkpoint" / "commits").glob("[0-9]*")]) for each in ("frames", "records")]
+
+    arrive(0)
+    segments(0.4)
+    running = Running(captures, logs, out)
+    running.wait_for(lambda: min(commits()) > 0)
+    arrive(1)
+    arrive(2, 0.5)
+    segments(0.7)
+    time.sleep(random.Random().random() * 2)  # whenever it is
+    running.kill()
+    arrive(2)
+    arrive(3, 0.3)
+    running = Running(captures, logs, out)
+    before = sum(commits())
+    running.wait_for(lambda: sum(commits()) > before)
+    for number in (3, 4, 5):
+        arrive(number)
+    segments(1)
+    for folder in logs.iterdir():  # nothing more will come to what is there
+        (folder / "09999999999999999999.log").write_bytes(b"")
+    (out / "stop").touch()
+    running.end()
+    assert shown(spark.read.parquet(str(out / "frames"))) == rotated.rows(tmp_path)
+    found, read = spark.read.parquet(str(out / "records")), spark.read.format("kwire").load(str(SEGMENTS))
+    names = [each for each in read.columns if each != "file"]
+    assert sorted(map(repr, found.select(*names).collect())) == sorted(map(repr, read.select(*names).collect()))
+    assert found.count()
+
+
+@pytest.fixture
+def run(spark, tmp_path):
+    """Reads a stream up to what is there now; a name is a checkpoint."""
+    spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+
+    def to_its_end(frame, name):
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / f"{name}.checkpoint"))
+        query = writer.trigger(availableNow=True).start(str(tmp_path / name))
+        assert query.awaitTermination(LONGEST)
+        return spark.read.schema(frame.schema).parquet(str(tmp_path / name))
+
+    yield to_its_end
+    spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
+
+
+def test_tables_of_files_and_their_faults(spark, run, tmp_path):
+    from kwire_cli.pipeline import streams
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    data = (SAMPLES / "ipv6.pcap").read_bytes()
+    (folder / "grows.pcap").write_bytes(data[:30_000])
+    shutil.copytree(SEGMENTS / "garbage-0", folder / "garbage-0")
+    cut = folder / "cut.pcap"
+    cut.write_bytes(data[:20_000])
+    os.utime(cut, (1, 1))  # nobody writes to it
+    run(streams(spark, folder)["packets"], "packets")
+    run(streams(spark, folder)["faults"], "faults")
+    (folder / "grows.pcap").write_bytes(data)
+    cut.unlink()
+    found = run(streams(spark, folder)["packets"], "packets").where("file like '%grows.pcap'")
+    read = spark.read.format("kwire").option("table", "packets").load(str(folder / "grows.pcap"))
+    assert sorted(map(repr, found.collect())) == sorted(map(repr, read.collect()))
+    (folder / "garbage-0" / "09999999999999999999.log").write_bytes(b"")
+    (folder / "grows.pcap").write_bytes(b"\0" * 50)
+    faults = {(Path(row.file).name, row.code) for row in run(streams(spark, folder)["faults"], "faults").collect()}
+    assert faults == {("cut.pcap", "TRUNCATED"), ("grows.pcap", "REPLACED"), ("00000000000000000000.log", "CORRUPT")}
+
+
+def test_the_example_of_the_page(spark, run, tmp_path, monkeypatch, capsys, updating):  # noqa: ARG001 - `run` sets what the page does
+    page = ROOT / "docs" / "pipeline.md"
+    text = page.read_text("utf-8")
+    section = text.split("\n## Streams\n")[1].split("\n## ")[0]
+    code, printed = section.split("```python\n")[1].split("```\n\n```\n")[0], section.split("```\n\n```\n")[1].split("```")[0]
+    monkeypatch.chdir(ROOT)
+    exec(compile(code.replace('"out/', f'"{tmp_path}/'), "the page", "exec"), {"spark": spark})
+    found = capsys.readouterr().out.strip("\n") + "\n"
+    if updating:
+        page.write_text(text.replace(f"```\n\n```\n{printed}```", f"```\n\n```\n{found}```"), "utf-8")
+    else:
+        assert found == printed
+
+
+def test_silent_connections_end(spark, tmp_path):
+    from kwire_cli.pipeline import streams
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    rotated = Rotated(SAMPLES / "ipv6.pcap", 1)
+    del rotated.packets[rotated.firsts[-10] :]  # it ends in the middle of a frame
+    (folder / name(0)).write_bytes(rotated.files[0])
+    rows = rotated.rows(tmp_path)
+    writer = streams(spark, folder, idle=2).table("frames", COLUMNS).writeStream.format("memory").queryName("silent")
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(processingTime="0.5 seconds").start()
+    until = time.monotonic() + LONGEST
+    try:
+        while not query.lastProgress or query.lastProgress["stateOperators"][0]["numRowsTotal"] or not spark.table("silent").count():
+            assert query.isActive, query.exception()
+            assert time.monotonic() < until
+            time.sleep(0.2)
+    finally:
+        query.stop()
+    assert shown(spark.table("silent")) == rows
+
+
+def test_what_is_wrong_is_said(spark):
+    from kwire_cli.pipeline import streams
+
+    with pytest.raises(kwire.InputError, match="no stream of the table 'ledger': there are batches, records, faults, packets, frames, fields"):
+        streams(spark, "samples")["ledger"]
+    with pytest.raises(kwire.InputError, match="the table frames has no column apis"):
+        streams(spark, "samples").table("frames", ["apis"])
+    with pytest.raises(Exception, match="the table index can't be a stream"):
+        spark.readStream.format("kwire").option("table", "index").load("samples").writeStream.format("noop").start().awaitTermination(LONGEST)
