@@ -11,9 +11,9 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.index_table import INDEX_TABLE
-from kwire_cli.pipeline.log_faults import LOG_FAULTS
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.packet_table import PACKET_TABLE
+from kwire_cli.pipeline.partition_faults import PARTITION_FAULTS
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.spec.catalog import catalog
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Table
 
 NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
-TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, LOG_FAULTS)}
+TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""

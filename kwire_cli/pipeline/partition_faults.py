@@ -24,7 +24,7 @@ TABLES: tuple[SegmentTable | IndexTable, ...] = (SEGMENT_FAULTS, INDEX_FAULTS)
 
 
 @dataclass(frozen=True)
-class LogFaults:
+class PartitionFaults:
     """As `model.Table`."""
 
     name: str = FAULTS_NAME
@@ -42,4 +42,4 @@ class LogFaults:
         return TABLES[number].read(own, names, reading)
 
 
-LOG_FAULTS = LogFaults()
+PARTITION_FAULTS = PartitionFaults()
