@@ -52,10 +52,17 @@ class Wanted:
 
 @dataclass
 class Looked:
-    """What could not be read, and which bodies of request logs could not be written."""
+    """What was made of messages, which has `merge`; what could not be read, and which bodies of request logs could not be written."""
 
+    made: Any = None
     faults: Faults = field(default_factory=Faults)
     left_out: LeftOut = field(default_factory=LeftOut)
+
+    def merge(self, other: Looked) -> None:
+        """Add what comes later."""
+        self.made.merge(other.made)
+        self.faults.merge(other.faults)
+        self.left_out.merge(other.left_out)
 
 
 class Messages:
@@ -83,28 +90,26 @@ class Messages:
         """Bytes of all files."""
         return sum(sizes(self._others)) + (self._captures.size if self._captures else 0)
 
-    def seen(self) -> tuple[Seen, Looked]:
-        """What there is to see in them, and what could not be looked at."""
-        total, all_looked = Seen(), Looked()
-        for seen, looked in self._folded(partial(_see, self._wanted.catalog)):
-            total.merge(seen)
-            all_looked.faults.merge(looked.faults)
-            all_looked.left_out.merge(looked.left_out)
+    def seen(self) -> Looked:
+        """What there is to see in them (`Seen`), and what could not be looked at."""
+        total = self._folded(partial(_see, self._wanted.catalog), Seen())
         if self._captures:
-            all_looked.faults.add(*self._captures.unread())
-        return total, all_looked
+            total.faults.add(*self._captures.unread())
+        return total
 
     def priced(self, plans: Plans) -> Prices:
         """What they cost under plans."""
-        total = Prices()
-        for prices, _ in self._folded(partial(priced, self._wanted.catalog, plans)):
-            total = total.plus(prices)
-        return total
+        found: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
+        return found
 
-    def _folded(self, fold: Fold) -> Iterator[tuple[Any, Looked]]:
-        yield from folded(self._spark, self._units, partial(_of_units, fold, self._wanted))
+    def _folded(self, fold: Fold, start: Any) -> Looked:
+        total = Looked(start)
+        for each in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
+            total.merge(each)
         if self._captures:
-            yield from self._captures.folded(partial(_of_lines, fold, self._wanted, self._place), learnt=False)
+            for each in self._captures.folded(partial(_of_lines, fold, self._wanted, self._place), Looked.merge, learnt=False):
+                total.merge(each)
+        return total
 
 
 def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
@@ -114,13 +119,14 @@ def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
     return observed.seen()
 
 
-def _of_lines(fold: Fold, wanted: Wanted, place: int, lines: Iterable[Line]) -> tuple[Any, Looked]:
-    return fold(wanted.of(in_lines((line.captured for line in lines), place))), Looked()
+def _of_lines(fold: Fold, wanted: Wanted, place: int, lines: Iterable[Line]) -> Looked:
+    return Looked(fold(wanted.of(in_lines((line.captured for line in lines), place))))
 
 
-def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> tuple[Any, Looked]:
+def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> Looked:
     looked = Looked()
-    return fold(wanted.of(message for number, unit in units for message in _in_unit(unit, place_of(number), wanted, looked))), looked
+    looked.made = fold(wanted.of(message for number, unit in units for message in _in_unit(unit, place_of(number), wanted, looked)))
+    return looked
 
 
 def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked) -> Iterator[Message]:

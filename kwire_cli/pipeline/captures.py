@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline import connections
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
-from kwire_cli.pipeline.folding import FileFault
+from kwire_cli.pipeline.folding import MADE_SCHEMA, FileFault, gathered, made_by
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
 from kwire_cli.pipeline.line_filters import wanted_lines
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import Filter
 
+    from kwire_cli.pipeline.folding import Merge
     from kwire_cli.source.capture.parts import PartReader
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.spec.catalog import Catalog
@@ -167,13 +168,13 @@ class Captures:
         """The files that can't be read, or not to their end, and why."""
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect()]
 
-    def folded(self, fold: Callable[[Iterator[Line]], Any], *, learnt: bool = True) -> list[Any]:
-        """What `fold` makes of the lines of the connections that a task owns, for each task; `learnt` says that it needs names."""
+    def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:
+        """What `fold` makes of the lines of the connections that a task owns, for each task or some; `learnt` says that it needs names."""
 
         def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
-            yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(fold(lines))], pa.binary())], ["made"])
+            yield made_by(TaskContext.get().partitionId(), fold(lines))  # type: ignore[union-attr]
 
-        return [pickle.loads(row.made) for row in self._lines(pa.schema([("made", pa.binary())]), rows, learnt=learnt).collect()]  # noqa: S301 - our own
+        return gathered(self._lines(MADE_SCHEMA, rows, learnt=learnt), self._tasks, merge)
 
     @property
     def _options(self) -> dict[str, Any]:

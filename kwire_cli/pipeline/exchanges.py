@@ -49,10 +49,13 @@ class Counted:
     lines: int = 0
     faults: Faults = field(default_factory=Faults)
 
-    def add(self, counts: Any, lines: int) -> None:
-        """Count what a task has."""
-        self.counts.merge(counts)
-        self.lines += lines
+    def merge(self, other: Counted) -> None:
+        """Count what another one has, which comes later."""
+        self.counts.merge(other.counts)
+        self.files += other.files
+        self.size += other.size
+        self.lines += other.lines
+        self.faults.merge(other.faults)
 
 
 def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog, port: int | None = None) -> Counted:
@@ -66,33 +69,33 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     total = Counted(how.make(), files=len(captures) + len(logs))
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog)
-        for counts, lines in found.folded(partial(_of_lines, how)):
-            total.add(counts, lines)
+        for some in found.folded(partial(_of_lines, how), Counted.merge):
+            total.merge(some)
         total.size += found.size
         total.faults.add(*found.unread())
-    for counts, lines, faults in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog)):
-        total.add(counts, lines)
-        total.faults.merge(faults)
+    for some in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog), Counted.merge):
+        total.merge(some)
     total.size += sum(sizes(logs))
     return total
 
 
-def _of_lines(how: How, lines: Iterable[Line]) -> tuple[Any, int]:
+def _of_lines(how: How, lines: Iterable[Line]) -> Counted:
     """What one task counts of captures."""
-    counts, number = how.make(), 0
-    for number, line in enumerate(lines, 1):  # noqa: B007 - how many they were
-        how.line(counts, line.captured)
-    return counts, number
+    found = Counted(how.make())
+    for line in lines:
+        found.lines += 1
+        how.line(found.counts, line.captured)
+    return found
 
 
-def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> tuple[Any, int, Faults]:
+def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
     """What one task counts of request logs."""
-    counts, lines, faults = how.make(), 0, Faults()
+    made = Counted(how.make())
     for part in parts:
-        for found in found_in(part, catalog, faults):
-            lines += 1
+        for found in found_in(part, catalog, made.faults):
+            made.lines += 1
             if isinstance(found, Exchange):
-                how.exchange(counts, found)
+                how.exchange(made.counts, found)
             elif how.fault:
-                how.fault(counts, found.code)
-    return counts, lines, faults
+                how.fault(made.counts, found.code)
+    return made

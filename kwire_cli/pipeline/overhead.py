@@ -33,6 +33,12 @@ class Spent:
     file_bytes: int = 0
     faults: Faults = field(default_factory=Faults)
 
+    def merge(self, other: Spent) -> None:
+        """Count what another one has, which comes later."""
+        self.bytes.merge(other.bytes)
+        self.file_bytes += other.file_bytes
+        self.faults.merge(other.faults)
+
 
 def spent(
     spark: SparkSession,
@@ -49,19 +55,18 @@ def spent(
     Both are read by the definitions of a catalogue.
     """
     total = Spent(Summed(dimensions))
-    for some, faults in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits)) if segments else ():
-        total.bytes.merge(some)
-        total.faults.merge(faults)
+    for some in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits), Spent.merge) if segments else ():
+        total.merge(some)
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog)
-        for some in found.folded(partial(_of_lines, catalog, dimensions, limits)):
-            total.bytes.merge(some)
+        for some in found.folded(partial(_of_lines, catalog, dimensions, limits), Spent.merge):
+            total.merge(some)
         total.file_bytes = found.size
         total.faults.add(*found.unread())
     return total
 
 
-def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Line]) -> Summed:
+def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Line]) -> Spent:
     """What one task counts of captures, whose files and connections are those of the table `frames`."""
 
     def packet(_: Any) -> dict[str, Any]:
@@ -73,10 +78,10 @@ def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None
     for line in lines:
         tallies.file, line.captured.stream = line.place[0], line.stream
         tallies.add(line.captured)
-    return _summed(tallies)
+    return Spent(_summed(tallies))
 
 
-def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> tuple[Summed, Faults]:
+def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> Spent:
     """What one task counts of segments. One that can't be read is a fault."""
     tallies, faults = Tallies(catalog, dimensions, limits=limits), Faults()
     for segment in segments:
@@ -88,7 +93,7 @@ def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | N
         tallies.file = segment.path
         for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
             pass
-    return _summed(tallies), faults
+    return Spent(_summed(tallies), faults=faults)
 
 
 def _summed(tallies: Tallies) -> Summed:

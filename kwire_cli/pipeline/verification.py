@@ -30,7 +30,7 @@ def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, dee
     def verify(some: Iterable[tuple[int, Place]]) -> list[Found]:
         return [(number, *_faults(part, deep=deep)) for number, part in some]
 
-    made = [found for some in folded(spark, units, verify) for found in some]
+    made = [found for some in folded(spark, units, verify, list.extend) for found in some]
     for number, path in enumerate(paths):
         yield path, _taken([found for found in made if found[0] == number], checked)
 

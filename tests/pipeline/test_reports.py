@@ -71,6 +71,21 @@ def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
     assert kwire("scan", "--report", "advise", log, "--fail-fast").code == 2
 
 
+def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
+    from kwire_cli.pipeline import folding
+
+    inputs = [SEGMENTS, MIDSTREAM, LOG]
+    commands = [("advise", inputs), ("overhead", inputs[:2]), ("stats", inputs[1:]), ("verify", inputs[:1])]
+
+    def printed():
+        return [kwire("scan", "--report", name, *paths, "--format", "json").out for name, paths in commands]
+
+    before = printed()
+    monkeypatch.setattr(folding, "FEW", 2)
+    assert printed() == before
+    assert all(before)
+
+
 def by_packet(text, path):
     """What overhead prints as JSON, with packets in place of frames, as scan names them."""
     packets = {row["frame"]: row["packet"] for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())}

@@ -23,7 +23,8 @@ def show(asked: Asked) -> int:
     catalog = options["catalog"]
     wanted = Wanted(catalog, named(catalog, options["messages"], options["apis"]), limits_of(options))
     messages = Messages(asked.spark, asked.paths, wanted, options["port"])
-    seen, looked = messages.seen()
+    looked = messages.seen()
+    seen = looked.made
     tell(asked, looked.faults)
     if looked.left_out.text:
         asked.environment.note(f"kwire: {looked.left_out.text}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.cost.advice.plan import choose, overlay_document
 from kwire_cli.cost.advice.predicted import Predicted
@@ -27,16 +27,19 @@ class Plans:
     rest: int
 
 
-class Prices(NamedTuple):
+@dataclass(slots=True)
+class Prices:
     """Bytes that the messages lose under the plan, and those of the other half under the plan of the first; and how many bytes these have."""
 
     saved: int = 0
     saved_later: int = 0
     later: int = 0
 
-    def plus(self, other: Prices) -> Prices:
-        """Those of other messages too."""
-        return Prices(*(one + two for one, two in zip(self, other, strict=True)))
+    def merge(self, other: Prices) -> None:
+        """Add those of other messages."""
+        self.saved += other.saved
+        self.saved_later += other.saved_later
+        self.later += other.later
 
 
 def priced(catalog: Catalog, plans: Plans, messages: Iterable[Message]) -> Prices:
