@@ -16,10 +16,13 @@ from kwire_cli.cli.sizes import limits_of, size_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
 
 FORMATS = ("table", "json", "jsonl", "csv")
 FILES = ("parquet", "csv", "json")
+EVERY = 10.0
+"""Seconds between two looks of --follow."""
 ROWS = 100
 """Rows of a table for eyes, where --limit says nothing."""
 
@@ -39,6 +42,8 @@ ROWS = 100
 @click.option("--out-format", type=click.Choice(FILES), help="What files they are.  [default: parquet]")
 @click.option("--partition-by", metavar="A,B", help="Write them to folders by the values of these columns.  [default: by topic, of a --table]")
 @click.option("--overwrite", is_flag=True, help="Put the files in place of what is in the folder.")
+@click.option("--follow", is_flag=True, help="Go on with files that arrive or grow until Ctrl-C; --out is gone on with where it ends.")
+@click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"How often --follow looks for more.  [default: {EVERY:g}]")
 @click.option("--master", metavar="URL", help="Spark's master.  [default: local[*], in this process]")
 @click.option("--conf", multiple=True, metavar="K=V", help="A setting of Spark.")
 @click.option("--worker-python", metavar="PATH", help="The Python of the workers.  [default: the one that runs kwire]")
@@ -88,6 +93,12 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
     for name in ("out_format", "partition_by", "overwrite"):
         if options[name] and not options["out"]:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --out")
+    if options["follow"] and not (options["table"] and options["out"]):
+        raise click.UsageError("--follow goes with --table and --out")
+    if options["follow"] and (options["overwrite"] or options["limit"] is not None):
+        raise click.UsageError(f"--follow does not go with --{'overwrite' if options['overwrite'] else 'limit'}")
+    if options["every"] is not None and not options["follow"]:
+        raise click.UsageError("--every goes with --follow")
     if options["report"] and (options["out"] or options["limit"] is not None):
         raise click.UsageError(f"a report is printed in whole, without {'--out' if options['out'] else '--limit'}")
 
@@ -101,12 +112,12 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...], fmt: str, options: dict[str, Any], summary: Summary) -> int:
     """Print rows, or write them to files."""
+    columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
+    if options["follow"]:
+        summary.rows = _follow(spark, paths, columns, options)
+        return Exit.DONE
     found = _tables(spark, paths, options)
-    if options["sql"]:
-        frame = found.sql(options["sql"])
-    else:
-        columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
-        frame = found.table(options["table"], columns)
+    frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
     if options["out"]:
         summary.rows = _write(frame, options)
     else:
@@ -117,21 +128,45 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
 
 def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
     from kwire_cli.pipeline import tables
-    from kwire_cli.pipeline.model import Reading
 
-    reading = Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"])
+    reading = _reading(options)
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
     return tables(spark, paths, reading=reading, port=options["port"], **size)
 
 
+def _reading(options: dict[str, Any]) -> Reading:
+    from kwire_cli.pipeline.model import Reading
+
+    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"])
+
+
 def _write(frame: DataFrame, options: dict[str, Any]) -> int:
     """Write files; the number of rows."""
-    from kwire_cli.pipeline.files import BY, write
+    from kwire_cli.pipeline.files import write
 
-    by = [name.strip() for name in options["partition_by"].split(",") if name.strip()] if options["partition_by"] is not None else None
-    if by is None:
-        by = [name for name in BY.get(options["table"], ()) if name in frame.columns and len(frame.columns) > 1]
-    return write(frame, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"])
+    return write(frame, options["out"], options["out_format"] or "parquet", _folders(frame, options), overwrite=options["overwrite"])
+
+
+def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any]) -> int:
+    """Write what comes to files until Ctrl-C; the number of rows."""
+    from kwire_cli.cli.spark import until_interrupted
+    from kwire_cli.pipeline import streams
+    from kwire_cli.pipeline.streaming.following import follow
+
+    size = {} if options["split_size"] is None else {"splitSize": size_of(options["split_size"], "--split-size")}
+    frame = streams(spark, paths, reading=_reading(options), port=options["port"], **size).table(options["table"], columns)
+    every, by = options["every"] or EVERY, _folders(frame, options)
+    with until_interrupted() as over:
+        return follow(frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over)
+
+
+def _folders(frame: DataFrame, options: dict[str, Any]) -> list[str]:
+    """The columns by which rows are written to folders."""
+    from kwire_cli.pipeline.files import BY
+
+    if options["partition_by"] is not None:
+        return [name.strip() for name in options["partition_by"].split(",") if name.strip()]
+    return [name for name in BY.get(options["table"], ()) if name in frame.columns and len(frame.columns) > 1]
 
 
 def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:

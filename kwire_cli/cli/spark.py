@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import threading
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from kwire_cli.cli.progress import EVERY, Progress
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -44,6 +45,17 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
         over.set()
         thread.join()
         progress.done()
+
+
+@contextlib.contextmanager
+def until_interrupted() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed in the block, which ends nothing by itself there."""
+    over = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: over.set())
+    try:
+        yield over.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

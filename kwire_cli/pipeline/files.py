@@ -17,10 +17,34 @@ FORMATS = ("parquet", "csv", "json")
 BY = {"batches": ("topic",), "records": ("topic",)}
 """The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay few."""
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+HOW: dict[str, dict[str, str]] = {
+    "parquet": {},
+    "csv": {"header": "true", "timestampFormat": _TIME, "escape": '"'},
+    "json": {"ignoreNullFields": "false", "timestampFormat": _TIME},
+}
+"""Options of Spark's writers."""
 
 
 def write(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool) -> int:
     """Write all rows to files in a folder; how many these are.
+
+    Raises:
+        InputError: As `as_files`.
+
+    """
+    counted = Observation()
+    writer = (
+        as_files(frame, fmt, by)
+        .observe(counted, f.count(f.lit(1)).alias("rows"))
+        .write.mode("overwrite" if overwrite else "errorifexists")
+        .partitionBy(*by)
+    )
+    writer.format(fmt).options(**HOW[fmt]).save(folder)
+    return int(counted.get["rows"])
+
+
+def as_files(frame: DataFrame, fmt: str, by: Sequence[str]) -> DataFrame:
+    """The rows as files of a format hold them.
 
     Raises:
         InputError: There is no such column to make folders of, or none would be left.
@@ -30,16 +54,7 @@ def write(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, overwri
         raise InputError(f"--partition-by {unknown[0]}: there is no such column, only {', '.join(frame.columns)}")
     if by and len(set(by)) == len(frame.columns):
         raise InputError(f"--partition-by {','.join(by)}: no column would be left in the files")
-    shown = frame if fmt == "parquet" else frame.select([_plain(field, fmt) for field in frame.schema])
-    counted = Observation()
-    writer = shown.observe(counted, f.count(f.lit(1)).alias("rows")).write.mode("overwrite" if overwrite else "errorifexists").partitionBy(*by)
-    if fmt == "parquet":
-        writer.parquet(folder)
-    elif fmt == "csv":
-        writer.csv(folder, header=True, timestampFormat=_TIME, escape='"')
-    else:
-        writer.json(folder, ignoreNullFields=False, timestampFormat=_TIME)
-    return int(counted.get["rows"])
+    return frame if fmt == "parquet" else frame.select([_plain(field, fmt) for field in frame.schema])
 
 
 def _plain(field: t.StructField, fmt: str) -> Column:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -83,11 +85,14 @@ def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool
     except ImportError as error:
         raise InputError(f"streams need PySpark 4.2 or newer ({error}): pip install -U pyspark") from None
     numbers = {name: _bytes(options, name, otherwise) for name, otherwise in reader.OPTIONS.items()}
-    own = {option: value for option, value in options.items() if option.lower() not in {name.lower() for name in reader.OPTIONS}}
+    not_of_tables = {name.lower() for name in (*reader.OPTIONS, "reading")}
+    own = {option: value for option, value in options.items() if option.lower() not in not_of_tables}
     asked = KwireReader(own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None)
     if asked.table not in reader.STREAMED:
         raise InputError(f"the table {asked.table} can't be a stream: those that can are {', '.join(reader.STREAMED)}")
-    given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), asked.reading, asked.split_size, numbers)
+    given_reading = _option(options, "reading")  # by `streams`: how things are read, with definitions that no option says
+    reading = pickle.loads(b64decode(given_reading)) if given_reading else asked.reading  # noqa: S301 - our own
+    given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), reading, asked.split_size, numbers)
     return SegmentReader(*given) if segments else reader.TableReader(asked.table, *given)
 
 

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("numba")
 pytest.importorskip("pyspark")
 
+from kwire_cli import read_records
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.streaming.arrivals import GONE, REPLACED, Arrivals
 from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles
@@ -235,6 +236,22 @@ def test_segments_wait_for_the_next_one(tmp_path):
     shutil.copy(active, folder / "00000000000000000500.log.cleaned")
     active.unlink()  # as retention does
     assert stream.read() is None
+
+
+def test_segments_that_are_copied_one_piece_after_the_other(tmp_path):
+    """They were taken for ended, as a later one was there."""
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    data = next((SAMPLES / "segments" / "__transaction_state-0").glob("*.log")).read_bytes()
+    ends = [each.position + each.size for each in read_records(data)]
+    file = folder / "00000000000000000000.log"
+    (folder / "00000000000000000500.log").write_bytes(data)
+    stream, found = Stream(tmp_path, SegmentFiles()), []
+    for size in (ends[2] + 7, ends[5], ends[9] - 1, len(data)):
+        file.write_bytes(data[:size])
+        found += [(start, stop) for name, start, stop in stream.read()[0] if name == file.name]
+        stream.restart()
+    assert found == [(0, ends[2] + 7), (ends[2], ends[5]), (ends[5], ends[9] - 1), (ends[8], len(data))]
 
 
 def test_a_folder_may_be_empty(stream, tmp_path):

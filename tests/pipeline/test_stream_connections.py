@@ -10,8 +10,8 @@ pytest.importorskip("numba")
 pytest.importorskip("pyspark")
 
 
-from pipeline.rotated import COLUMNS, Rotated, name
 from pyspark.sql import Row
+from rotated import COLUMNS, Rotated, name
 
 import kwire_cli as kwire
 from kwire_cli.codec.model import Limits

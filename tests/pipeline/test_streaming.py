@@ -1,7 +1,9 @@
 """Streams in an embedded Spark: rows of one machine, each once, whenever files arrive and whatever dies."""
 
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT
-from pipeline.rotated import COLUMNS, Rotated, name
 from record_sets import SEGMENTS
+from rotated import COLUMNS, Rotated, name
 
 pytest.importorskip("numba")
 pytest.importorskip("pyspark")
@@ -23,7 +25,7 @@ import kwire_cli as kwire
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 SAMPLES = ROOT / "samples" / "captures"
-PROGRAM = Path(__file__).with_name("streaming_program.py")
+SETTINGS = ("--conf", "spark.sql.shuffle.partitions=2")
 LONGEST = 300
 """Seconds after which a test gives up."""
 
@@ -33,11 +35,14 @@ def shown(frame):
     return Counter((Path(row[0]).name, *row[1:]) for row in frame.select(*COLUMNS).collect())
 
 
-class Running:
-    """The program, in processes that all die at once."""
+class Following:
+    """`kwire scan --follow` of frames, in processes that all die at once."""
 
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([sys.executable, str(PROGRAM), *map(str, arguments)], start_new_session=True, stderr=subprocess.PIPE)
+    def __init__(self, folder, out):
+        self.checkpoint, columns = out / "_checkpoint", ("--columns", ",".join(COLUMNS))
+        command = ["scan", folder, "--table", "frames", *columns, "--out", out, "--follow", "--every", "0.3", "--master", "local[2]", *SETTINGS]
+        command = [sys.executable, "-m", "kwire_cli", *map(str, command)]
+        self.process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def wait_for(self, true):
         until = time.monotonic() + LONGEST
@@ -46,63 +51,53 @@ class Running:
             assert time.monotonic() < until
             time.sleep(0.05)
 
+    def read(self):
+        """How far files were read, by name, in batches that are written."""
+        done = max((int(each.name) for each in (self.checkpoint / "commits").glob("[0-9]*")), default=None)
+        if done is None:
+            return {}
+        offset = json.loads((self.checkpoint / "offsets" / str(done)).read_text("utf-8").splitlines()[-1])
+        return {Path(path).name: mark.get("at", 0) for path, mark in offset["files"].items()}
+
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
 
-    def end(self):
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
         _, said = self.process.communicate(timeout=LONGEST)
         assert self.process.returncode == 0, said.decode()
+        return said.decode()
 
 
 def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
-    captures, logs, out = (tmp_path / each for each in ("captures", "logs", "out"))
-    for folder in (captures, logs, out):
-        folder.mkdir()
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
     rotated = Rotated(SAMPLES / "ipv6.pcap", 6)
     files = rotated.files
 
     def arrive(number, share=1.0):
-        path = captures / name(number)
+        path = folder / name(number)
         with path.open("ab") as file:
             file.write(files[number][path.stat().st_size : int(len(files[number]) * share)])
 
-    def segments(share):
-        for path in SEGMENTS.glob("*/*"):
-            target = logs / path.parent.name / path.name
-            target.parent.mkdir(exist_ok=True)
-            data = path.read_bytes()
-            target.write_bytes(data[: int(len(data) * share)])
-
-    def commits():
-        return [len([*(out / f"{each}.checkpoint" / "commits").glob("[0-9]*")]) for each in ("frames", "records")]
-
     arrive(0)
-    segments(0.4)
-    running = Running(captures, logs, out)
-    running.wait_for(lambda: min(commits()) > 0)
+    following = Following(folder, out)
+    following.wait_for(following.read)
     arrive(1)
     arrive(2, 0.5)
-    segments(0.7)
     time.sleep(random.Random().random() * 2)  # whenever it is
-    running.kill()
+    following.kill()
     arrive(2)
     arrive(3, 0.3)
-    running = Running(captures, logs, out)
-    before = sum(commits())
-    running.wait_for(lambda: sum(commits()) > before)
+    following = Following(folder, out)
+    following.wait_for(lambda: following.read().get(name(2)) == len(files[2]))
     for number in (3, 4, 5):
         arrive(number)
-    segments(1)
-    for folder in logs.iterdir():  # nothing more will come to what is there
-        (folder / "09999999999999999999.log").write_bytes(b"")
-    (out / "stop").touch()
-    running.end()
-    assert shown(spark.read.parquet(str(out / "frames"))) == rotated.rows(tmp_path)
-    found, read = spark.read.parquet(str(out / "records")), spark.read.format("kwire").load(str(SEGMENTS))
-    names = [each for each in read.columns if each != "file"]
-    assert sorted(map(repr, found.select(*names).collect())) == sorted(map(repr, read.select(*names).collect()))
-    assert found.count()
+    following.wait_for(lambda: following.read() == {name(number): len(content) for number, content in enumerate(files)})
+    said = following.interrupt()
+    assert shown(spark.read.parquet(str(out))) == rotated.rows(tmp_path)
+    assert re.search(r"^kwire: [\d,]+ rows, [\d.]+ s$", said, re.MULTILINE)
 
 
 @pytest.fixture
@@ -118,6 +113,26 @@ def run(spark, tmp_path):
 
     yield to_its_end
     spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
+
+
+def test_records_of_segments_that_grow(spark, run, tmp_path):
+    from kwire_cli.pipeline import streams
+
+    folder = tmp_path / "logs"
+    for share in (0.4, 0.7, 1):
+        for path in SEGMENTS.glob("*/*"):
+            target = folder / path.parent.name / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data = path.read_bytes()
+            target.write_bytes(data[: int(len(data) * share)])
+        if share == 1:
+            for partition in folder.iterdir():  # nothing more will come to what is there
+                (partition / "09999999999999999999.log").write_bytes(b"")
+        found = run(streams(spark, folder, maxBytesPerTrigger=8000)["records"], "records")
+    read = spark.read.format("kwire").load(str(SEGMENTS))
+    names = [each for each in read.columns if each != "file"]
+    assert sorted(map(repr, found.select(*names).collect())) == sorted(map(repr, read.select(*names).collect()))
+    assert found.count()
 
 
 def test_tables_of_files_and_their_faults(spark, run, tmp_path):

@@ -17,7 +17,7 @@ from kwire_cli.source.capture.growth import Unpacked, grown, unpacked
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part
-from kwire_cli.source.logs.growth import whole
+from kwire_cli.source.logs.growth import resumed, whole
 from kwire_cli.source.logs.names import Kind, file_name
 from kwire_cli.source.logs.segments import Segment, segment_at, segments_of
 from kwire_cli.stores import path_of
@@ -77,7 +77,7 @@ class Files(Protocol):
 
 
 class SegmentFiles:
-    """Segments in use. One has ended when its folder has a later one; a snapshot always has, as it gets its name when it is whole."""
+    """Segments and snapshots in use. One has ended when its folder has a later one."""
 
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
         """As `Files`."""
@@ -86,11 +86,13 @@ class SegmentFiles:
             for segment in _there(path, segments_of):
                 folders[str(path_of(segment.path).parent)].append(segment)
         for segments in folders.values():
-            bases = [file_name(path_of(each.path).name) for each in segments]
-            newest = max((each.base_offset or 0 for each in bases if each.kind is Kind.LOG), default=0)
-            for segment, name in zip(segments, bases, strict=True):
+            names = [file_name(path_of(each.path).name) for each in segments]
+            newest: dict[Kind, int] = {}
+            for name in names:
+                newest[name.kind] = max(newest.get(name.kind, 0), name.base_offset or 0)
+            for segment, name in zip(segments, names, strict=True):
                 if not name.suffix and (status := _status(segment.path)):
-                    ended = name.kind is Kind.CHECKPOINT or (name.base_offset is not None and name.base_offset < newest)
+                    ended = name.base_offset is not None and name.base_offset < newest[name.kind]
                     yield Entry(segment.path, *status, ended, self)
 
     def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:  # noqa: ARG002 - as others have it
@@ -110,7 +112,7 @@ class SegmentFiles:
         size = len(source.data)
         if entry.ended and size - mark.at <= most:
             return size, 0
-        at = whole(source, mark.at, most)
+        at = whole(source, resumed(source, mark.at) if entry.ended else mark.at, most)
         return (size if entry.ended and at == mark.at else at), 0
 
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
@@ -120,6 +122,7 @@ class SegmentFiles:
         except InputError:
             yield Portion(SegmentPart(Segment(path, None, None), Selection(), start, stop))
             return
+        start = resumed(source, start)
         while start < stop:
             at = whole(source, start, size) if stop - start > size else stop
             end = at if start < at < stop else stop

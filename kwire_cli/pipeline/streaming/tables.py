@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +76,8 @@ class Streams:
         return made
 
     def _source(self, form: str) -> DataStreamReader:
-        limits = {"maxDecompressed": str(self._reading.limits.output), "showSecrets": str(self._reading.show_secrets).lower()}
-        return self._spark.readStream.format(form).options(paths=json.dumps([*self._paths]), **limits, **self._options)
+        reading = b64encode(pickle.dumps(self._reading)).decode()
+        return self._spark.readStream.format(form).options(paths=json.dumps([*self._paths]), reading=reading, **self._options)
 
 
 def _rows(table: str, names: Sequence[str], lines: Iterator[Line], how: Options) -> Iterator[pa.RecordBatch]:

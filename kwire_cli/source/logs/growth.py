@@ -5,6 +5,7 @@ What stands at its end may be half a batch, or zeros that a broker has put there
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def whole(source: Source, start: int, most: int) -> int:
             return end
         end, before = _hopped(reader, start, before)
     return start
+
+
+def resumed(source: Source, at: int) -> int:
+    """Where to go on behind `at`: there, unless it is in the middle of what was only half written; then where that begins."""
+    if not at or Reader(source, at).right_at(at):
+        return at
+    return whole(replace(source, data=source.data[:at]), 0, len(source.data))
 
 
 def _hopped(reader: Reader, start: int, target: int) -> tuple[int, int]:
