@@ -50,7 +50,10 @@ class Logged:
         api = self.catalog.api_by_key(exchange.api_key)
         message = api and (api.request if kind == "request" else api.response)
         if self._show_secrets or (message and not can_hold_secrets(message)):
-            return dumps(value, indent=False)
+            try:
+                return dumps(value, indent=False)
+            except RecursionError:  # which no definition allows
+                return None
         if not message or message in FORWARDED:
             return None
         found = [*self._bodies.of(exchange)][0 if kind == "request" else -1]

@@ -14,6 +14,9 @@ from kwire_cli.source.request_log.reading import RequestLog
 LOG, CAPTURE = "samples/request-logs/kafka-request.log", "samples/captures/kafka-python-4.4.0.pcapng"
 CATALOG = kwire_cli.catalog()
 SCRAM = {"deletions": [], "upsertions": [{"name": "u", "mechanism": 1, "iterations": 4096, "salt": "c2FsdA==", "saltedPassword": "cGFzcw=="}]}
+HEADER = b'Completed request:{"requestHeader":{"requestApiKey":3,"requestApiVersion":12},"request":'
+NESTED = HEADER + b'{"topics":' + b"[" * 1015 + b"]" * 1015 + b'},"response":{}}\n'
+"""Deeper than JSON is written."""
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
 
@@ -66,16 +69,17 @@ def test_secrets_are_not_shown_and_what_is_wrong_is_a_fault(tmp_path):
     log = tmp_path / "requests.log"
     odd = line(51, 99, request=SCRAM, response="", correlation=1 << 40, time="9999-12-31 10:00:00,123")
     codes = line(3, 12, response={"throttleTimeMs": 1 << 40, "brokers": [], "errorCode": 1 << 40, "topics": [{"errorCode": 3, "name": "t"}]})
-    log.write_bytes(line(51, 0, request=SCRAM, response={"throttleTimeMs": 5, "results": []}) + b"Completed request:{\n" + odd + codes)
+    log.write_bytes(line(51, 0, request=SCRAM, response={"throttleTimeMs": 5, "results": []}) + b"Completed request:{\n" + odd + codes + NESTED)
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress(line() * 50)[:-30])
     query = "select * from frames where file like '%requests.log' order by frame, kind"
-    known, answer, unknown, _, metadata = rows(tmp_path, "--sql", query)
+    known, answer, unknown, _, metadata, nested, _ = rows(tmp_path, "--sql", query)
     body = json.loads(known["body"])
     assert body["upsertions"][0]["saltedPassword"] == "<redacted 4 bytes>"
     assert body["upsertions"][0]["name"] == "u"
     assert (answer["throttle_ms"], json.loads(answer["body"])) == (5, {"throttleTimeMs": 5, "results": []})
     assert (unknown["body"], unknown["correlation_id"], unknown["time_ns"]) == (None, None, None)
     assert (metadata["errors"], metadata["error_codes"], metadata["throttle_ms"]) == ([str(1 << 40), "UNKNOWN_TOPIC_OR_PARTITION"], [3], None)
+    assert (nested["api"], nested["body"]) == ("Metadata", None)
     shown = rows(tmp_path, "--sql", query, "--show-secrets")
     assert json.loads(shown[0]["body"]) == json.loads(shown[2]["body"]) == SCRAM
     faults = {(row["file"].rpartition("/")[2], row["code"]): row for row in rows(tmp_path, "--table", "faults")}

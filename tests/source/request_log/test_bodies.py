@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from golden_rows import sample
+from hypothesis import given, settings, strategies as st
 from log_lines import document
 
 import kwire_cli as kwire
@@ -77,6 +78,33 @@ def test_a_size_that_is_none_is_refused(size):
              "topicData": [{"name": "t", "partitionData": [{"index": 0, "recordsSizeInBytes": size}]}]}  # fmt: skip
     with pytest.raises(KwireError):
         Bodies(CATALOG).written("ProduceRequest", value, 9)
+
+
+ODD = st.sampled_from([None, True, -1, 1 << 40, 1e300, "x", "<redacted 3 bytes>", [], {}, [[[]]], {"recordsSizeInBytes": 5}])
+
+
+def changed(value, path, odd):
+    """The value with something else at a path of numbers, as far as that leads."""
+    if not path or not value or not isinstance(value, dict | list):
+        return odd
+    keys = [*value] if isinstance(value, dict) else range(len(value))
+    at = keys[path[0] % len(keys)]
+    copy = value.copy()
+    copy[at] = changed(value[at], path[1:], odd)
+    return copy
+
+
+@pytest.mark.fuzz
+@given(st.sampled_from([row for row in sample() if row.message.endswith(("Request", "Response"))]), st.lists(st.integers(0, 20), max_size=6), ODD)
+@settings(max_examples=300)
+def test_whatever_a_log_says_is_written_or_refused(row, path, odd):
+    value = changed(decode(row.catalog, row.body, row.message, row.version).to_json(records="size"), path, odd)
+    try:
+        found = Bodies(row.catalog).written(row.message, value, row.version)
+    except KwireError:
+        return
+    assert found.body.exact
+    assert found.unsaid >= 0
 
 
 @pytest.mark.shared
