@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
+from command_line import ROOT, kwire as command
 from record_sets import SEGMENTS
 from rotated import COLUMNS, Rotated, name
 
@@ -193,6 +193,20 @@ def test_silent_connections_end(spark, tmp_path):
     finally:
         query.stop()
     assert shown(spark.table("silent")) == rows
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--table", "frames"], "--follow goes with --table and --out"),
+        (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out"),
+        (["--table", "frames", "--out", "x", "--overwrite"], "--follow does not go with --overwrite"),
+    ],
+)
+def test_options_that_do_not_go_together(options, said):
+    done = command("scan", SAMPLES, "--follow", *options)
+    assert done.code == 2
+    assert said in done.err
 
 
 def test_what_is_wrong_is_said(spark):
