@@ -254,6 +254,15 @@ def test_segments_that_are_copied_one_piece_after_the_other(tmp_path):
     assert found == [(0, ends[2] + 7), (ends[2], ends[5]), (ends[5], ends[9] - 1), (ends[8], len(data))]
 
 
+def test_both_kinds_in_one_folder(tmp_path):
+    shutil.copytree(SAMPLES / "segments" / "garbage-0", tmp_path / "garbage-0")
+    (tmp_path / "a.pcapng").write_bytes(DATA)
+    stream = Stream(tmp_path, SegmentFiles(), CaptureFiles(60))
+    names = {each[0] for each in stream.read()[0]}
+    assert names == {"a.pcapng", "00000000000000000000.log"}
+    assert stream.read() is None
+
+
 def test_a_folder_may_be_empty(stream, tmp_path):
     assert stream.read() is None
     (tmp_path / "a.pcapng").write_bytes(b"")

@@ -57,8 +57,8 @@ class Files(Protocol):
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
         """Those that are there now."""
 
-    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:
-        """What they are read in the order of."""
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
+        """What they are read in the order of: a time in nanoseconds, and the path."""
 
     def rewritten(self, entry: Entry, mark: Mark) -> bool:
         """Whether another content of a file is nothing new."""
@@ -95,9 +95,9 @@ class SegmentFiles:
                     ended = name.base_offset is not None and name.base_offset < newest[name.kind]
                     yield Entry(segment.path, *status, ended, self)
 
-    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:  # noqa: ARG002 - as others have it
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:  # noqa: ARG002 - as others have it
         """By partition and offset."""
-        return (entry.path,)
+        return NO_TIME, entry.path
 
     def rewritten(self, entry: Entry, mark: Mark) -> bool:
         """What the cleaner of a broker has left of a segment that was read to its end."""
@@ -154,7 +154,7 @@ class CaptureFiles:
                 if status := _status(each):
                     yield Entry(each, *status, now - status[1] > self._patience, self)
 
-    def order(self, entry: Entry, mark: Mark) -> tuple[Any, ...]:
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
         """By the time of the first packet."""
         return self._first(entry.path, mark.turn), entry.path
 
