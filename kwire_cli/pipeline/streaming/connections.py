@@ -27,11 +27,12 @@ from kwire_cli.source.capture.segment_columns import DESCRIPTOR
 from kwire_cli.source.kafka.ongoing import FORM, Ongoing, taken_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
     from kwire_cli.pipeline.model import Reading
+    from kwire_cli.source.capture.model import Segment
     from kwire_cli.source.kafka.captured import Captured
 
     Rows = Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]]
@@ -54,6 +55,8 @@ STATE = "version string, active bigint, kept binary"
 MADE = "rows binary"
 MOST_PLACES = 256
 """Files of a connection that are kept in mind, to say in which one a frame ended."""
+AT_ONCE = 1 << 16
+"""Segments that are objects at the same time."""
 
 
 class SegmentReader(StreamReader):
@@ -91,28 +94,27 @@ class Known:
         self.places: list[_Place] = []
         self.last = 0
 
-    def run(self, given: Iterable[Any]) -> Run:
+    def segments(self, ends: bytes, given: Sequence[Any]) -> Iterator[Segment]:
         """All segments of a batch in the order of their times, with numbers that grow."""
-        rows, payloads, places, at = [], [], [], 0
-        for each in sorted(given, key=lambda row: (row.before, bytes(row.rows))):
-            own = np.frombuffer(bytes(each.rows), DESCRIPTOR).copy()
-            own["position"] -= at
-            at += len(each.payloads or b"")
-            payloads.append(bytes(each.payloads or b""))
-            rows.append(own)
-            places += [(each.file, each.before)] * len(own)
-        joined = np.concatenate(rows)
-        order = np.lexsort((joined["packet"], joined["moment"]))
-        joined = joined[order]
-        steps = np.arange(len(joined))
-        numbers = np.maximum.accumulate(np.maximum(joined["packet"] - steps, self.last + 1)) + steps
-        before = numbers - joined["packet"]
-        joined["packet"], self.last = numbers, int(numbers[-1])
-        for row, number, more in zip(order.tolist(), numbers.tolist(), before.tolist(), strict=True):
-            file, others = places[row]
-            if not self.places or self.places[-1][1:] != (file, others + more):
-                self.places.append(_Place(number, file, others + more))
-        return Run(joined, memoryview(b""), b"".join(payloads))
+        given = sorted(given, key=lambda row: (row.before, bytes(row.rows)))
+        tables = [np.frombuffer(bytes(each.rows), DESCRIPTOR).copy() for each in given]
+        payloads = [bytes(each.payloads or b"") for each in given]
+        at = 0
+        for table, own in zip(tables, payloads, strict=True):
+            table["position"] -= at
+            at += len(own)
+        rows, which = np.concatenate(tables), np.repeat(np.arange(len(given)), [len(table) for table in tables])
+        order = np.lexsort((rows["packet"], rows["moment"]))
+        rows, which = rows[order], which[order]
+        steps = np.arange(len(rows))
+        numbers = np.maximum.accumulate(np.maximum(rows["packet"] - steps, self.last + 1)) + steps
+        before = np.array([each.before for each in given])[which] + numbers - rows["packet"]
+        for row in np.flatnonzero(np.append(True, (np.diff(which) != 0) | (np.diff(before) != 0))).tolist():
+            self.places.append(_Place(int(numbers[row]), given[which[row]].file, int(before[row])))
+        rows["packet"], self.last = numbers, int(numbers[-1])
+        kept = b"".join(payloads)
+        for start in range(0, len(rows), AT_ONCE):
+            yield from Run(rows[start : start + AT_ONCE], memoryview(b""), kept).segments(ends)
 
     def place(self, packet: int) -> tuple[str | None, int | None]:
         """The file of a packet, and its number there; neither where that is not known any more."""
@@ -145,9 +147,7 @@ class Connections(StatefulProcessor):
             known = Known(Ongoing(self._layouts, self._port))
             self._handle.registerTimer(now + self._idle)
         given = list(rows)
-        ends = bytes(key[0])
-        run = known.run(given)
-        yield from self._shown(known, known.ongoing.take(run.segments(ends)))
+        yield from self._shown(known, known.ongoing.take(known.segments(bytes(key[0]), given)))
         yield from self._shown(known, known.ongoing.pass_by(max(row.through for row in given)))
         known.forget()
         self._state.update((VERSION, now, self._put_away(known)))
