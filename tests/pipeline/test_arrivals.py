@@ -276,6 +276,8 @@ def test_what_comes_after_now_is_for_later(stream, tmp_path):
     stream.arrivals.stop_here()
     (tmp_path / "b.pcapng").write_bytes(DATA)
     assert stream.rest(most=4000) == whole("a.pcapng")
+    (tmp_path / "a.pcapng").rename(tmp_path / "c.pcapng")
+    assert stream.read() is None
     stream.restart()
     assert stream.rest() == whole("b.pcapng")
 

@@ -57,8 +57,7 @@ class Arrivals:
 
     def _listed(self) -> dict[str, Entry]:
         """The files that are there. InputError where a folder is not, or can't be read."""
-        found = {entry.path: entry for kind in self._kinds for entry in kind.listed(self._paths)}
-        return found if self._until is None else {path: entry for path, entry in found.items() if path in self._until}
+        return {entry.path: entry for kind in self._kinds for entry in kind.listed(self._paths)}
 
     def later(self, start: Progress, most: int) -> Progress:
         """The progress after about `most` bytes more, of the oldest files first; `start` itself where nothing has come that can be read."""
@@ -82,7 +81,7 @@ class Arrivals:
                 unchanged.append(path)
                 continue
             mark = self._checked(entry, before)
-            upto = entry.size if self._until is None else min(self._until[path], entry.size)
+            upto = entry.size if self._until is None else self._until.get(path, 0)
             at, count = entry.kind.advanced(entry, mark, left) if left > 0 and mark.at < upto else (mark.at, 0)
             if at > mark.at:
                 left, packets = left - (at - mark.at), packets + count
