@@ -127,7 +127,7 @@ def test_records_of_segments_that_grow(spark, run, tmp_path):
             target.write_bytes(data[: int(len(data) * share)])
         if share == 1:
             for partition in folder.iterdir():  # nothing more will come to what is there
-                (partition / "09999999999999999999.log").write_bytes(b"")
+                (partition / "00000000009999999999.log").write_bytes(b"")
         found = run(streams(spark, folder, maxBytesPerTrigger=8000)["records"], "records")
     read = spark.read.format("kwire").load(str(SEGMENTS))
     names = [each for each in read.columns if each != "file"]
@@ -153,7 +153,7 @@ def test_tables_of_files_and_their_faults(spark, run, tmp_path):
     found = run(streams(spark, folder)["packets"], "packets").where("file like '%grows.pcap'")
     read = spark.read.format("kwire").option("table", "packets").load(str(folder / "grows.pcap"))
     assert sorted(map(repr, found.collect())) == sorted(map(repr, read.collect()))
-    (folder / "garbage-0" / "09999999999999999999.log").write_bytes(b"")
+    (folder / "garbage-0" / "00000000009999999999.log").write_bytes(b"")
     (folder / "grows.pcap").write_bytes(b"\0" * 50)
     faults = {(Path(row.file).name, row.code) for row in run(streams(spark, folder)["faults"], "faults").collect()}
     assert faults == {("cut.pcap", "TRUNCATED"), ("grows.pcap", "REPLACED"), ("00000000000000000000.log", "CORRUPT")}
