@@ -1,7 +1,7 @@
 """Frames read many at once cost what they cost one by one, whatever is odd between them."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import packets as make
@@ -12,9 +12,10 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.cost.ledger import ledger
-from kwire_cli.engine.field_rows import field_sums
+from kwire_cli.cost.overhead.tallies import Tallies
 from kwire_cli.message.plain import Layouts
+from kwire_cli.pipeline.line_columns import Options
+from kwire_cli.pipeline.line_walks import ledger_of_frames
 from kwire_cli.source.capture.descriptors import described, runs
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.replay import Replay
@@ -43,37 +44,42 @@ def replays(path, size):
         yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, 1), plan.last)
 
 
-def bodies(line, out):
-    """The ledger of a line's body, and its bytes in all."""
-    out[line.kind, line.api, line.api_version, "bytes"] += line.seen.size
-    if line.frame and line.frame.body and not line.frame.guess:
-        for row in ledger(line.frame.body):
-            out[line.kind, line.api, line.api_version, row.path] += row.prefix_bytes + row.value_bytes
-
-
 def one_by_one(path, size):
-    out = Counter()
+    """What `kwire overhead` counts of the lines, for each api, kind and version."""
+    found = defaultdict(lambda: Tallies(CATALOG, ()))
     for replay in replays(path, size):
         again = replay()
         for line in traffic(CATALOG, again, waiting_since=again.waiting_since, names=Names(), layouts=LAYOUTS):
-            bodies(line, out)
+            found[line.api, line.kind, line.api_version].add(line)
+    out = Counter()
+    for key, tallies in found.items():
+        for account in tallies.accounts.values():
+            for part in account.parts():
+                out.update(_sums((*key, part.path), part.prefix_bytes, part.value_bytes, part.count))
     return +out
 
 
 def at_once(path, size):
-    out, many = Counter(), 0
-    for replay in replays(path, size):
-        for found in frames_between(replay(), LAYOUTS):
-            for each in found:
-                if not isinstance(each, Frames):
-                    bodies(each, out)
-                    continue
-                many += len(each.walk.jobs)
-                key = each.layout.kind, each.layout.api, each.layout.version
-                out[*key, "bytes"] += len(each.front) * len(each.walk.jobs) + int((each.walk.jobs[:, 2] - each.walk.jobs[:, 1]).sum())
-                for row in field_sums(each.walk).to_pylist():
-                    out[*key, row["path"]] += row["prefix_bytes"] + row["value_bytes"]
+    """The same as the table `ledger` has it, and how many frames were read together."""
+    many = 0
+
+    def counted():
+        nonlocal many
+        for replay in replays(path, size):
+            for found in frames_between(replay(), LAYOUTS):
+                many += sum(len(each.walk.jobs) for each in found if isinstance(each, Frames))
+                yield found
+
+    out = Counter()
+    for rows in ledger_of_frames(counted(), Options(CATALOG)):
+        for *key, prefix, value, count in zip(*rows.to_pydict().values(), strict=True):
+            out.update(_sums(tuple(key), prefix, value, count))
     return +out, many
+
+
+def _sums(key, prefix, value, count):
+    """Rows without bytes are of no interest: they say that something empty was there."""
+    return {(*key, "prefix"): prefix, (*key, "value"): value, (*key, "count"): count} if prefix or value else {}
 
 
 @pytest.fixture(params=[1, 8, 48])
