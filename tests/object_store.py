@@ -28,7 +28,7 @@ class ObjectStore:
         return f"s3://{self.bucket}/{key}{self.query}"
 
     def put(self, key, data):
-        with self.files.open_output_stream(f"{self.bucket}/{key}") as out:
+        with self.files.open_output_stream(f"{self.bucket}/{key}", compression=None) as out:
             out.write(data)
         return self.url(key)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import path_text
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def capture_lines(
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
-    path = Path(source) if isinstance(source, str) and Path(source).is_file() else None
+    path = path_of(source) if isinstance(source, str) and path_of(source).is_file() else None
     name = name or (path_text(source) if isinstance(source, str) else "standard input")
     with ExitStack() as opened:
         progress = Progress(environment)

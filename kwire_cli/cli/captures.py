@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.options import records_of, shows_raw_records
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
 
     name = found.name or "standard input"
     if isinstance(found, Capture):
-        again = partial(Capture, found.name) if found.name and Path(found.name).is_file() else None
+        again = partial(Capture, found.name) if found.name and path_of(found.name).is_file() else None
         lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])

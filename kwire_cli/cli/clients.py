@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_catalog, with_output
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,8 +90,8 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, progress = Clients(), Progress(environment)
     for name in source or ("-",):
-        if name != "-" and not Path(name).is_file():
-            raise InputError("this is a folder; give the files in it" if Path(name).is_dir() else "there is no such file", file=name)
+        if name != "-" and not path_of(name).is_file():
+            raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)
         if is_log(environment, name):
             for found in read_log(environment, catalog, name, progress):
                 if isinstance(found, Exchange):

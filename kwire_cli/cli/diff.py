@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ from kwire_cli.cli.diff_messages import with_message_options
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
@@ -73,7 +73,7 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
     if b is not None and _are_partitions(a, b, options):
         from kwire_cli.cli.diff_partitions import show_partitions
 
-        return show_partitions(environment, Path(a), Path(b), fmt, ignore_legal=options["ignore_legal"])
+        return show_partitions(environment, path_of(a), path_of(b), fmt, ignore_legal=options["ignore_legal"])
     from kwire_cli.cli.diff_messages import show_messages
 
     return show_messages(environment, catalog, a, b, options | {"fmt": fmt})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.frames import capture_in, read_source
 from kwire_cli.source.text import Chunk, Input
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +81,7 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
     if source == "-":
         return environment.stdin.read(), "standard input"
     try:
-        return Path(source).read_bytes(), source
+        return path_of(source).read_bytes(), source
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=source) from None
 
@@ -90,7 +90,7 @@ def _live(environment: Environment, source: str) -> Live | None:
     """Standard input, or a pipe with a name, opened; None for a file."""
     if source == "-":
         return Live(environment.stdin, environment.flush)
-    path = Path(source)
+    path = path_of(source)
     return Live(path.open("rb", buffering=0), environment.flush) if path.is_fifo() else None
 
 
@@ -125,7 +125,7 @@ class Live:
 def _is_file(argument: str) -> bool:
     """Whether this is the name of a file, or of a pipe: what can be read."""
     try:
-        return Path(argument).exists() and not Path(argument).is_dir()
+        return path_of(argument).exists() and not path_of(argument).is_dir()
     except (OSError, ValueError):
         return False
 
@@ -136,7 +136,7 @@ def _refuse_paths(argument: str) -> None:
     if "/" not in argument and not argument.endswith(suffixes):
         return
     try:
-        folder = Path(argument).is_dir()
+        folder = path_of(argument).is_dir()
     except (OSError, ValueError):
         return
     if folder:

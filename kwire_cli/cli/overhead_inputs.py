@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.frame_options import NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
@@ -11,6 +10,7 @@ from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
 from kwire_cli.cli.segments import bytes_of, files_of, path_text
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
         else:
             add(line)
     counted.decodable = counted.decodable or counted.tallies.messages > before or any(options[name] for name in OF_CAPTURES)
-    counted.files += Path(file).stat().st_size if file else 0
+    counted.files += path_of(file).stat().st_size if file else 0
     counted.captures += 1
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.errors import InputError
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def opened(environment: Environment, name: str) -> AbstractContextManager[IO[byt
     if name == "-":
         return contextlib.nullcontext(environment.stdin)
     try:
-        return Path(name).open("rb")
+        return path_of(name).open("rb")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
 
@@ -58,7 +58,7 @@ def read_log(
 
     label = label or ("standard input" if name == "-" else name)
     with opened(environment, name) as file:
-        size = Path(name).stat().st_size if name != "-" else 0
+        size = path_of(name).stat().st_size if name != "-" else 0
         log = RequestLog(file, catalog)
         first: LineFault | None = None
         for number, found in enumerate(log, 1):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
@@ -70,6 +68,9 @@ class Fetched:
         return self._view
 
     def _fetch(self, start: int, stop: int) -> None:
+        import tempfile  # noqa: PLC0415 - start-up counts
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+
         held = self._view[start : self._last] if self._first <= start < self._last else memoryview(b"")
         try:
             if not held or start - self._first > KEPT:

@@ -7,11 +7,9 @@ import glob
 import io
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from kwire_cli.errors import InputError
 from kwire_cli.stores.filesystems import filesystem, told
@@ -44,7 +42,7 @@ def path_of(path: str | os.PathLike[str]) -> Place:
     text = os.fspath(path)
     if is_url(text):
         return Stored.of(text)
-    return Path(url2pathname(urlsplit(text).path) if _LOCAL.match(text) else text)
+    return Path(unquote(urlsplit(text).path) if _LOCAL.match(text) else text)
 
 
 def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item) -> list[R]:
@@ -52,6 +50,8 @@ def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[
     given = [*items]
     if not any(is_url(path(item)) for item in given):
         return [*map(function, given)]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - start-up counts
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [*pool.map(function, given)]
 
@@ -156,6 +156,8 @@ class Stored(os.PathLike[str]):
         """Stores have none."""
         return False
 
+    is_fifo = is_symlink
+
     def stat(self) -> Status:
         """Size and time of a file, as they were when this was first looked at."""
         if not self.is_file():
@@ -240,7 +242,7 @@ class _Stream(io.RawIOBase):
 
     def __init__(self, file: Any, name: str) -> None:
         self._file, self.name = file, name
-        self._held, self._size = memoryview(b""), FIRST
+        self._held, self._size, self._at = memoryview(b""), FIRST, 0
 
     def readable(self) -> bool:
         return True
@@ -253,7 +255,11 @@ class _Stream(io.RawIOBase):
         part = self._held[: len(buffer)]
         buffer[: len(part)] = part
         self._held = self._held[len(part) :]
+        self._at += len(part)
         return len(part)
+
+    def tell(self) -> int:
+        return self._at
 
     def close(self) -> None:
         if not self.closed:
