@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.row_batches import batch_of
@@ -16,6 +17,7 @@ from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.descriptors import Described, described, runs
 from kwire_cli.source.capture.parts import PartReader
 from kwire_cli.source.capture.replay import Replay
+from kwire_cli.source.capture.segment_columns import DESCRIPTOR
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import names_in, traffic
@@ -34,14 +36,18 @@ DESCRIBED = pa.schema(
         pa.field("file", pa.int32()),
         pa.field("moment", pa.int64()),
         pa.field("packet", pa.int64()),
+        pa.field("count", pa.int64()),
         pa.field("rows", pa.binary()),
         pa.field("kept", pa.binary()),
     ]
 )
-"""What is shuffled: `Described`."""
+"""What is shuffled: `Described`, its `count` rows packed."""
 ORDER = ("ends", "moment", "chain", "packet")
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
+_CODEC = pa.Codec("zstd", 1)
+_COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
+"""Of DESCRIPTOR: the name of each, its type, and where it begins in a row."""
 NAMES = pa.schema([pa.field("packet", pa.int64()), pa.field("table", pa.string()), pa.field("key", pa.string()), pa.field("value", pa.string())])
 
 
@@ -70,16 +76,38 @@ def describe(parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartRead
         yield _batch(rows)
 
 
-def _batch(rows: list[Described]) -> pa.RecordBatch:
-    made = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in DESCRIBED]
-    return pa.RecordBatch.from_arrays(made, schema=DESCRIBED)
+def _batch(found: list[Described]) -> pa.RecordBatch:
+    size = DESCRIPTOR.itemsize
+    rows = [(one.ends, one.chain, one.file, one.moment, one.packet, len(one.rows) // size, packed(one.rows), one.kept) for one in found]
+    return batch_of(rows, DESCRIBED)
 
 
 def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[Replay]:
     """The connections in sorted descriptors, by their ends: each has to be read to its end before the next."""
-    rows = (Described(*row) for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True))
-    for ends, found in groupby(rows, key=lambda row: row.ends):
-        yield Replay(ends, runs(found, plan.files, plan.chains), plan.last)
+    rows = (row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True))
+    found = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
+    for ends, some in groupby(found, key=lambda each: each.ends):
+        yield Replay(ends, runs(some, plan.files, plan.chains), plan.last)
+
+
+def packed(rows: bytes) -> bytes:
+    """DESCRIPTOR rows in a twentieth of their bytes: by column what changes from row to row, the first byte of all, then the second, compressed."""
+    table = np.frombuffer(rows, DESCRIPTOR)
+    planes = np.empty((DESCRIPTOR.itemsize, len(table)), np.uint8)
+    for name, kind, at in _COLUMNS:
+        changes = np.diff(table[name], prepend=kind.type(0))
+        planes[at : at + kind.itemsize] = changes.view(np.uint8).reshape(-1, kind.itemsize).T
+    return bytes(_CODEC.compress(planes, asbytes=True))
+
+
+def unpacked(count: int, data: bytes) -> bytes:
+    """So many DESCRIPTOR rows that were packed."""
+    planes = np.frombuffer(_CODEC.decompress(data, count * DESCRIPTOR.itemsize), np.uint8).reshape(DESCRIPTOR.itemsize, count)
+    table = np.empty(count, DESCRIPTOR)
+    for name, kind, at in _COLUMNS:
+        changes = np.ascontiguousarray(planes[at : at + kind.itemsize].T).view(kind)[:, 0]
+        table[name] = np.cumsum(changes, dtype=kind)
+    return table.tobytes()
 
 
 @lru_cache(maxsize=2)
