@@ -1,34 +1,37 @@
-"""A job on a cluster whose first executor dies in the middle of it: run by test_cluster, with the master's address and a path."""
+"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, a path for marks, and what is asked."""
 
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 from kwire_cli.pipeline import tables
 from kwire_cli.pipeline.session import session
 
 
-def main(master, path, died):
-    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+def die_once(mark, batches):
+    for batch in batches:
+        yield batch
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            continue
+        daemon = os.getppid()
+        executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        os.kill(executor, signal.SIGKILL)
 
-    def die_once(batches):
-        for batch in batches:
-            yield batch
-            try:
-                os.close(os.open(died, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                continue
-            daemon = os.getppid()
-            executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            os.kill(executor, signal.SIGKILL)
 
+def main(master, died, *asked):
+    """`asked` are a table, its columns and a path in turn."""
+    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     with session(master, settings) as spark:
-        frame = tables(spark, path, split_size=3000).table("batches", ["topic", "position", "size"])
-        rows = frame.mapInArrow(die_once, frame.schema).collect()
-        assert Path(died).exists()
-        for row in sorted(tuple(row) for row in rows):
-            print(*row)
+        for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
+            frame = tables(spark, path, split_size=9000).table(table, columns.split(","))
+            rows = frame.mapInArrow(partial(die_once, f"{died}-{table}"), frame.schema).collect()
+            assert Path(f"{died}-{table}").exists()
+            for row in sorted(map(str, (tuple(row) for row in rows))):
+                print(table, row)
 
 
 if __name__ == "__main__":

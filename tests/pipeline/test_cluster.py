@@ -1,70 +1,138 @@
-"""A standalone master and a worker of the pyspark package, on this machine: an executor that is killed in the middle of a job changes nothing."""
+"""A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, and an executor may die."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
 import pytest
+from command_line import ROOT, kwire
 from record_sets import SEGMENTS
 
-import kwire_cli as kwire
+import kwire_cli
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+LEDGER = "api,kind,api_version,path,prefix_bytes,value_bytes,count"
+WORKERS = 2
 
 
-@pytest.fixture
-def master(tmp_path):
-    """The address of a master with one worker, whose processes end with the test."""
-    pyspark = pytest.importorskip("pyspark")
-    if not Path("/proc/self/stat").exists():
-        pytest.skip("the executor to kill is found in /proc")
+class Cluster:
+    """The address of a master, and the folders in which its workers keep what executors write."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.master, self.folder, self.running = f"spark://127.0.0.1:{self.port}", folder, []
+        self.work = [folder / f"work-{number}" for number in range(WORKERS)]
+
+    def start(self):
+        self._start("master", "master.Master", "--port", str(self.port))
+        self._wait("master", "I have been elected leader")
+        for work in self.work:
+            self._start(work.name, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(work), self.master)
+        for work in self.work:
+            self._wait(work.name, "Successfully registered with master")
+
+    def _start(self, name, program, *options):
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        variables |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}", "--host", "127.0.0.1", "--webui-port", "0", *options]
+        with self._log(name).open("wb") as log:
+            self.running.append(subprocess.Popen(command, env=variables, stdout=log, stderr=log))
+
+    def _wait(self, name, said):
+        until = time.monotonic() + 120
+        while said not in (text := self._log(name).read_text("utf-8", "replace")):
+            assert all(process.poll() is None for process in self.running), text
+            assert time.monotonic() < until, text
+            time.sleep(0.2)
+
+    def _log(self, name):
+        return self.folder / f"{name}.log"
+
+    def end(self):
+        for process in self.running[::-1]:
+            process.terminate()
+        for process in self.running:
+            process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A cluster whose processes end with the tests."""
+    pytest.importorskip("pyspark")
     from kwire_cli.pipeline.java import check
 
     try:
         check()
-    except kwire.InputError as error:
+    except kwire_cli.InputError as error:
         pytest.skip(str(error))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"spark://127.0.0.1:{port}"
-    home = Path(pyspark.__file__).parent
-    variables = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-    start = [str(home / "bin" / "spark-class"), "org.apache.spark.deploy."]
-    given = {
-        "master.Master": ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
-        "worker.Worker": ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / "work"), url],
-    }
-    running = []
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
     try:
-        for name, options in given.items():
-            with (tmp_path / name).open("wb") as log:
-                running.append(subprocess.Popen([start[0], start[1] + name, *options], env=variables, stdout=log, stderr=log))
-            said = "I have been elected leader" if name == "master.Master" else "Successfully registered with master"
-            until = time.monotonic() + 120
-            while said not in (tmp_path / name).read_text("utf-8", "replace"):
-                assert running[-1].poll() is None, (tmp_path / name).read_text("utf-8", "replace")
-                assert time.monotonic() < until, (tmp_path / name).read_text("utf-8", "replace")
-                time.sleep(0.2)
-        yield url
+        made.start()
+        yield made
     finally:
-        for process in running[::-1]:
-            process.terminate()
-        for process in running:
-            process.wait(60)
+        made.end()
 
 
-def test_an_executor_that_is_killed_changes_nothing(master, tmp_path):
-    program = Path(__file__).with_name("losing_workers.py")
-    done = subprocess.run(
-        [sys.executable, str(program), master, str(SEGMENTS), str(tmp_path / "died")], capture_output=True, text=True, check=False, timeout=300
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """A Python with all that kwire stands on, and without kwire."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (own,) = folder.glob("lib/python*/site-packages")
+    for installed in {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}:
+        for each in installed.iterdir():
+            if "kwire" not in each.name and not (own / each.name).exists():
+                (own / each.name).symlink_to(each)
+    return folder / "bin" / "python"
+
+
+def run(*command):
+    variables = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
+    return subprocess.run([*map(str, command)], cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=900)
+
+
+def test_workers_without_kwire_are_sent_it(cluster, bare_python):
+    missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
+    assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
+    query = """select topic as name, count(*) as number, sum(value_size) as size from records group by topic
+               union all select api, sum(count), sum(value_bytes) from ledger group by api order by all"""
+    asked = ["scan", str(SEGMENTS), str(CAPTURE), "--sql", query, "--format", "jsonl"]
+    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    there = ["--master", cluster.master, "--worker-python", bare_python, "--split-size", "3000", *conf]
+    done = run(sys.executable, "-m", "kwire_cli", *asked, *there)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == kwire(*asked).out
+    assert len(done.stdout.splitlines()) > 20
+    assert all(any(work.glob("app-*/*/kwire.zip")) for work in cluster.work)
+
+
+@pytest.mark.usefixtures("spark")  # for what it is on one machine
+def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("the executor to kill is found in /proc")
+    asked = [("batches", "topic,position,size", SEGMENTS), ("frames", "src,kind,api,size,packet", CAPTURE), ("ledger", LEDGER, CAPTURE)]
+    done = run(
+        sys.executable, Path(__file__).with_name("losing_workers.py"), cluster.master, tmp_path / "died", *(part for each in asked for part in each)
     )
     assert done.returncode == 0, done.stderr
     expected = []
     for path in SEGMENTS.glob("*/*"):
         topic = path.parent.name.rpartition("-")[0]
-        expected += [(topic, item.position, item.size) for item in kwire.read_records(path) if hasattr(item, "records")]
-    assert done.stdout.splitlines() == [" ".join(map(str, row)) for row in sorted(expected)]
+        expected += [("batches", (topic, item.position, item.size)) for item in kwire_cli.read_records(path) if hasattr(item, "records")]
+    lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
+    expected += [("frames", tuple(line[name] for name in asked[1][1].split(","))) for line in lines]
+    rows = [json.loads(line) for line in kwire("scan", CAPTURE, "--table", "ledger", "--format", "jsonl").out.splitlines()]
+    expected += [("ledger", tuple(row.values())) for row in rows]
+    assert done.stdout.splitlines() == sorted(f"{table} {row}" for table, row in expected)
