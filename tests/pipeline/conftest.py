@@ -2,6 +2,16 @@ import os
 import shutil
 
 import pytest
+from object_store import ACCESS, serving
+
+
+@pytest.fixture(scope="session")
+def object_store():
+    """A server that speaks S3."""
+    pytest.importorskip("moto")
+    pytest.importorskip("pyarrow")
+    with serving() as store:
+        yield store
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +30,8 @@ def spark(tmp_path_factory):
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
+    for name, value in ACCESS.items():
+        os.environ.setdefault(name, value)  # which the workers of this session have from Java, and Java from here
     builder = sql.SparkSession.builder.master("local[2]").appName("kwire tests")
     for name, value in settings.items():
         builder = builder.config(name, value)

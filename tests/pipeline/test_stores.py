@@ -1,0 +1,180 @@
+"""Tables, queries and reports over files on a store: the rows of the same files here, whatever the parts, and faults where a file is not whole."""
+
+import gzip
+import json
+import pickle
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import zstandard
+from command_line import kwire
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba]
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+CAPTURES = SAMPLES / "captures"
+LARGE = "bitflip-0"
+
+
+@pytest.fixture(scope="module")
+def trees(object_store, tmp_path_factory):
+    """The same files in a folder and on the store: logs, one of them with an index, captures plain, packed and cut, a request log."""
+    here = tmp_path_factory.mktemp("stored")
+    for path in (SAMPLES / "segments").rglob("*.*"):
+        if path.parent.name in {LARGE, "cutheader-0", "__cluster_metadata-0"}:
+            (here / "logs" / path.parent.name).mkdir(parents=True, exist_ok=True)
+            (here / "logs" / path.parent.name / path.name).write_bytes(path.read_bytes())
+    (log,) = (here / "logs" / LARGE).iterdir()
+    import kwire_cli as api
+
+    entries = [(item.head.last_offset, item.position) for item in api.read_records(log) if hasattr(item, "head") and item.crc_valid and item.position]
+    index = b"".join(OFFSET_INDEX_ENTRY.build({"relativeOffset": offset, "position": at}) for offset, at in entries)
+    log.with_suffix(".index").write_bytes(index)
+    caps = here / "caps"
+    caps.mkdir()
+    for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap"):
+        (caps / name).write_bytes((CAPTURES / name).read_bytes())
+    data = (CAPTURES / "ipv6.pcap").read_bytes()
+    (caps / "ipv6.pcap.gz").write_bytes(gzip.compress(data))
+    (caps / "not-kafka.pcapng.zst").write_bytes(zstandard.compress((CAPTURES / "not-kafka.pcapng").read_bytes()))
+    (caps / "cut.pcap").write_bytes(data[:-20])
+    (caps / "none.pcap").write_bytes(b"no capture")
+    (here / "broker").mkdir()
+    (here / "broker" / "kafka-request.log").write_bytes((SAMPLES / "request-logs" / "kafka-request.log").read_bytes())
+    object_store.copy(here, "all")
+    return here, object_store.url("all")
+
+
+def inside(tree, path):
+    """A path below a tree; a URL's is in front of its query."""
+    root, question, query = str(tree).partition("?")
+    return f"{root}/{path}{question}{query}"
+
+
+def below(tree, rows):
+    """The rows, with paths below the tree."""
+    root, question, query = str(tree).partition("?")
+    found = Counter()
+    for row in rows:
+        if row.get("file"):
+            assert row["file"].startswith(root)
+            assert row["file"].endswith(question + query)
+            row["file"] = row["file"].removeprefix(f"{root}/").removesuffix(question + query)
+        found[json.dumps(row, sort_keys=True, default=repr)] += 1
+    return found
+
+
+HELD = {"batches": "logs", "index": "logs", "packets": "caps/*.pcap*"}
+MADE = {
+    "records": ("logs/*",),
+    "frames": ("caps",),
+    "fields": ("caps/mid*", "caps/ipv?.pcap.gz"),
+    "ledger": ("caps",),
+    "faults": ("caps", "logs"),
+}
+
+
+@pytest.mark.parametrize("table", HELD)
+def test_files_hold_the_rows_of_the_same_files_here(trees, table):
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.source import TABLES
+
+    def held(tree):
+        parts = [pickle.loads(pickle.dumps(part)) for part in TABLES[table].parts([inside(tree, HELD[table])], (), 700)]
+        return [row for part in parts for some in TABLES[table].read(part, TABLES[table].schema.names, Reading()) for row in some.to_pylist()]
+
+    expected, found = (below(tree, held(tree)) for tree in trees)
+    assert expected
+    assert found == expected
+
+
+@pytest.mark.parametrize("table", MADE)
+def test_tables_are_those_of_the_same_files_here(spark, trees, table):
+    from kwire_cli.pipeline import tables
+
+    def made(tree):
+        frame = tables(spark, [inside(tree, path) for path in MADE[table]], split_size=4000).table(table)
+        return (row.asDict(recursive=True) for row in frame.collect())
+
+    expected, found = (below(tree, made(tree)) for tree in trees)
+    assert expected
+    assert found == expected
+
+
+def test_faults_name_their_files(spark, trees):
+    from kwire_cli.pipeline import tables
+
+    found = tables(spark, [inside(trees[1], "caps"), inside(trees[1], "logs")]).table("faults", ["file", "code"]).collect()
+    codes = {(row.file.partition("?")[0].rpartition("/")[2], row.code) for row in found}
+    assert {("cut.pcap", "TRUNCATED"), ("none.pcap", "UNREADABLE")} <= codes
+    assert {code for _, code in codes} >= {"CRC_MISMATCH", "TRUNCATED", "UNREADABLE"}
+
+
+def test_the_data_source_and_a_file_that_goes(spark, trees, object_store):
+    data = (trees[0] / "logs" / LARGE / "00000000000000000000.log").read_bytes()
+    for name in ("t-0/00000000000000000000.log", "t-1/00000000000000000000.log"):
+        object_store.put(f"going/{name}", data)
+    made = spark.read.format("kwire").schema("topic string, partition int, offset bigint").load(object_store.url("going/t-?"))
+    count = made.where("partition = 0").count()
+    assert made.count() == 2 * count > 0
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.segment_tables import SEGMENT_FAULTS
+
+    found = SEGMENT_FAULTS.parts([object_store.url("going")], (), 1 << 20)
+    parts = [*found]
+    object_store.files.delete_file(f"{object_store.bucket}/going/t-1/00000000000000000000.log")
+    (fault,) = [row for part in parts for some in SEGMENT_FAULTS.read(part, ["file", "code", "detail"], Reading()) for row in some.to_pylist()]
+    assert (fault["file"], fault["code"]) == (object_store.url("going/t-1/00000000000000000000.log"), "UNREADABLE")
+    assert "no such file" in fault["detail"]
+
+
+REPORTS = {
+    "stats": ("caps", "broker"),
+    "overhead": ("caps", "logs"),
+    "verify": ("logs",),
+}
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("report", REPORTS)
+def test_reports_say_the_same(trees, report):
+    said = []
+    for tree in trees:
+        root, question, query = str(tree).partition("?")
+        done = kwire("scan", *(inside(tree, path) for path in REPORTS[report]), "--report", report, "--format", "jsonl")
+        said.append((done.code, done.out.replace(f"{root}/", "").replace(question + query or "\0", "")))
+    assert said[0][1]
+    assert said[1] == said[0]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("s3://kwire/nothing/here{query}", "there is no such file or folder"),
+        ("s3://kwire/all/*.nothing{query}", "there is no such file or folder"),
+        ("s3://no-such-bucket/all{query}", "there is no such file or folder"),
+        ("s3://somebody:secret@kwire/all{query}", "a password in a URL would be shown"),
+        ("nosuch://kwire/all", "neither pyarrow nor fsspec knows nosuch://"),
+    ],
+)
+def test_what_is_wrong_is_said(object_store, url, says):
+    done = kwire("scan", url.format(query=object_store.query), "--table", "batches")
+    assert done.code == 2
+    assert says in done.err
+    assert "secret" not in done.err
+
+
+def test_other_commands_take_urls_too(trees):
+    for command in (("dump", "--format", "jsonl"), ("dump", "--verify")):
+        here, there = (kwire(*command, inside(tree, f"logs/{LARGE}")) for tree in trees)
+        root, question, query = str(trees[1]).partition("?")
+        assert there.code == here.code
+        assert there.out.replace(root, "").replace(question + query, "") == here.out.replace(str(trees[0]), "")
+        assert here.out or here.err
