@@ -102,6 +102,7 @@ def run(*command):
     return subprocess.run([*map(str, command)], cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=900)
 
 
+@pytest.mark.usefixtures("spark")  # for what it is on one machine
 def test_workers_without_kwire_are_sent_it(cluster, bare_python):
     missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
     assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
@@ -118,7 +119,7 @@ def test_workers_without_kwire_are_sent_it(cluster, bare_python):
     assert all(any(work.glob("app-*/*/kwire.zip")) for work in cluster.work)
 
 
-@pytest.mark.usefixtures("spark")  # for what it is on one machine
+@pytest.mark.usefixtures("spark")  # as above
 def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
