@@ -105,6 +105,9 @@ class Stored(os.PathLike[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stored) and str(self) == str(other)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stored.of, (str(self),)  # what was seen of it stays here
+
     def __hash__(self) -> int:
         return hash(str(self))
 

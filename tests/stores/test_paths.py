@@ -1,6 +1,7 @@
 """Paths of stores do what those of this machine do: the same trees in memory and on disk."""
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_folders_and_files(trees):
             assert other.read_bytes() == one.read_bytes()
             assert other.with_suffix(".index").name == one.with_suffix(".index").name
             assert os.fspath(other) == str(other) == f"{there}/{one.relative_to(here)}"
-            assert path_of(str(other)) == other
+            assert path_of(str(other)) == pickle.loads(pickle.dumps(other)) == other
     assert sizes([there / TREE[0], there / "nothing", there]) == [len(TREE[0]), 0, 0]
 
 
