@@ -209,6 +209,13 @@ def test_options_that_do_not_go_together(options, said):
     assert said in done.err
 
 
+@pytest.mark.usefixtures("spark")  # whose session is the command's
+def test_a_stream_that_fails_is_said(tmp_path):
+    done = command("scan", tmp_path / "no" / "such", "--table", "packets", "--out", tmp_path / "out", "--follow", "--every", "0.2")
+    assert done.code == 2
+    assert "there is no such file or folder" in done.err
+
+
 def test_what_is_wrong_is_said(spark):
     from kwire_cli.pipeline import streams
 

@@ -35,8 +35,8 @@ def follow(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, every:
         while not over() and query.isActive:
             rows.look()
             time.sleep(POLL)
-        if not over():
-            query.awaitTermination(0)  # raises what ended it
+        if (ended := query.exception()) is not None:
+            raise ended
     finally:
         query.stop()
     rows.look()
