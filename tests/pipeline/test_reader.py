@@ -36,7 +36,7 @@ LOGS, CAPTURE = SAMPLES / "logs", SAMPLES / "captures" / "kafka-python-4.4.0.pca
 
 def reader(*paths, columns=None, filters=(), **options):
     given = {"path": str(paths[0])} if len(paths) == 1 else {"paths": json.dumps([*map(str, paths)])}
-    source = KwireSource(given | options)
+    source = KwireSource(given | {"pushdown": "true"} | options)
     schema = source.schema()
     made = source.reader(StructType([schema[name] for name in columns]) if columns else schema)
     assert made.pushFilters([*filters]) == [*filters]

@@ -48,15 +48,22 @@ def test_sql_over_all_tables(spark):
 
 
 def test_filters_reach_the_reader(spark):
-    found = load(spark, "records").where("topic = 'txn-out' and offset between 2 and 4")
+    found = load(spark, "records", pushdown="true").where("topic = 'txn-out' and offset between 2 and 4")
     assert found.rdd.getNumPartitions() == 1
     assert sorted(row.offset for row in found.select("offset").collect()) == sorted(
         offset for topic, offset, *_ in records() if topic == "txn-out" and 2 <= offset <= 4
     )
 
 
+def test_a_query_with_a_filter_leaves_the_dataframe_as_it_is(spark):
+    """Where filters are pushed down Spark reads all later queries of a DataFrame by the last filter: so they are only where it was asked for."""
+    found = load(spark, "batches", schema="topic string, base_offset bigint")
+    every, one = found.count(), found.where("topic = 'txn-out'").count()
+    assert 0 < one < every == found.count()
+
+
 def test_what_is_wrong_is_said(spark):
-    with pytest.raises(Exception, match="tables are batches, records, faults"):
+    with pytest.raises(Exception, match="tables are batches, records, index, packets, faults"):
         load(spark, "frame").collect()
     with pytest.raises(Exception, match="there is no such file or folder"):
         load(spark, "records", "/no/such/folder").collect()
