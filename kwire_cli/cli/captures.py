@@ -42,9 +42,9 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.source.capture.reading import Capture
 
     if not options["follow"]:
-        return _show(environment, catalog, Capture(source), fmt, options, strict=strict)
+        return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
     interrupt = Interrupt()
-    found = following(environment, source, interrupt)  # opening a pipe waits for its writer, and Ctrl-C ends that at once
+    found = following(environment, source, interrupt, options["tls_keylog"])  # opening a pipe waits for its writer, and Ctrl-C ends that at once
     with interrupt.watched():
         return _show(environment, catalog, found, fmt, options, strict=strict)
 
@@ -56,7 +56,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
 
     name = found.name or "standard input"
     if isinstance(found, Capture):
-        again = partial(Capture, found.name) if found.name and Path(found.name).is_file() else None
+        again = partial(Capture, found.name, key_logs=options["tls_keylog"]) if found.name and Path(found.name).is_file() else None
         lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])

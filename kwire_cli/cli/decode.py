@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import bodies_of, of_frames
+from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
 from kwire_cli.cli.request_logs import show_stats, without_logs
@@ -74,6 +74,7 @@ ROWS = 4
     help="Of a capture that grows, or a pipe: go on with what is added, each frame as it comes, until Ctrl-C or the pipe's end.",
 )
 @click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_overlaid_catalog
 @with_output
@@ -208,8 +209,8 @@ def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
 
 def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
     given = [
-        f"--{name}"
-        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow")
+        f"--{name.replace('_', '-')}"
+        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow", "tls_keylog")
         if options[name] not in {None, False, ()}
     ]
     given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []

@@ -64,13 +64,14 @@ class Seen:
 
     `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's request. `missing` bytes of a
     frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `plain` is a frame in which there is
-    nothing odd up to its body. Of another protocol, `content` names what its bytes are, and `reason` says why it could not be read. `in_flight` counts the requests that wait for their responses when this one is sent, itself among them. `line` is
-    the caller's, to find a request again when its response comes.
+    nothing odd up to its body. Of another protocol, `content` names what its bytes are, and `reason` says why they could not be read. `in_flight`
+    counts the requests that wait for their responses when this one is sent, itself among them. `line` is the caller's, to find a request again when
+    its response comes.
     """
 
     __slots__ = (
-        "code", "content", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "reason", "request", "side",
-        "size", "time",
+        "code", "content", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "reason", "request",
+        "side", "size", "time",
     )  # fmt: skip
 
     def __init__(

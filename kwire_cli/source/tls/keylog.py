@@ -25,6 +25,7 @@ TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 """Of client and server."""
 _WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
 _LINE = re.compile(rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(), re.IGNORECASE | re.MULTILINE)
+_ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 _PIECE = 1 << 20
 
 
@@ -39,7 +40,7 @@ class KeyLog:
     def __init__(self, paths: Sequence[str] = (), blocks: Callable[[], Sequence[Secrets]] = tuple) -> None:
         self._known: dict[tuple[str, bytes], bytes] = {}
         self._blocks, self._taken = blocks, 0
-        self._files = {path: 0 for path in paths}  # bytes of each that were read
+        self._files = dict.fromkeys(paths, 0)  # bytes of each that were read
         for path in paths:
             self._read(path)
             if not self._is_one(path):
@@ -86,17 +87,16 @@ class KeyLog:
             raise InputError(f"cannot be read: {error.strerror}", file=path) from None
 
     def _is_one(self, path: str) -> bool:
-        """Whether a file begins as a key log: with a comment, or a line of one, be its label another than those above."""
+        """Whether the first line that says anything, where there is one, is one of a key log, be its label another than those above."""
         with Path(path).open("rb") as file:
-            start = file.read(_PIECE).lstrip()
-        return not start or start.startswith(b"#") or _ANY_LINE.match(start) is not None
+            start = file.read(_PIECE)
+        lines = (line for line in map(bytes.strip, start.splitlines()) if line and not line.startswith(b"#"))
+        first = next(lines, None)
+        return first is None or _ANY_LINE.match(first) is not None
 
     def _add(self, text: bytes) -> None:
         for label, random, secret in _LINE.findall(text):
             self._known[label.decode().upper(), bytes.fromhex(random.decode())] = bytes.fromhex(secret.decode())
-
-
-_ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 
 
 def _size(path: str) -> int:

@@ -37,10 +37,10 @@ class Record(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Bytes between two records, some of which are missing; `count` is how many records they are, None where nobody knows."""
+    """Bytes between two records, some of which are missing; `records` is how many they are, None where nobody knows."""
 
     size: int
-    count: int | None
+    records: int | None
 
 
 def reads_as_record(data: bytes | bytearray) -> bool:
@@ -160,8 +160,8 @@ class Records:
         kind, version, _ = _HEADER.unpack(self._buffer, at)
         return Record(kind, version, bytes(self._buffer[at:start]), bytes(self._buffer[start:end]))
 
-    def _taken_lost(self, count: int | None) -> Lost:
-        lost, self._lost = Lost(self._lost, count), 0
+    def _taken_lost(self, records: int | None) -> Lost:
+        lost, self._lost = Lost(self._lost, records), 0
         return lost
 
     def _pass(self, count: int) -> None:

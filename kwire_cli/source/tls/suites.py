@@ -57,9 +57,7 @@ _NAMES = {
 }
 _SIZES = {"AES_128_GCM_SHA256": (16, "sha256"), "AES_256_GCM_SHA384": (32, "sha384"), "CHACHA20_POLY1305_SHA256": (32, "sha256")}
 
-SUITES = {
-    number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending))) for number, name in _NAMES.items()
-}
+SUITES = {number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending))) for number, name in _NAMES.items()}
 """Those that can be decrypted, by number."""
 OF_TLS_1_3 = tuple(suite for suite in SUITES.values() if suite.number >> 8 == 0x13)
 

@@ -20,7 +20,7 @@ class Place(NamedTuple):
 class Turns:
     """Collects the events of a connection. `around` are bytes of records of data that are not the data: they are told at the end."""
 
-    __slots__ = ("_around", "_connection", "_content", "_last", "_lasts", "_records", "_reason", "_side", "_size")
+    __slots__ = ("_around", "_connection", "_content", "_last", "_lasts", "_reason", "_records", "_side", "_size")
 
     def __init__(self, connection: int) -> None:
         self._connection = connection
