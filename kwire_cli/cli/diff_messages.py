@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.options import complete_api, complete_message, complete_version
-from kwire_cli.cli.two_messages import Found, find
-from kwire_cli.spec.files import exists
+from kwire_cli.cli.two_messages import Found, find, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,19 +82,11 @@ def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | 
     if frames is None:
         if b is None:
             raise click.UsageError("give two messages, or one capture with --frames A,B")
-        return [_place(a), _place(b)]
+        return [place(a), place(b)]
     numbers = frames.split(",")
     if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
         raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
     return [(a, int(number)) for number in numbers]
-
-
-def _place(text: str) -> tuple[str, int | None]:
-    """A file with the number of a frame, where it has one: FILE@N."""
-    name, at, number = text.rpartition("@")
-    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
-        return name, int(number)
-    return text, None
 
 
 def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:

@@ -36,6 +36,14 @@ class Found:
     names: Callable[[str], str] | None = None
 
 
+def place(text: str) -> tuple[str, int | None]:
+    """A file with the number of a frame, where it has one: FILE@N."""
+    name, at, number = text.rpartition("@")
+    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
+        return name, int(number)
+    return text, None
+
+
 def find(environment: Environment, catalog: Catalog, places: Sequence[Place], versions: Sequence[int | None], options: dict[str, Any]) -> list[Found]:
     """The messages at these places, each of its version; an argument that is named twice is read once. InputError where there is no such message."""
     from kwire_cli.cli.inputs import CaptureFile, inputs
