@@ -10,7 +10,7 @@ import click
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.explain_topics import TOPICS
-from kwire_cli.cli.frame_options import of_frames
+from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
 from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, did_you_mean
 
@@ -35,10 +35,23 @@ class Topics(click.Group):
         """As click's, with `message` put before what is no topic."""
         if args[:1] in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
-        if not args or args[0] not in self.commands:
-            _refuse_unknown(args[0] if args else "", [*self.commands])
+        at = self._first_word(ctx, args)
+        if at is not None and args[at] in self.commands:
+            args = [args[at], *args[:at], *args[at + 1 :]]
+        else:
+            _refuse_unknown("" if at is None else args[at], [*self.commands])
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
+        """Where the first argument stands that is no option and no option's value."""
+        takes_value = {name for option in self.commands[DEFAULT].get_params(ctx) if not getattr(option, "is_flag", True) for name in option.opts}
+        at = 0
+        while at < len(args):
+            if not args[at].startswith("-") or args[at] == "-":
+                return at
+            at += 2 if args[at] in takes_value else 1
+        return None
 
 
 def _refuse_unknown(word: str, topics: list[str]) -> None:
@@ -90,6 +103,7 @@ def command() -> None:
     "--frame", type=click.IntRange(min=0), metavar="N", help="Of several frames this one; of record batches the one at byte N. Also INPUT@N."
 )
 @click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
 @click.option("--record-format", type=click.Choice(RECORD_FORMATS), default="auto", help="The input is record batches of this format.")
 @click.option("--as-topic", metavar="NAME", help="The topic of record batches, where the folder's name does not say it.")
 @click.option("--all", "every", is_flag=True, help="Explain each element and batch, also those that bring nothing new.")

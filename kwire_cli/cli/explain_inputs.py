@@ -119,7 +119,8 @@ def _of_capture(
         raise click.UsageError("--message is for bodies alone, and this is a packet capture")
     label = name or "standard input"
     last = 0
-    for line in capture_lines(environment, catalog, source, port=options["port"], notices=False):
+    lines = capture_lines(environment, catalog, source, port=options["port"], notices=False, key_logs=options["tls_keylog"])
+    for line in lines:
         last = line.number
         if number in {None, last} and line.frame:
             if number is None:

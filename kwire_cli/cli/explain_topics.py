@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.options import complete_api, with_catalog, with_output
-from kwire_cli.errors import InputError, did_you_mean
+from kwire_cli.errors import EncodeError, InputError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,7 @@ def varint(environment: Environment, catalog: Catalog, output: Output, value: tu
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
+    from kwire_cli.explain.model import Remark
     from kwire_cli.explain.values import TYPES, explain_bytes, explain_value
 
     data = _bytes_of(value)
@@ -43,14 +44,20 @@ def varint(environment: Environment, catalog: Catalog, output: Output, value: tu
         try:
             number = int("".join(value).replace("_", ""))
         except ValueError:
-            raise InputError(f"{' '.join(value)!a} is no number, and no bytes in hex such as 0xac02") from None
+            shown = " ".join(value)
+            raise InputError(f"{shown!a} is no number, and no bytes in hex such as 0xac02") from None
         long = not -(1 << 31) <= number < 1 << 31
     else:
         long = len(data) > TYPES["varint"].decl.max_bytes
     names = [which] if which and not long else ["varlong"] if which == "varint" else ["unsigned-varint", "varlong" if long else "varint"]
     for name in names:
         kind = TYPES[name]
-        events = explain_value(name, kind.decl, number) if data is None else explain_bytes(name, kind.decl, data)
+        try:
+            events = [*explain_value(name, kind.decl, number)] if data is None else [*explain_bytes(name, kind.decl, data)]
+        except EncodeError as unfit:
+            if len(names) == 1:
+                raise
+            events = [Remark(f"{name}: {unfit.reason}")]
         output.show(environment, catalog, events)
 
 

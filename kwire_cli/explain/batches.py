@@ -135,7 +135,7 @@ def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown
         return
     hide = look.reading.hide
     hidden = hide(found.record) if hide and found and found.record else {}
-    for payload in (whole.key, whole.value):
+    for payload in (whole.key, whole.value, *(found.record.inside if found and found.record else ())):
         if payload and payload.body and (look.every or _type(payload) not in shown.payloads):
             shown.payloads.add(_type(payload))
             placed = replace(payload, path=f"records[{number}].{payload.path}")

@@ -31,9 +31,7 @@ def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
     flags = spans.flags.get(gap.span, 0)
     secret = gap.span in part.hidden
     if flags & TRAILING_BYTES:
-        return _step(
-            part, gap, "", "gap.rest", (_bytes(gap.end - gap.start),), "nothing: by its layout the message has ended", anomalies, secret=secret
-        )
+        return _step(part, gap, "", "gap.rest", (_bytes(gap.end - gap.start),), "", anomalies, secret=secret)
     path = next((path for path, item in reversed([*_unfinished(part.tree.root)]) if isinstance(item.node, Leaf)), "")
     lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
     cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
@@ -46,7 +44,7 @@ def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
     after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
     then = ", then ".join(after[:AFTER]) + (", and so on" if len(after) > AFTER else "")
     rule = "gap.cut" if cut else "gap.unreadable"
-    return _step(part, gap, path, rule, working, f"would be {then}" if then else "", anomalies, secret=secret)
+    return _step(part, gap, path, rule, working, f"then would come {then}" if then else "", anomalies, secret=secret)
 
 
 def _step(

@@ -56,7 +56,7 @@ def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | No
         else:
             made = body_part(name, body, secret, level=level, prefix="header." if name == "header" else "")
         yield from explain_body(made, body, look, last=_ends(frame, names, name))
-        at = body.raw.used if name != "body" else body.stop
+        at = body.tree.gap.end if body.tree.gap else body.raw.used
     yield from _outside(frame, at, frame.stop, hidden, level)
     for each in [] if PAYLOADS in hidden else frame.inside(asked):
         yield from explain_payload(each, hidden_below(each.path, hidden), look, level + 1)
@@ -126,7 +126,8 @@ def prefix_steps(payload: Payload, level: int) -> Iterator[Event]:
     """What stands before the message in a payload, and says which one it is."""
     assert payload.body  # noqa: S101 - for the type checker
     stop = payload.body.start
-    for decl, title in ((prefixes.VERSION, "the version of what follows"), (prefixes.METADATA_FRAME, "the frame of a metadata record")):
+    first = "the type of the record" if payload.type.isdecimal() else "the version of what follows"
+    for decl, title in ((prefixes.VERSION, first), (prefixes.METADATA_FRAME, "the frame of a metadata record")):
         entry = records_entry(decl)
         spans = walk(entry, payload.data, 0, stop)
         if spans.lost < 0 and spans.used == stop:

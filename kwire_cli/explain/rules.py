@@ -186,9 +186,7 @@ CONTENTS = {
 """How values are read that are no number."""
 
 GAPS = {
-    "gap.cut": Rule(
-        "cut", "The bytes end before the field does.", "org.apache.kafka.common.protocol.types.SchemaException, BufferUnderflowException"
-    ),
+    "gap.cut": Rule("cut", "The bytes end before the field does.", "Kafka's readers throw here"),
     "gap.unreadable": Rule(
         "unreadable",
         "What stands here can't be what the layout wants, so that nobody can say where the next field begins.",
@@ -196,11 +194,15 @@ GAPS = {
     ),
     "gap.rest": Rule(
         "left over",
-        "The message has ended, and bytes are left. Kafka's request parsers ignore them.",
-        "org.apache.kafka.common.requests.AbstractRequest",
+        "By its layout the message has ended, and bytes are left. Kafka's request parsers ignore them.",
+        "org.apache.kafka.common.requests",
     ),
-    "gap.outside": Rule("no field", "Bytes of the frame that belong to neither header nor body.", "kwire"),
-    "gap.batch": Rule("no batch", "Bytes that are no record batch: cut, damaged, or zeros up to the end of the file.", "kwire"),
+    "gap.outside": Rule("no field", "Bytes of the frame that belong to neither header nor body.", "protocol guide"),
+    "gap.batch": Rule(
+        "no batch",
+        "Bytes that are no record batch: cut, damaged, or zeros up to the end of a file. A Fetch response may well end in a batch that is cut.",
+        "org.apache.kafka.common.record.ByteBufferLogInputStream",
+    ),
 }
 """Bytes that have no field."""
 

@@ -6,14 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import construct
-
 from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
-from kwire_cli.errors import EncodeError
-from kwire_cli.explain.model import Event, Part, Remark
+from kwire_cli.explain.model import Event, Part
 from kwire_cli.explain.walk import steps
 from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
@@ -75,15 +72,8 @@ def value_of(kind: Type, text: str | None) -> Any:
 
 
 def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
-    """A value as it is written; a remark where the type can't have it."""
-    try:
-        data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
-    except EncodeError as error:
-        yield Remark(f"{name}: {error.reason}")
-        return
-    except construct.ConstructError as error:  # how construct says that a number does not fit
-        yield Remark(f"{name}: {error}")
-        return
+    """A value as it is written. EncodeError where the type can't have it."""
+    data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
     yield from explain_bytes(name, decl, data)
 
 

@@ -108,6 +108,8 @@ def _value(catalog: Catalog, step: Step) -> Line:
             return [(f" {noun} = ", "dim"), ("null" if kind == "count" and number < 0 else str(number), "number")]
         if kind == "tag-header":
             return [(" tag and size", "dim")]
+        if kind == "records" and item.whole and step.end - part.tree.spans.value[item.span]:
+            return [(" = ", "dim"), (counted(step.end - part.tree.spans.value[item.span], "byte"), "number")]
     return [(" = ", "dim"), *value_segments(item, part.tree, catalog, part.message, Form(hidden=part.hidden))]
 
 
