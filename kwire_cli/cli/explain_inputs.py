@@ -207,7 +207,7 @@ def _batches(source: Source, position: int | None, look: Look, name: str) -> Sub
 
     items = read_items(source) if position is None else iter([batch_at(source, position, name)])
     title: Line = [(name, "title"), (f": {len(source.data)} bytes of record batches", "dim")]
-    events = explain_items(items, look, data=source.data)
+    events = explain_items(items, look, data=source.data, topic=source.topic)
     return Subject(title, {"file": name, "size": len(source.data), "topic": source.topic}, events)
 
 

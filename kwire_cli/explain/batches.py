@@ -14,7 +14,7 @@ from kwire_cli.explain.model import Event, Part, Remark, Skipped
 from kwire_cli.explain.walk import steps
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.payloads import has_payloads, payload_of
-from kwire_cli.redact.batches import has_secrets, hidden_in_batch
+from kwire_cli.redact.batches import has_secrets, hidden_in_batch, may_be_secret
 from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ class _Shown:
     payloads: set[tuple[str, str, int | None]] = field(default_factory=set)
 
 
-def explain_items(items: Iterable[Batch | Gap], look: Look, *, data: Any = None, level: int = 0, inner: bool = False) -> Iterator[Event]:
+def explain_items(
+    items: Iterable[Batch | Gap], look: Look, *, data: Any = None, topic: str | None = None, level: int = 0, inner: bool = False
+) -> Iterator[Event]:
     """The batches and gaps of a record set, one after the other. Batches of a kind that was shown are only counted, unless something is odd.
 
-    `data` is what the places of gaps count in, where that is at hand; `inner` are the messages in a wrapper message.
+    `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` are messages in a wrapper.
     """
     shown = _Shown()
     run: list[Batch] = []  # the first and the last of those that are left out
@@ -56,7 +58,7 @@ def explain_items(items: Iterable[Batch | Gap], look: Look, *, data: Any = None,
             shown.batches.add(_kind(batch))
             yield from _explain_batch(batch, look, shown, level=level, inner=inner)
         else:
-            yield from _gap(item, data, level)  # type: ignore[arg-type]
+            yield from _gap(item, data, level, secret=may_be_secret(topic, look.reading.hide))  # type: ignore[arg-type]
     if run:
         yield _left_out(run, count, level)
 
@@ -70,10 +72,10 @@ def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
     return Skipped(None, f"batch at byte {first.position}", f"batch at byte {last.position}", count, first.position, last.end, level=level)
 
 
-def _gap(gap: Gap, data: Any, level: int) -> Iterator[Event]:
+def _gap(gap: Gap, data: Any, level: int, *, secret: bool) -> Iterator[Event]:
     yield Remark(f"{gap.code} at byte {gap.position}: {gap.size} bytes that are no batch", level)
     if data is not None:
-        yield bare(data, gap.position, gap.end, "gap.batch", level)
+        yield bare(data, gap.position, gap.end, "gap.batch", level, secret=secret)
 
 
 def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner: bool) -> Iterator[Event]:

@@ -38,9 +38,9 @@ def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
     working: tuple[str, ...] = ()
     if lost and cut:
         raw = bytes(part.data[gap.start : gap.end])
-        working = (f"{path or lost.path}, {leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
+        working = (f"{leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
     elif lost:
-        working = (f"{path or lost.path}, {leaf_type(lost)}, should stand here",)
+        working = (f"{leaf_type(lost)} should stand here",)
     after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
     then = ", then ".join(after[:AFTER]) + (", and so on" if len(after) > AFTER else "")
     rule = "gap.cut" if cut else "gap.unreadable"

@@ -104,7 +104,7 @@ def explain_body(part: Part, body: Body, look: Look, *, last: str = "the message
             from kwire_cli.explain.batches import explain_items  # noqa: PLC0415 - few messages hold records
 
             items = look.reading.items(part.data, topic, start, step.end)
-            yield from explain_items(items, look, data=part.data, level=part.level + 1)
+            yield from explain_items(items, look, data=part.data, topic=topic, level=part.level + 1)
 
 
 def explain_payload(each: Payload | Forwarded, hidden: Mapping[str, frozenset[int]], look: Look, level: int) -> Iterator[Event]:
