@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Coming:
     """The keys of one connection, in the order in which they are used. `refused` says why nothing can be decrypted, where that is so."""
 
-    __slots__ = ("_answered", "_asked", "_client", "_found", "_keys", "refused")
+    __slots__ = ("_answered", "_asked", "_client", "_found", "_keys", "_retried", "refused")
 
     def __init__(self, keys: KeyLog) -> None:
         self._keys = keys
@@ -28,6 +28,7 @@ class Coming:
         self._asked: ClientHello | None = None
         self._answered: ServerHello | None = None
         self._found: tuple[set[str], set[str]] = (set(), set())  # labels whose keys were given, by side
+        self._retried = False
         self.refused: str | None = None
 
     @property
@@ -35,15 +36,20 @@ class Coming:
         """The version that was agreed on, as tls.VERSIONS has it; None before that is known."""
         return self._answered.version if self._answered else None
 
-    def asked(self, side: int, body: bytes | None) -> bool:
-        """A ClientHello came from a side; whether it can be read."""
+    @property
+    def is_1_3(self) -> bool:
+        """Whether it is TLS 1.3, as far as that is known: then a ChangeCipherSpec means nothing."""
+        return self.version == tls.TLS_1_3 or self._retried or bool(self._asked and self._asked.early_data and not self._answered)
+
+    def asked(self, side: int, body: bytes | None) -> str | None:
+        """A ClientHello came from a side; what it says, in words."""
         hello = client_hello(body) if body else None
         if hello is None:
             self.refused = "the ClientHello can't be read"
-            return False
+            return None
         self._asked, self._client = hello, side
         self._forget()
-        return True
+        return "ClientHello with early data" if hello.early_data else "ClientHello"
 
     def answered(self, body: bytes | None) -> str | None:
         """A ServerHello came; what it says, in words."""
@@ -52,6 +58,7 @@ class Coming:
             self.refused = "the ServerHello can't be read"
             return None
         if hello.retries:
+            self._retried = True
             return "HelloRetryRequest"
         self._answered = hello
         self._forget()

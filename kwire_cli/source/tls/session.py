@@ -164,7 +164,7 @@ class Session:
         if not side.encrypted and side.doubtful:
             self._seek(side)
             return not any(cipher.open(record, 0) for cipher in side.coming)
-        return not side.encrypted or self._hellos.version == tls.TLS_1_3
+        return not side.encrypted or self._hellos.is_1_3
 
     def _open(self, side: _Side, record: Record) -> Opened | None:
         if side.cipher and (opened := side.cipher.open(record, side.sequence)):
@@ -243,7 +243,7 @@ class Session:
             content = [self._message(side, message) for message in side.messages.feed(text)]
         elif kind == tls.CHANGE_CIPHER_SPEC:
             content = ["ChangeCipherSpec"]
-            if self._hellos.version != tls.TLS_1_3:
+            if not self._hellos.is_1_3:
                 side.turn()
         elif kind == tls.ALERT:
             content = [handshake.alert_name(text)]
@@ -257,17 +257,17 @@ class Session:
         """What a message is called, and what it changes."""
         name = tls.MESSAGES.get(message.type, f"handshake message {message.type}")
         if message.type == tls.CLIENT_HELLO:
-            if self._hellos.asked(side.number, message.body) and self._hellos.version != tls.TLS_1_2:
+            name = self._hellos.asked(side.number, message.body) or name
+            if self._hellos.version != tls.TLS_1_2:
                 side.cipher, side.encrypted = None, False
         elif message.type == tls.SERVER_HELLO:
             name = self._hellos.answered(message.body) or name
             for each in self._sides:
                 each.coming.clear()
         elif message.type == tls.KEY_UPDATE and side.cipher:
-            side.cipher, side.sequence = side.cipher.updated() or side.cipher, -1  # 0 behind this record
+            side.cipher, side.sequence = side.cipher.updated() or side.cipher, 0
         elif message.type in {tls.FINISHED, tls.END_OF_EARLY_DATA} and self._hellos.version != tls.TLS_1_2 and self._goes_on(side):
             side.turn()
-            side.sequence = -1
         return name
 
     def _goes_on(self, side: _Side) -> bool:
