@@ -35,6 +35,8 @@ class Topics(click.Group):
         """As click's, with `message` put before what is no topic."""
         if args[:1] in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
+        if not args and ctx.obj is not None and ctx.obj.stdin.isatty():
+            return super().parse_args(ctx, args)
         at = self._first_word(ctx, args)
         if at is not None and args[at] in self.commands:
             args = [args[at], *args[:at], *args[at + 1 :]]

@@ -71,16 +71,17 @@ def _exists(text: str) -> bool:
 def is_segment(text: str) -> bool:
     """Whether a file holds record batches: so by its name, or it begins with one."""
     from kwire_cli.records.opening import begins_with_batch, mapped
+    from kwire_cli.source.frames import request_log_in
     from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name
 
     if not _exists(text) or not Path(text).is_file():
         return False
-    kind = file_name(Path(text).name).kind
-    if kind in BATCH_KINDS:
-        return True
-    if kind is not Kind.OTHER:
+    name = file_name(Path(text).name)
+    if name.kind not in BATCH_KINDS and name.kind is not Kind.OTHER:
         raise InputError("this holds no messages; kwire dump --all shows it", file=text)
-    return begins_with_batch(mapped(text))
+    if request_log_in(text) is not None:
+        raise InputError("this is a broker's request log, which holds no bytes of messages; kwire decode shows it", file=text)
+    return (name.kind in BATCH_KINDS and name.base_offset is not None) or begins_with_batch(mapped(text))
 
 
 class _Secrets:

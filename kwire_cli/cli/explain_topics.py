@@ -135,7 +135,7 @@ def crc(environment: Environment, catalog: Catalog, output: Output, source: str,
     """
     from kwire_cli.cli.environment import Exit
     from kwire_cli.cli.explain_inputs import batch_at
-    from kwire_cli.cli.segments import files_of
+    from kwire_cli.cli.segments import bytes_of, files_of
     from kwire_cli.cli.two_messages import place
     from kwire_cli.explain.checksums import explain_crc
     from kwire_cli.records.batch import Batch
@@ -144,11 +144,12 @@ def crc(environment: Environment, catalog: Catalog, output: Output, source: str,
     text, position = place(source)
     right = True
     for file in files_of(environment, (text,)):
-        if not file.has_batches or file.path is None or file.path.is_dir():
-            raise InputError("this holds no record batches", file=text)
-        item = batch_at(source_of(file.path, form=record_format), position or 0, text)
+        if not file.has_batches:
+            raise InputError("this holds no record batches", file=file.label)
+        item = batch_at(source_of(bytes_of(environment, file), form=record_format), position or 0, file.label)
         if not isinstance(item, Batch):
-            raise InputError(f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})", file=text)
+            where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
+            raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)
         output.show(environment, catalog, explain_crc(item))
         right = right and item.crc_valid
     return Exit.DONE if right else Exit.FOUND

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
@@ -40,7 +41,8 @@ def explain_items(
 ) -> Iterator[Event]:
     """The batches and gaps of a record set, one after the other. Batches of a kind that was shown are only counted, unless something is odd.
 
-    `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` are messages in a wrapper.
+    `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` says that
+    they are messages in a wrapper.
     """
     shown = _Shown()
     run: list[Batch] = []  # the first and the last of those that are left out
@@ -82,7 +84,9 @@ def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner
     secret = has_secrets(batch, look.reading.hide)
     notes = tuple(batch.notes if batch.head.codec else batch.anomalies)
     part = batch_part(batch, level)
-    part = replace(part, anomalies=notes, hidden=hidden_in_batch(part.tree) if secret else frozenset(), own=inner)
+    places = {field.node.name: field.start for field in part.tree.root.parts}
+    odd = tuple((places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note) for note in notes)
+    part = replace(part, odd=odd, hidden=hidden_in_batch(part.tree) if secret else frozenset(), own=inner)
     yield part
     yield from steps(part, every=look.every)
     if batch.head.codec and not inner:
@@ -124,7 +128,8 @@ def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[E
     area = area_of(batch, [])
     title = f"{len(area.data)} bytes that {batch.compression} packed; from here on offsets count in these"
     part = _part(title, batch.layout.name, decl, area.data, (0, len(area.data)), level)
-    part = replace(part, name="records", own=True, hidden=frozenset(range(len(part.tree.spans.node))) if secret else frozenset())
+    odd = Part.where_they_are(anomalies(part.tree))
+    part = replace(part, name="records", odd=odd, own=True, hidden=frozenset(range(len(part.tree.spans.node))) if secret else frozenset())
     yield part
     yield from steps(part, every=look.every)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.payload.model import Payload
 
 Hidden = dict[str, frozenset[int]]
+INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,19 @@ class Look:
 def body_part(name: str, body: Body, hidden: frozenset[int] = frozenset(), *, level: int = 0, prefix: str = "", own: bool = False) -> Part:
     """A message's bytes as a part."""
     title = f"{body.message} version {body.layout_version}" + (f", by which {body.version} is read as a guess" if body.guess else "")
-    return Part(name, title, body.message, body.message, body.tree, tuple(body.anomalies), body.exact, hidden, level=level, prefix=prefix, own=own)
+    return Part(
+        name,
+        title,
+        body.message,
+        body.message,
+        body.tree,
+        Part.where_they_are(body.anomalies[len(body.notes) :]),
+        body.exact,
+        hidden,
+        level=level,
+        prefix=prefix,
+        own=own,
+    )
 
 
 def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | None = None, level: int = 0) -> Iterator[Event]:
@@ -58,8 +72,17 @@ def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | No
         yield from explain_body(made, body, look, last=_ends(frame, names, name))
         at = body.tree.gap.end if body.tree.gap else body.raw.used
     yield from _outside(frame, at, frame.stop, hidden, level)
+    shown: set[tuple[str, str, int | None]] = set()
+    left = 0
     for each in [] if PAYLOADS in hidden else frame.inside(asked):
+        kind = (INDEX.sub("", each.path), each.type, each.version)
+        if kind in shown and not look.every and not each.anomalies:
+            left += 1
+            continue
+        shown.add(kind)
         yield from explain_payload(each, hidden_below(each.path, hidden), look, level + 1)
+    if left:
+        yield Remark(f"… {left} more messages in fields, of kinds that were shown", level + 1)
 
 
 def _ends(frame: Frame, names: list[str], name: str) -> str:
@@ -87,9 +110,8 @@ def bare(data: Any, start: int, end: int, rule: str, level: int, *, secret: bool
 def explain_body(part: Part, body: Body, look: Look, *, last: str = "the message ends here") -> Iterator[Event]:
     """The steps of a message, and below its records their batches."""
     yield part
-    for note in part.anomalies:
-        if not note.path and note.offset == body.start and not (body.tree.gap and body.tree.gap.start == note.offset):
-            yield Remark(f"{note.code}: {note.detail}", part.level, note)
+    for note in body.notes:
+        yield Remark(f"{note.code}: {note.detail}", part.level, note)
     topics = roles(body.spec, body.entry).by_node if holds_records(body.entry) else {}
     topic: str | None = None
     for step in steps(part, every=look.every, last=last):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Item, Tree
@@ -23,7 +23,7 @@ class Part:
         layout: Under which name its fields have notes: that of a header's message, or of a record format.
         message: The message that names of values belong to.
         tree: The bytes, grouped by the declaration.
-        anomalies: What is odd about it; offsets count as those of its spans do.
+        odd: What is odd about it, each with the offset of the byte at which to say so.
         exact: Whether the layout took all bytes.
         hidden: The spans that hold secrets.
         specials: The special fields of a record format.
@@ -38,13 +38,18 @@ class Part:
     layout: str
     message: str
     tree: Tree
-    anomalies: tuple[Anomaly, ...] = ()
+    odd: tuple[tuple[int, Anomaly], ...] = ()
     exact: bool = True
     hidden: frozenset[int] = frozenset()
     specials: Mapping[str, Special] = field(default_factory=dict)
     level: int = 0
     prefix: str = ""
     own: bool = False
+
+    @staticmethod
+    def where_they_are(anomalies: Iterable[Anomaly]) -> tuple[tuple[int, Anomaly], ...]:
+        """Anomalies to be said at their own offsets."""
+        return tuple((anomaly.offset, anomaly) for anomaly in anomalies)
 
     @property
     def data(self) -> Any:

@@ -82,7 +82,7 @@ def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
     entry = lower(_wrapped(decl))
     spans = walk(entry, data)
     tree = build(entry, spans)
-    odd = tuple(each._replace(path=each.path or "value") for each in anomalies(tree))
+    odd = Part.where_they_are(anomalies(tree))
     size = f"{len(data)} byte{'s' * (len(data) != 1)}"
     part = Part(name, size, "", "", tree, odd)
     yield part

@@ -48,8 +48,8 @@ class _Walk:
         self.part, self.every = part, every
         self.seen: set[tuple[int, int]] = set()
         self.notes = NOTES.get(part.layout, {})
-        self.anomalies = sorted(part.anomalies, key=lambda anomaly: anomaly.offset)
-        self.odd = [anomaly.offset for anomaly in self.anomalies]
+        self.odd = sorted(part.odd, key=lambda each: each[0])
+        self.places = [place for place, _ in self.odd]
 
     def all(self) -> Iterator[Step | Skipped]:
         tree = self.part.tree
@@ -59,7 +59,7 @@ class _Walk:
 
     def between(self, start: int, end: int) -> Sequence[Anomaly]:
         """What is odd about these bytes."""
-        return self.anomalies[bisect_left(self.odd, start) : bisect_left(self.odd, end)]
+        return [anomaly for _, anomaly in self.odd[bisect_left(self.places, start) : bisect_left(self.places, end)]]
 
     def inside(self, item: Item, path: str) -> Iterator[Step | Skipped]:
         run: list[Item] = []
@@ -99,7 +99,7 @@ class _Walk:
         self.seen.add(_key(item, part.data))
         pieces, then = pieces_of(part, item, parent)
         note = self.notes.get(item.leaf.path, "") if item.leaf.kind not in {"tag-count", "unknown-tag"} else ""
-        anomalies = tuple(anomaly for anomaly in self.between(item.start, item.end) if anomaly.path or anomaly.offset != part.tree.root.start)
+        anomalies = tuple(self.between(item.start, item.end))
         return Step(part, part.data, part.level, part.prefix + path, item.start, item.end, leaf_type(item.leaf), pieces, item, anomalies, then, note)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import pytest
 from command_line import ROOT, kwire as run
@@ -178,6 +179,28 @@ def test_damaged_segments_end_well(data):
 )
 def test_wrong_usage_ends_with_2(words):
     assert run("explain", *words).code == 2
+
+
+def test_alone_on_a_terminal_it_lists_the_topics():
+    done = run("explain", stdin=None)
+    assert done.code == 2
+    assert "varint" in done.err
+
+
+def test_the_checksum_of_a_batch_from_a_pipe():
+    data = (ROOT / "samples/segments/bitflip-0/00000000000000000000.log").read_bytes()
+    assert run("explain", "crc", "-", stdin=data).code == 0
+    done = run("explain", "crc", "--", "-@3000", stdin=data)
+    assert (done.code, "NOT what is stated" in done.out) == (1, True)
+
+
+def test_colours_change_nothing_but_colours():
+    for words in ((FRAME,), ("--short", "samples/frames/produce-v13-request.hex"), ("-m", "MetadataResponse", "-n", "12", "0000"), ("varint", "-3")):
+        painted = run("explain", "--color", "always", *words).out
+        plain = run("explain", "--color", "never", *words).out
+        assert "\x1b[" in painted
+        unpainted = re.sub(r"\x1b\[[0-9;]*m", "", painted)
+        assert [line.rstrip() for line in unpainted.splitlines()] == plain.splitlines()
 
 
 def test_a_frame_by_its_number():

@@ -1,7 +1,7 @@
 """Every byte of every sample is explained once, by rules that there are."""
 
 import pytest
-from golden_rows import sample, shared
+from golden_rows import ROOT, sample, shared
 from record_sets import segments
 
 import kwire_cli as kwire
@@ -9,12 +9,16 @@ from kwire_cli.explain.batches import explain_items
 from kwire_cli.explain.messages import Look, body_part, explain_body, explain_frame
 from kwire_cli.explain.model import Part, Skipped, Step
 from kwire_cli.explain.rules import RULES
-from kwire_cli.message.decoded import decode
+from kwire_cli.message.decoded import decode, decode_spec
+from kwire_cli.message.encode import encode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
 from kwire_cli.message.record_fields import RecordsAs
+from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import read_items
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
 
 CATALOG = kwire.catalog()
 
@@ -70,6 +74,51 @@ def test_every_byte_of_the_segments_is_explained_once(name, every):
     topic = name.rpartition("-")[0]
     source = source_of(data, topic=topic, catalog=CATALOG)
     covered(explain_items(read_items(source), look(every), data=source.data), 0, len(data))
+
+
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng", "not-kafka.pcapng"])
+def test_every_byte_of_the_frames_of_a_capture_is_explained_once(name, every):
+    lines = [line for line in traffic(CATALOG, Capture(str(ROOT / "samples" / "captures" / name))) if line.frame]
+    assert len(lines) >= 6
+    for line in lines:
+        frame = line.frame
+        reading = RecordsAs(CATALOG, names=line.names.topic)
+        covered(explain_frame(frame, {}, Look(every, reading), asked=line.asked), frame.start, frame.stop)
+
+
+RECORDS = [{"key": "aw==", "value": "dg==", "headers": []}, {"key": None, "value": "dg=="}, {"key": "aw==", "value": None}]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+@pytest.mark.parametrize("form", LAYOUTS)
+def test_every_byte_of_every_record_format_is_explained_once(form, codec):
+    rows = [{key: value for key, value in row.items() if key != "headers" or form in {"v2", "kip82-draft"}} for row in RECORDS]
+    data = kwire.write_records([{"records": rows, "compression": codec}], form)
+    source = source_of(data, form=form)
+    events = list(explain_items(read_items(source), look(every=True), data=source.data))
+    rules = covered(events, 0, len(data))
+    assert rules & {"crc32", "crc32c"}
+    assert not any(event.anomalies for event in events if isinstance(event, Step))
+    packed = [event for event in events if isinstance(event, Part) and event.own]
+    assert bool(packed) == (codec != "none")
+
+
+@pytest.mark.parametrize(("overlay", "rule"), [("all-packed", "packed"), ("all-upacked", "upacked"), ("metadata-v14", "upacked")])
+def test_proposed_encodings_have_rules(overlay, rule):
+    catalog = kwire.catalog(overlays=overlay)
+    spec = catalog.message("MetadataResponse")
+    version = spec.valid_versions.high
+    value = kwire.decode(metadata(), message="MetadataResponse", version=13).value
+    data = encode_spec(spec, value, version)
+    body = decode_spec(spec, data, version)
+    assert rule in covered(explain_body(body_part("body", body), body, look(every=True)), 0, len(data))
+
+
+def metadata():
+    text = (ROOT / "samples" / "frames" / "metadata-v13-response.hex").read_text()
+    frame = bytes.fromhex("".join(line for line in text.splitlines() if not line.startswith("#")))
+    return frame[9:]
 
 
 def test_what_is_packed_is_explained_from_its_first_byte_to_its_last():
