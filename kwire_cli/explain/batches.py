@@ -98,7 +98,14 @@ def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner
 
 def batch_part(batch: Batch, level: int = 0) -> Part:
     """The bytes of a batch as a part, with nothing hidden."""
-    return _part(_title(batch), batch.layout.name, batch.layout.decl, batch.source.data, (batch.position, batch.end), level)
+    part = _part(_title(batch), batch.layout.name, batch.layout.decl, batch.source.data, (batch.position, batch.end), level)
+    return replace(part, bases=_bases(batch))
+
+
+def _bases(batch: Batch) -> dict[str, int]:
+    """What differences in records count from. With LogAppendTime timestamps do not."""
+    head = batch.head
+    return {"baseOffset": head.base_offset} | ({"baseTimestamp": head.base_timestamp} if not head.timestamp_type else {})
 
 
 def _part(title: str, layout: str, decl: Any, data: Any, place: tuple[int, int], level: int) -> Part:
@@ -129,7 +136,9 @@ def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[E
     title = f"{len(area.data)} bytes that {batch.compression} packed; from here on offsets count in these"
     part = _part(title, batch.layout.name, decl, area.data, (0, len(area.data)), level)
     odd = Part.where_they_are(anomalies(part.tree))
-    part = replace(part, name="records", odd=odd, own=True, hidden=frozenset(range(len(part.tree.spans.node))) if secret else frozenset())
+    part = replace(
+        part, name="records", odd=odd, bases=_bases(batch), own=True, hidden=frozenset(range(len(part.tree.spans.node))) if secret else frozenset()
+    )
     yield part
     yield from steps(part, every=look.every)
 

@@ -34,6 +34,15 @@ _V2 = {
     "records[].value": _LOG["value"],
     "records[].headers": "Pairs of a name and a value that applications and tools put beside the record (KIP-82).",
 }
+DIFFERENCES = {
+    "v2": {
+        "lastOffsetDelta": ("baseOffset", "the last offset"),
+        "records[].offsetDelta": ("baseOffset", "its offset"),
+        "records[].timestampDelta": ("baseTimestamp", "its timestamp"),
+    }
+}
+"""Fields that count from another one: by layout and path, that field and what the two make together."""
+
 NOTES: dict[str, dict[str, str]] = {
     "FrameSize": {"size": "How many bytes the reader has to wait for before it can decode anything."},
     "RequestHeader": {
@@ -46,7 +55,7 @@ NOTES: dict[str, dict[str, str]] = {
         "correlationId": "That of the request that this answers. It is all that a response says of itself: what it is, only its request tells."
     },
     "v0": {name: text for name, text in _LEGACY.items() if name != "timestamp"},
-    "v1": _LEGACY,
+    "v1": {**_LEGACY, "offset": "The message's place in its partition; inside a compressed message it may count from 0 (KIP-31)."},
     "v2": _V2,
     "kip82-draft": _LEGACY,
     "kip98-draft": {"magic": _LOG["magic"], "crc": _LOG["crc"]},

@@ -27,6 +27,7 @@ class Part:
         exact: Whether the layout took all bytes.
         hidden: The spans that hold secrets.
         specials: The special fields of a record format.
+        bases: What differences in the fields of records count from, by the name of the field that says it.
         level: How deep it lies in other parts.
         prefix: What stands before the paths of its fields.
         own: Whether its offsets count from its own first byte, as they do where it was decompressed or lies in a field's value.
@@ -42,6 +43,7 @@ class Part:
     exact: bool = True
     hidden: frozenset[int] = frozenset()
     specials: Mapping[str, Special] = field(default_factory=dict)
+    bases: Mapping[str, int] = field(default_factory=dict)
     level: int = 0
     prefix: str = ""
     own: bool = False

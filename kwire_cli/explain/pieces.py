@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Tags
 from kwire_cli.engine.tree import Item, read_count
 from kwire_cli.explain import bits, forms
+from kwire_cli.explain.fields import DIFFERENCES
 from kwire_cli.explain.model import Part, Piece
+from kwire_cli.records.batch import int64
 from kwire_cli.records.layouts import CHECKSUMS
 from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.explain.layouts import Special
 
 
@@ -44,7 +48,8 @@ def pieces_of(part: Part, item: Item, parent: Item) -> tuple[tuple[Piece, ...], 
         pieces, then = _sized(item, part)
     else:
         raw = bytes(data[item.start : item.end])
-        pieces, then = [Piece(item.start, item.end, "value", forms.number_rule(leaf.decl), (number_working(leaf.decl, raw),))], ""
+        working = (number_working(leaf.decl, raw), *_together(part, leaf, raw))
+        pieces, then = [Piece(item.start, item.end, "value", forms.number_rule(leaf.decl), working)], ""
     if item.span in part.hidden:
         return _masked(pieces, part, item), ""
     return tuple(pieces), then
@@ -54,6 +59,15 @@ def _masked(pieces: list[Piece], part: Part, item: Item) -> tuple[Piece, ...]:
     """A length may be shown, unless it is not sure that it is one."""
     sure = part.exact and isinstance(item.leaf.decl, Sized)
     return tuple(each if sure and each.what == "length" else each._replace(working=(), secret=True) for each in pieces)
+
+
+def _together(part: Part, leaf: Leaf, raw: bytes) -> Iterator[str]:
+    """What a difference makes together with what it counts from: `baseOffset 3 + 1: its offset is 4`."""
+    base, what = DIFFERENCES.get(part.layout, {}).get(leaf.path, ("", ""))
+    if base in part.bases:
+        number = leaf.decl.read(raw)
+        sign = "-" if number < 0 else "+"
+        yield f"{base} {part.bases[base]} {sign} {abs(number)}: {what} is {int64(part.bases[base] + number)}"
 
 
 def number_working(decl: Any, raw: bytes) -> str:
