@@ -1,0 +1,70 @@
+"""The TLS samples, as events before anything is decrypted, and what is said in them."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import kwire_cli
+from kwire_cli.source.capture.events import Data, Foreign, Gap
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.tls.decryption import Decryption
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "samples" / "tls"
+CASES, BROKER, BROKER_KEYS = FOLDER / "cases.pcapng", FOLDER / "broker.pcapng", FOLDER / "broker.keys"
+CATALOG = kwire_cli.catalog()
+KEY_UPDATES = 13
+"""The connection with key updates among the cases."""
+
+
+@cache
+def secrets():
+    """The secrets blocks of the cases."""
+    capture = Capture(str(CASES))
+    list(capture)
+    return tuple(capture.secrets)
+
+
+@cache
+def raw_events(path=CASES):
+    """The events of a capture as TCP gives them."""
+    capture = Capture(str(path))
+    capture.tls.take = lambda events: events
+    return tuple(capture)
+
+
+def stream(number, path=CASES):
+    """The raw events of one connection."""
+    return [event for event in raw_events(path) if event.connection == number]
+
+
+def decrypted(events, blocks=None):
+    """What comes of events, by the keys of the cases."""
+    found = Decryption(blocks=lambda: secrets() if blocks is None else blocks)
+    return [each for event in events for each in found.take([event])]
+
+
+def said(events):
+    """The bytes of data by connection and direction."""
+    out = {}
+    for event in events:
+        if isinstance(event, Data):
+            out.setdefault((event.connection, event.direction), bytearray()).extend(event.data)
+    return out
+
+
+def sizes(events):
+    """How many bytes events are about, by connection and direction."""
+    out = Counter()
+    for event in events:
+        if isinstance(event, Data):
+            out[event.connection, event.direction] += len(event.data)
+        elif isinstance(event, Gap | Foreign):
+            out[event.connection, event.direction] += event.size
+    return out
+
+
+def lines(path, *keys):
+    """The lines of a capture."""
+    return list(traffic(CATALOG, Capture(str(path), key_logs=[str(each) for each in keys])))
