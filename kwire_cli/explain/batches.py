@@ -10,7 +10,7 @@ from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.explain.layouts import FORMATS, specials
-from kwire_cli.explain.messages import Look, bare, explain_payload
+from kwire_cli.explain.messages import INDEX, Look, bare, explain_payload
 from kwire_cli.explain.model import Event, Part, Remark, Skipped
 from kwire_cli.explain.walk import steps
 from kwire_cli.records.batch import Batch
@@ -49,7 +49,7 @@ def explain_items(
     count = 0
     for item in items:
         batch = item if isinstance(item, Batch) else None
-        if batch and not look.every and _kind(batch) in shown.batches and batch.crc_valid and not batch.notes:
+        if batch and not look.every and _is_like_those(batch, shown):
             run = [run[0] if run else batch, batch]
             count += 1
             continue
@@ -63,6 +63,13 @@ def explain_items(
             yield from _gap(item, data, level, secret=may_be_secret(topic, look.reading.hide))  # type: ignore[arg-type]
     if run:
         yield _left_out(run, count, level)
+
+
+def _is_like_those(batch: Batch, shown: _Shown) -> bool:
+    """Whether there is nothing in a batch that was not shown, and nothing odd."""
+    if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
+        return False
+    return not has_payloads(batch) or all(_type(each) in shown.payloads for record in batch.records() for each in _payloads(batch, record))
 
 
 def _kind(batch: Batch) -> tuple[str, int, bool]:
@@ -124,6 +131,8 @@ def _title(batch: Batch) -> str:
 def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[Event]:
     """The records that a batch's codec packed, or the messages in a wrapper message."""
     decl = _RECORDS.get(batch.layout.name)
+    if decl is None and secret:
+        return
     if decl is None:
         from kwire_cli.records.legacy import inner_messages  # noqa: PLC0415 - most are not compressed
 
@@ -146,17 +155,24 @@ def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[E
 def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
     """What the key and value of a record of Kafka's own mean, each type once."""
     found = payload_of(batch, record)
-    whole = (found.control or found.record) if found else None
-    if whole is None:
-        return
     hide = look.reading.hide
     hidden = hide(found.record) if hide and found and found.record else {}
-    for payload in (whole.key, whole.value, *(found.record.inside if found and found.record else ())):
-        if payload and payload.body and (look.every or _type(payload) not in shown.payloads):
+    for payload in _payloads(batch, record):
+        if look.every or payload.anomalies or _type(payload) not in shown.payloads:
             shown.payloads.add(_type(payload))
             placed = replace(payload, path=f"records[{number}].{payload.path}")
             yield from explain_payload(placed, {"body": hidden.get(payload.path, frozenset())}, look, level)
 
 
+def _payloads(batch: Batch, record: Record) -> Iterator[Payload]:
+    """The messages in a record: its key and value, and what is in their fields."""
+    found = payload_of(batch, record)
+    whole = (found.control or found.record) if found else None
+    if found and whole:
+        for payload in (whole.key, whole.value, *(found.record.inside if found.record else ())):
+            if payload and payload.body:
+                yield payload
+
+
 def _type(payload: Payload) -> tuple[str, str, int | None]:
-    return payload.path, payload.type, payload.version
+    return INDEX.sub("", payload.path), payload.type, payload.version

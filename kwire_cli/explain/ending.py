@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
-from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Struct
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, places, read_count
 from kwire_cli.explain.forms import element_text, leaf_type, node_type
 from kwire_cli.explain.model import Part, Piece, Step
@@ -115,8 +115,6 @@ def remaining(root: Item, data: Any) -> Iterator[str]:
             yield f"its elements, each {element_text(node.element)}"
         elif isinstance(node, Nullable) and len(parts) == 1 and not parts[0].whole:
             yield f"{node.name}, if it is there"
-        elif isinstance(node, Choice):
-            yield node.name
 
 
 def _bytes(count: int) -> str:

@@ -112,11 +112,12 @@ def explain_body(part: Part, body: Body, look: Look, *, last: str = "the message
     yield part
     for note in body.notes:
         yield Remark(f"{note.code}: {note.detail}", part.level, note)
-    topics = roles(body.spec, body.entry).by_node if holds_records(body.entry) else {}
+    carries = holds_records(body.entry)
+    topics = roles(body.spec, body.entry).by_node if carries else {}
     topic: str | None = None
     for step in steps(part, every=look.every, last=last):
         yield step
-        if not isinstance(step, Step) or step.item is None or not topics:
+        if not isinstance(step, Step) or step.item is None or not carries:
             continue
         leaf = step.item.leaf
         if topics.get(leaf.id) in {TOPIC, TOPIC_ID}:
