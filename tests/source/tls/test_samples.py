@@ -85,7 +85,7 @@ def test_keys_are_updated():
 def test_what_is_not_decrypted_says_why(stream, reason):
     found = [line for line in lines(CASES) if line.stream == stream]
     assert {line.kind for line in found} == {"not-kafka"}
-    assert [line.seen.reason for line in found if line.seen.reason][0].startswith(reason)
+    assert next(line.seen.reason for line in found if line.seen.reason).startswith(reason)
     assert found[1].to_json()["reason"].startswith(reason)
     assert not any(line.is_frame for line in found)
 
