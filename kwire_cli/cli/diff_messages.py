@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import complete_api, complete_message, complete_version
 from kwire_cli.cli.two_messages import Found, find, place
 
@@ -42,6 +43,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before frames; otherwise the bytes tell."),
         click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
         click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
+        with_tls_keylog,
         click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
         click.option("--ignore-bytes", is_flag=True, help="Leave out bytes that differ where the values are the same."),
         click.option("--full", is_flag=True, help="Show all differences of two messages, and long values whole."),

@@ -123,7 +123,7 @@ def message(environment: Environment, catalog: Catalog, output: Output, source: 
     from kwire_cli.cli.explain_inputs import subjects
 
     readable = False
-    options["every"] = options["every"] or at is not None
+    options |= {"at": at, "every": options["every"] or at is not None}
     for subject in subjects(environment, catalog, source, options):
         events = subject.events if at is None else _only(subject.events, at)
         output.show(environment, catalog, events, subject.title, subject.document)

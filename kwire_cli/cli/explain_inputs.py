@@ -48,7 +48,7 @@ def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, .
             if isinstance(found, CaptureFile):
                 yield _of_capture(environment, catalog, found.source, number, name, options, secret)
             else:
-                yield from _of_input(catalog, found, number, name or "the argument", options, secret)
+                yield from _of_input(environment, catalog, found, number, name or "the argument", options, secret)
 
 
 def _places(arguments: tuple[str, ...], frame: int | None) -> Iterator[tuple[tuple[str, ...], int | None]]:
@@ -144,7 +144,7 @@ def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked
 
 
 def _of_input(
-    catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
+    environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
 ) -> Iterator[Subject]:  # fmt: skip
     from kwire_cli.records.opening import begins_with_batch, source_of
     from kwire_cli.source.frames import frames_in
@@ -157,7 +157,7 @@ def _of_input(
     data = found.chunks[0].data if found.chunks else b""
     if options["record_format"] != "auto" or (not said and begins_with_batch(data)):
         source = source_of(data, form=options["record_format"], topic=options["as_topic"], catalog=catalog)
-        yield _batches(source, number, look, name)
+        yield _batches(environment, source, options["at"] if number is None else number, look, name)
         return
     from kwire_cli.message.frames import Hints
 
@@ -199,17 +199,30 @@ def _segment(
     for file in files_of(environment, (text,)):
         topic = options["as_topic"] or file.topic
         source = source_of(text, form=options["record_format"], topic=topic, catalog=catalog)
-        yield _batches(source, position, secret.look(every=options["every"]), text)
+        where = options["at"] if position is None else position
+        yield _batches(environment, source, where, secret.look(every=options["every"]), text)
 
 
-def _batches(source: Source, position: int | None, look: Look, name: str) -> Subject:
+def _batches(environment: Environment, source: Source, position: int | None, look: Look, name: str) -> Subject:
     from kwire_cli.explain.batches import explain_items
     from kwire_cli.records.reading import read_items
 
-    items = read_items(source) if position is None else iter([batch_at(source, position, name)])
+    items = _told(environment, read_items(source), name, len(source.data)) if position is None else iter([batch_at(source, position, name)])
     title: Line = [(name, "title"), (f": {len(source.data)} bytes of record batches", "dim")]
     events = explain_items(items, look, data=source.data, topic=source.topic)
     return Subject(title, {"file": name, "size": len(source.data), "topic": source.topic}, events)
+
+
+def _told(environment: Environment, items: Iterator[Any], name: str, size: int) -> Iterator[Any]:
+    """The same batches and gaps; how far they are is told where that takes long."""
+    from kwire_cli.cli.progress import Progress
+
+    progress = Progress(environment)
+    for number, item in enumerate(items):
+        if not number & 63:
+            progress.tell(name, item.position, size)
+        yield item
+    progress.done()
 
 
 def batch_at(source: Source, position: int, name: str) -> Any:

@@ -203,6 +203,17 @@ def test_colours_change_nothing_but_colours():
         assert [line.rstrip() for line in unpainted.splitlines()] == plain.splitlines()
 
 
+def test_one_byte_of_a_segment():
+    path = "samples/segments/bitflip-0/00000000000000000000.log"
+    done = run("explain", "--short", "--at", "3000", path)
+    assert [line[:8] for line in done.out.splitlines()[3:]] == ["00000bb6", " " * 8]
+    assert "CRC_MISMATCH" in done.out
+    assert (
+        run("explain", "--short", "--at", "3000", "--input", "raw", "-", stdin=(ROOT / path).read_bytes()).out.splitlines()[1:]
+        == done.out.splitlines()[1:]
+    )
+
+
 def test_a_frame_by_its_number():
     text = "0000000a00120000000000010000" + "0000000a00120000000000020000"
     assert "correlationId = 2" in run("explain", "--short", "--frame", "2", text).out
