@@ -83,7 +83,7 @@ def test_overhead_has_every_byte_of_the_streams():
 )
 def test_other_commands(arguments):
     done = kwire(*arguments, BROKER, "--tls-keylog", BROKER_KEYS)
-    assert done.code == (arguments[0] == "diff"), done.err
+    assert done.code == 0, done.err
     assert done.out
 
 

@@ -49,10 +49,10 @@ def reads_as_record(data: bytes | bytearray) -> bool:
     for _ in range(2):
         if len(data) - at < _HEADER.size:
             return at > 0
-        end = _end(data, at)
-        if end is None:
+        header = _header(data, at)
+        if header is None:
             return False
-        at = end
+        at = header.end
     return True
 
 
@@ -61,12 +61,18 @@ def begins_data(data: bytes) -> bool:
     return bool(_HEADER.unpack(data, 0)[0] == tls.APPLICATION_DATA) if len(data) >= _HEADER.size else False
 
 
-def _end(data: bytes | bytearray, at: int) -> int | None:
-    """Where the record ends whose header stands at `at`; None for what is no header."""
+class _Header(NamedTuple):
+    type: int
+    version: int
+    end: int
+
+
+def _header(data: bytes | bytearray, at: int) -> _Header | None:
+    """The header that stands at `at`, and where its record ends; None for what is no header."""
     kind, version, length = _HEADER.unpack(data, at)
     if kind not in _TYPES or version not in tls.VERSIONS or not 0 < length <= tls.MAX_RECORD:
         return None
-    return at + _HEADER.size + int(length)
+    return tuple.__new__(_Header, (kind, version, at + _HEADER.size + length))
 
 
 class Records:
@@ -104,8 +110,8 @@ class Records:
     def lose(self, count: int) -> None:
         """The next bytes are lost."""
         held = len(self._buffer) - self._at
-        if held >= _HEADER.size and not self.searching and not self._rest and (end := _end(self._buffer, self._at)):
-            self._rest = end - len(self._buffer)
+        if held >= _HEADER.size and not self.searching and not self._rest and (header := _header(self._buffer, self._at)):
+            self._rest = header.end - len(self._buffer)
         self.searching = self.searching or count > self._rest
         self._rest = 0 if self.searching else self._rest - count
         self._give_up(held + count)
@@ -123,17 +129,20 @@ class Records:
             return self._look()
         if self._lost:
             return self._taken_lost(1)
-        record = self._record()
-        if record:
-            self._advance(record.size)
-        elif len(self._buffer) - self._at >= _HEADER.size and _end(self._buffer, self._at) is None:
-            self.broken = True
+        if len(self._buffer) - self._at < _HEADER.size:
+            return None
+        header = _header(self._buffer, self._at)
+        self.broken = header is None
+        if header is None or header.end > len(self._buffer):
+            return None
+        record = self._record(header)
+        self._advance(header.end - self._at)
         return record
 
     def found(self) -> Lost:
         """What was given is a record, behind these bytes."""
-        record = self._record()
-        self._advance(record.size if record else 0)
+        if header := _header(self._buffer, self._at):
+            self._advance(header.end - self._at)
         self.searching = False
         return self._taken_lost(None)
 
@@ -148,17 +157,13 @@ class Records:
             self._pass((match.start() if match else max(len(self._buffer) - _BEGINNING + 1, self._at)) - self._at)
             if not match or len(self._buffer) - self._at < _HEADER.size:
                 return None
-            if end := _end(self._buffer, self._at):
-                return self._record() if end <= len(self._buffer) else None
+            if header := _header(self._buffer, self._at):
+                return self._record(header) if header.end <= len(self._buffer) else None
             self._pass(1)
 
-    def _record(self) -> Record | None:
-        at, start = self._at, self._at + _HEADER.size
-        end = _end(self._buffer, at) if start <= len(self._buffer) else None
-        if end is None or end > len(self._buffer):
-            return None
-        kind, version, _ = _HEADER.unpack(self._buffer, at)
-        return Record(kind, version, bytes(self._buffer[at:start]), bytes(self._buffer[start:end]))
+    def _record(self, header: _Header) -> Record:
+        start = self._at + _HEADER.size
+        return Record(header.type, header.version, bytes(self._buffer[self._at : start]), bytes(self._buffer[start : header.end]))
 
     def _taken_lost(self, records: int | None) -> Lost:
         lost, self._lost = Lost(self._lost, records), 0
