@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "samples" / "tls"
 CASES, BROKER, BROKER_KEYS = FOLDER / "cases.pcapng", FOLDER / "broker.pcapng", FOLDER / "broker.keys"
 CATALOG = kwire_cli.catalog()
-KEY_UPDATES = 13
-"""The connection with key updates among the cases."""
+TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES, EARLY = 0, 1, 5, 6, 13, 16
+"""Connections of the cases."""
 
 
 @cache
@@ -43,6 +43,17 @@ def decrypted(events, blocks=None):
     """What comes of events, by the keys of the cases."""
     found = Decryption(blocks=lambda: secrets() if blocks is None else blocks)
     return [each for event in events for each in found.take([event])]
+
+
+def cut(events, size):
+    """The events with their data in pieces of this size."""
+    out = []
+    for event in events:
+        if isinstance(event, Data):
+            out += [event._replace(data=event.data[at : at + size]) for at in range(0, len(event.data), size)]
+        else:
+            out.append(event)
+    return out
 
 
 def said(events):

@@ -33,27 +33,39 @@ MOST_TRIED = 1024
 """Numbers of records that are tried behind a loss."""
 MOST_PASSED = 8
 """What reads as a record behind losses and opens under no key, before its side is given up."""
+MOST_FAILED = 64
+"""Records of a side in a row that do not open behind one that did, before it is given up."""
 MISSING = "bytes of it are missing"
 
 
 class _Side:
     """One direction. `spoken`: it has sent data; `doubtful`: something is missing that may have changed its keys."""
 
-    __slots__ = ("cipher", "coming", "doubtful", "encrypted", "gap", "given_up", "messages", "number", "passed", "records", "sequence", "spoken")
+    __slots__ = (
+        "cipher", "coming", "doubtful", "encrypted", "failed", "gap", "given_up", "messages", "number", "passed", "records", "sequence", "spoken",
+        "updated",
+    )  # fmt: skip
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.records, self.messages = Records(), handshake.Messages()
         self.encrypted = self.spoken = self.doubtful = False
         self.cipher: Cipher | None = None
-        self.sequence = self.passed = 0
+        self.updated: Cipher | None = None  # what comes after `cipher`, where that was needed already
+        self.sequence = self.passed = self.failed = 0
         self.coming: list[Cipher] = []
         self.gap: GapKind = "lost"
         self.given_up: str | None = None
 
-    def turn(self) -> None:
-        """The next record is the first under another key."""
-        self.cipher, self.sequence, self.encrypted = None, 0, True
+    def turn(self, cipher: Cipher | None = None) -> None:
+        """The next record is the first under another key, be it not known which."""
+        self.cipher, self.updated, self.sequence, self.encrypted = cipher, None, 0, True
+
+    def next_keys(self) -> list[Cipher]:
+        """The keys that may come next."""
+        if self.cipher and not self.updated:
+            self.updated = self.cipher.updated()
+        return [self.updated, *self.coming] if self.updated else self.coming
 
 
 class Session:
@@ -131,6 +143,8 @@ class Session:
             elif not self._found(side, found):
                 side.records.passed()
                 side.passed += 1
+            if side.given_up:
+                return
             if self._hellos.refused or side.passed > MOST_PASSED:
                 self._give_up(side, self._hellos.refused or "no record opens behind bytes that are missing")
                 return
@@ -157,6 +171,9 @@ class Session:
             self._gap(side, max(record.size - side.cipher.around, 0))
         else:
             self._tell(side, record.size, reason=reason)
+        side.failed += bool(side.cipher)
+        if side.failed > MOST_FAILED:
+            self._give_up(side, reason)
 
     def _is_plain(self, side: _Side, record: Record) -> bool:
         if record.type == tls.APPLICATION_DATA:
@@ -170,8 +187,7 @@ class Session:
         if side.cipher and (opened := side.cipher.open(record, side.sequence)):
             return opened
         self._seek(side)
-        updated = side.cipher.updated() if side.cipher else None
-        for cipher in [updated, *side.coming] if updated else side.coming:
+        for cipher in side.next_keys():
             for sequence in {0, side.sequence}:
                 if opened := cipher.open(record, sequence):
                     self._turn_to(side, cipher, sequence)
@@ -185,11 +201,12 @@ class Session:
         """A record opened under another key than the one so far."""
         if cipher in side.coming:
             del side.coming[: side.coming.index(cipher) + 1]
-        side.cipher, side.sequence, side.encrypted = cipher, sequence, True
+        side.turn(cipher)
+        side.sequence = sequence
         side.messages.restart()
 
     def _opened(self, side: _Side, record: Record, opened: Opened) -> None:
-        side.doubtful = False
+        side.doubtful, side.failed = False, 0
         if opened.type == tls.APPLICATION_DATA:
             self._data(side, record, opened.text)
         else:
@@ -215,8 +232,7 @@ class Session:
             self._plain(side, record.type, record.data, record.size)
             return True
         self._seek(side)
-        updated = side.cipher.updated() if side.cipher else None
-        ciphers = [cipher for cipher in (side.cipher, updated, *side.coming) if cipher]
+        ciphers = [side.cipher, *side.next_keys()] if side.cipher else side.coming
         if not ciphers:
             self._lost(side, side.records.found().size, 0)
             self._record(side, record)
@@ -265,7 +281,7 @@ class Session:
             for each in self._sides:
                 each.coming.clear()
         elif message.type == tls.KEY_UPDATE and side.cipher:
-            side.cipher, side.sequence = side.cipher.updated() or side.cipher, 0
+            side.turn(side.cipher.updated() or side.cipher)
         elif message.type in {tls.FINISHED, tls.END_OF_EARLY_DATA} and self._hellos.version != tls.TLS_1_2 and self._goes_on(side):
             side.turn()
         return name

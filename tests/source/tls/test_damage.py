@@ -4,12 +4,11 @@ import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from tls_captures import KEY_UPDATES, decrypted, said, secrets, sizes, stream
+from tls_captures import CHACHA12, CHACHA13, EARLY, KEY_UPDATES, TLS12, TLS13, decrypted, said, secrets, sizes, stream
 
 from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
-from kwire_cli.source.tls.session import MOST_TRIED
-
-TLS13, CHACHA13, TLS12, CHACHA12, EARLY = 0, 1, 5, 6, 16
+from kwire_cli.source.tls.session import MOST_FAILED, MOST_TRIED
+from kwire_cli.structs.network import tls
 
 
 def lost(events, numbers):
@@ -218,8 +217,6 @@ def test_memory_is_bounded_by_a_record():
     """A record that never ends, and handshake messages of 16 MiB, are not kept."""
     import tracemalloc
 
-    from kwire_cli.structs.network import tls
-
     start, hello = stream(TLS13)[0], next(event for event in stream(TLS13) if isinstance(event, Data))
     piece = tls.RECORD.build({"type": tls.HANDSHAKE, "version": tls.TLS_1_2, "length": 16384}) + b"\x0b\xff\xff\xff" * 4096
     tracemalloc.start()
@@ -238,3 +235,14 @@ def test_a_loss_of_more_records_than_are_tried_gives_up():
     hole = Gap(TLS12, 0, 60 * (MOST_TRIED + 10), "lost", 0, None, 0)
     out = [*events[: data[6]], hole, *events[data[6] :]]
     assert sizes(decrypted(out)) == sizes(out)
+
+
+def test_a_side_is_given_up_where_nothing_opens_any_more():
+    events = stream(TLS13)
+    data = [position for position, event in enumerate(events) if isinstance(event, Data) and event.direction == 1]
+    bad = tls.RECORD.build({"type": tls.APPLICATION_DATA, "version": tls.TLS_1_2, "length": 40}) + bytes(40)
+    out = [*events[: data[-1]], events[data[-1]]._replace(data=bad * 1000), *events[data[-1] :]]
+    found = decrypted(out)
+    assert sizes(found) == sizes(out)
+    assert sum(isinstance(event, Gap) for event in found) == MOST_FAILED + 1
+    assert said(found)[TLS13, 0] == said(decrypted(events))[TLS13, 0]

@@ -5,13 +5,13 @@ import json
 from collections import Counter
 
 import pytest
-from tls_captures import BROKER, BROKER_KEYS, CASES, KEY_UPDATES, ROOT, decrypted, lines, raw_events, said, sizes
+from tls_captures import BROKER, BROKER_KEYS, CASES, EARLY, KEY_UPDATES, ROOT, decrypted, lines, raw_events, said, sizes
 
 from kwire_cli.source.capture.events import Foreign
 
 SHARED = ROOT.parent / "shared" / "real" / "own" / "captures" / "tls-keylog"
 PLAIN = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-NO_KEY, CBC, OLD, EARLY = 14, 11, 12, 16
+NO_KEY, CBC, OLD = 14, 11, 12
 WITHOUT_DATA = 15
 
 
