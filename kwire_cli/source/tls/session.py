@@ -19,9 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.source.capture.events import Data, Event, Gap, GapKind
-from kwire_cli.source.tls import handshake
 from kwire_cli.source.tls.coming import Coming
+from kwire_cli.source.tls.handshake import Message, alert_name
 from kwire_cli.source.tls.records import Lost, Record, Records
+from kwire_cli.source.tls.side import Side
 from kwire_cli.source.tls.turns import Place, Turns
 from kwire_cli.structs.network import tls
 
@@ -38,42 +39,12 @@ MOST_FAILED = 64
 MISSING = "bytes of it are missing"
 
 
-class _Side:
-    """One direction. `spoken`: it has sent data; `doubtful`: something is missing that may have changed its keys."""
-
-    __slots__ = (
-        "cipher", "coming", "doubtful", "encrypted", "failed", "gap", "given_up", "messages", "number", "passed", "records", "sequence", "spoken",
-        "updated",
-    )  # fmt: skip
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.records, self.messages = Records(), handshake.Messages()
-        self.encrypted = self.spoken = self.doubtful = False
-        self.cipher: Cipher | None = None
-        self.updated: Cipher | None = None  # what comes after `cipher`, where that was needed already
-        self.sequence = self.passed = self.failed = 0
-        self.coming: list[Cipher] = []
-        self.gap: GapKind = "lost"
-        self.given_up: str | None = None
-
-    def turn(self, cipher: Cipher | None = None) -> None:
-        """The next record is the first under another key, be it not known which."""
-        self.cipher, self.updated, self.sequence, self.encrypted = cipher, None, 0, True
-
-    def next_keys(self) -> list[Cipher]:
-        """The keys that may come next."""
-        if self.cipher and not self.updated:
-            self.updated = self.cipher.updated()
-        return [self.updated, *self.coming] if self.updated else self.coming
-
-
 class Session:
     """One connection, by its number in events."""
 
     def __init__(self, connection: int, keys: KeyLog) -> None:
         self._connection = connection
-        self._sides = _Side(0), _Side(1)
+        self._sides = Side(0), Side(1)
         self._turns = Turns(connection)
         self._hellos = Coming(keys)
         self._events: list[Event] = []
@@ -116,14 +87,14 @@ class Session:
 
     # What is told
 
-    def _tell(self, side: _Side, size: int, content: str | None = None, reason: str | None = None) -> None:
+    def _tell(self, side: Side, size: int, content: str | None = None, reason: str | None = None) -> None:
         self._events += self._turns.add(side.number, size, self._place, content, reason)
 
-    def _gap(self, side: _Side, size: int) -> None:
+    def _gap(self, side: Side, size: int) -> None:
         self._events += self._turns.end()
         self._events.append(Gap(self._connection, side.number, size, side.gap, 0, *self._place))
 
-    def _data(self, side: _Side, record: Record, text: bytes) -> None:
+    def _data(self, side: Side, record: Record, text: bytes) -> None:
         self._turns.around(side.number, record.size - len(text), self._place)
         side.spoken = True
         if text:
@@ -132,7 +103,7 @@ class Session:
 
     # Records
 
-    def _take(self, side: _Side) -> None:
+    def _take(self, side: Side) -> None:
         """All records that are whole by now."""
         while (found := side.records.next()) is not None:
             if isinstance(found, Lost):
@@ -151,12 +122,12 @@ class Session:
         if side.records.broken:
             self._give_up(side, f"byte {side.records.position} of this side begins no record")
 
-    def _give_up(self, side: _Side, reason: str) -> None:
+    def _give_up(self, side: Side, reason: str) -> None:
         left, side.given_up = side.records.left, reason
         side.records = Records()
         self._tell(side, left, reason=reason)
 
-    def _record(self, side: _Side, record: Record) -> None:
+    def _record(self, side: Side, record: Record) -> None:
         if self._is_plain(side, record):
             self._plain(side, record.type, record.data, record.size)
             return
@@ -175,7 +146,7 @@ class Session:
         if side.failed > MOST_FAILED:
             self._give_up(side, reason)
 
-    def _is_plain(self, side: _Side, record: Record) -> bool:
+    def _is_plain(self, side: Side, record: Record) -> bool:
         if record.type == tls.APPLICATION_DATA:
             return False
         if not side.encrypted and side.doubtful:
@@ -183,7 +154,7 @@ class Session:
             return not any(cipher.open(record, 0) for cipher in side.coming)
         return not side.encrypted or self._hellos.is_1_3
 
-    def _open(self, side: _Side, record: Record) -> Opened | None:
+    def _open(self, side: Side, record: Record) -> Opened | None:
         if side.cipher and (opened := side.cipher.open(record, side.sequence)):
             return opened
         self._seek(side)
@@ -194,10 +165,10 @@ class Session:
                     return opened
         return None
 
-    def _seek(self, side: _Side) -> None:
+    def _seek(self, side: Side) -> None:
         side.coming += self._hellos.ciphers(side.number)
 
-    def _turn_to(self, side: _Side, cipher: Cipher, sequence: int) -> None:
+    def _turn_to(self, side: Side, cipher: Cipher, sequence: int) -> None:
         """A record opened under another key than the one so far."""
         if cipher in side.coming:
             del side.coming[: side.coming.index(cipher) + 1]
@@ -205,7 +176,7 @@ class Session:
         side.sequence = sequence
         side.messages.restart()
 
-    def _opened(self, side: _Side, record: Record, opened: Opened) -> None:
+    def _opened(self, side: Side, record: Record, opened: Opened) -> None:
         side.doubtful, side.failed = False, 0
         if opened.type == tls.APPLICATION_DATA:
             self._data(side, record, opened.text)
@@ -214,7 +185,7 @@ class Session:
 
     # Behind losses
 
-    def _lost(self, side: _Side, size: int, count: int) -> None:
+    def _lost(self, side: Side, size: int, count: int) -> None:
         """So many records were lost, with all their bytes."""
         side.messages.restart()
         side.doubtful = True
@@ -225,7 +196,7 @@ class Session:
         else:
             self._tell(side, size, reason=MISSING)
 
-    def _found(self, side: _Side, record: Record) -> bool:
+    def _found(self, side: Side, record: Record) -> bool:
         """Whether what reads as a record behind a loss is one; if so, it is taken."""
         if not side.encrypted and record.type != tls.APPLICATION_DATA and self._is_plain(side, record):
             self._lost(side, side.records.found().size, 0)
@@ -253,7 +224,7 @@ class Session:
 
     # What records say
 
-    def _plain(self, side: _Side, kind: int, text: bytes, size: int) -> None:
+    def _plain(self, side: Side, kind: int, text: bytes, size: int) -> None:
         content: list[str] = []
         if kind == tls.HANDSHAKE:
             content = [self._message(side, message) for message in side.messages.feed(text)]
@@ -262,14 +233,14 @@ class Session:
             if not self._hellos.is_1_3:
                 side.turn()
         elif kind == tls.ALERT:
-            content = [handshake.alert_name(text)]
+            content = [alert_name(text)]
         elif kind == tls.HEARTBEAT:
             content = ["heartbeat"]
         self._tell(side, size, content[0] if content else None)
         for name in content[1:]:
             self._tell(side, 0, name)
 
-    def _message(self, side: _Side, message: handshake.Message) -> str:
+    def _message(self, side: Side, message: Message) -> str:
         """What a message is called, and what it changes."""
         name = tls.MESSAGES.get(message.type, f"handshake message {message.type}")
         if message.type == tls.CLIENT_HELLO:
@@ -286,7 +257,7 @@ class Session:
             side.turn()
         return name
 
-    def _goes_on(self, side: _Side) -> bool:
+    def _goes_on(self, side: Side) -> bool:
         """Whether there is another key to come, known or not."""
         self._seek(side)
         return bool(side.coming) or self._hellos.lacking(side.number, waits=True) is not None

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from tls_captures import BROKER, BROKER_KEYS, CASES, EARLY, KEY_UPDATES, ROOT, decrypted, lines, raw_events, said, sizes
 
+import kwire_cli
 from kwire_cli.source.capture.events import Foreign
 
 SHARED = ROOT.parent / "shared" / "real" / "own" / "captures" / "tls-keylog"
@@ -98,6 +99,12 @@ def test_frames_stand_at_the_packet_of_their_records_last_byte():
     assert all(line.latency > 0 for line in found if line.kind == "response")
     places = [line.place for line in found if line.is_frame]
     assert places == sorted(places)
+
+
+def test_frames_of_the_library():
+    frames = list(kwire_cli.read_frames(str(BROKER), tls_keylog=[str(BROKER_KEYS)]))
+    assert Counter(frame.kind for frame in frames) == {"request": 55, "response": 55}
+    assert not list(kwire_cli.read_frames(str(BROKER)))
 
 
 def test_without_a_key_log_nothing_changes():
