@@ -6,9 +6,11 @@ from pathlib import Path
 
 import kwire_cli
 from kwire_cli.source.capture.events import Data, Foreign, Gap
+from kwire_cli.source.capture.pcapng import Secrets
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.tls.decryption import Decryption
+from kwire_cli.structs.captures import TLS_KEY_LOG
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "samples" / "tls"
@@ -24,6 +26,12 @@ def secrets():
     capture = Capture(str(CASES))
     list(capture)
     return tuple(capture.secrets)
+
+
+@cache
+def broker_secrets():
+    """The key log of the broker's capture, as a secrets block."""
+    return (Secrets(TLS_KEY_LOG, BROKER_KEYS.read_bytes()),)
 
 
 @cache

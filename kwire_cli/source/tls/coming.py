@@ -108,6 +108,8 @@ class Coming:
         """Which keys of a side are not known, and why; None where all are, or it `waits` for none."""
         if self._asked is None:
             return "the ClientHello is not in the capture"
+        if not self._answered and self._keys.find(keylog.MASTER, self._asked.random):
+            return "the ServerHello is not in the capture"
         if lacking := [label for label in self._labels(side) if label not in self._found[side]] if waits else []:
             without = "" if self._answered else ", and the ServerHello is not in the capture"
             return f"the key log has no {' or '.join(lacking)} for client random {self._asked.random.hex()}{without}"

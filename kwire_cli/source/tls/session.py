@@ -198,6 +198,7 @@ class Session:
 
     def _found(self, side: Side, record: Record) -> bool:
         """Whether what reads as a record behind a loss is one; if so, it is taken."""
+        side.doubtful = True
         if not side.encrypted and record.type != tls.APPLICATION_DATA and self._is_plain(side, record):
             self._lost(side, side.records.found().size, 0)
             self._plain(side, record.type, record.data, record.size)

@@ -1,12 +1,36 @@
 """Streams of TLS with bytes lost, damaged, cut in other places and made up: nothing crashes, every byte is told, and what can be read is read."""
 
+import io
 import random
+from collections import Counter
 
+import packets as make
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from tls_captures import CHACHA12, CHACHA13, EARLY, KEY_UPDATES, TLS12, TLS13, decrypted, said, secrets, sizes, stream
+from tls_captures import (
+    BROKER,
+    BROKER_KEYS,
+    CASES,
+    CATALOG,
+    CHACHA12,
+    CHACHA13,
+    EARLY,
+    KEY_UPDATES,
+    TLS12,
+    TLS13,
+    broker_secrets,
+    decrypted,
+    lines,
+    said,
+    secrets,
+    sizes,
+    stream,
+)  # fmt: skip
 
 from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.tls.session import MOST_FAILED, MOST_TRIED
 from kwire_cli.structs.network import tls
 
@@ -59,15 +83,18 @@ def test_bytes_cut_in_other_places(number, seed):
     assert said(decrypted(events)) == said(decrypted(stream(number)))
 
 
-@pytest.mark.parametrize("number", [TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES])
-def test_one_piece_lost(number):
-    """Whatever one piece is lost, all data behind it are read, unless nobody can know the keys any more."""
-    events = stream(number)
-    whole = said(decrypted(events))
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [*((CASES, number) for number in (TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES)), *((BROKER, number) for number in range(10))],
+)
+def test_one_piece_lost(path, number):
+    """Whatever one piece is lost, all data behind it are read, unless it was one of the hellos."""
+    events, blocks = stream(number, path), secrets() if path == CASES else broker_secrets()
+    whole = said(decrypted(events, blocks))
     for position, event in enumerate(events):
         if not isinstance(event, Data):
             continue
-        found = decrypted(lost(events, {position}))
+        found = decrypted(lost(events, {position}), blocks)
         assert sizes(found) == sizes(events)
         pieces = by_side(found)
         for side in (0, 1):
@@ -77,6 +104,20 @@ def test_one_piece_lost(number):
             least = len(whole[number, side]) - min(len(event.data), len(gone))
             if not reason_of(found):
                 assert sum(map(len, pieces[side])) >= least, position
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_packets_lost(seed):
+    """Frames are those that there were, and none is made up."""
+    dice = random.Random(seed)
+    there = list(packets(str(BROKER)))
+    kept = [packet for packet in there if dice.random() > (0.02, 0.05, 0.1)[seed % 3]]
+    known = Counter(line.seen.data for line in lines(BROKER, BROKER_KEYS) if line.is_frame)
+    capture = Capture(io.BytesIO(make.pcap_file(kept)), key_logs=[str(BROKER_KEYS)])
+    found = Counter(line.seen.data for line in traffic(CATALOG, capture) if line.is_frame and not line.seen.missing)
+    assert not found - known
+    assert found.total() > known.total() * 3 // 4
+    assert len(kept) < len(there)
 
 
 def reason_of(found):
