@@ -47,6 +47,10 @@ MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
 """Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the oldest are given up."""
 
 
+NO_KEY_LOG = "there is no key log for it"
+"""Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
+
+
 class State(enum.Enum):
     """What the bytes of a connection are."""
 
@@ -231,6 +235,7 @@ class Connection:
         if own is None:
             known = protocol or (other.protocol if other else None)
             own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=known)
+            own.reason = NO_KEY_LOG if known == "tls" else None
         own.size += len(data)
         own.packet, own.time = packet, time
 
