@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Part:
+class DeclaredPart:
     """Bytes with a declaration, as views of bytes take them."""
 
     entry: Entry
@@ -34,17 +34,20 @@ class _Part:
 
     @property
     def data(self) -> Any:
+        """All of the data that they are in."""
         return self.raw.data
 
     @property
     def exact(self) -> bool:
+        """Whether the declaration took all of them."""
         return self.raw.lost < 0 and self.raw.used == self.raw.stop
 
 
-def _part(decl: Any, data: Any, start: int, stop: int) -> _Part:
+def declared_part(decl: Any, data: Any, start: int, stop: int) -> DeclaredPart:
+    """The bytes [start, stop) by a declaration of `structs.records`."""
     entry = records_entry(decl)
     spans = walk(entry, data, start, stop)
-    return _Part(entry, spans, build(entry, spans))
+    return DeclaredPart(entry, spans, build(entry, spans))
 
 
 def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: bool, rows: int | None) -> Iterator[Line]:
@@ -57,7 +60,7 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
         (f"offsets {item.head.base_offset} to {item.head.last_offset}", "title"),
         (f", {item.size} bytes", "dim"),
     ]
-    part = _part(item.layout.decl, item.source.data, item.position, item.end)
+    part = declared_part(item.layout.decl, item.source.data, item.position, item.end)
     secret = has_secrets(item, hide)
     yield from part_lines(catalog, part, hidden_in_batch(part.tree) if secret else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
@@ -66,6 +69,6 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
 
         area = area_of(item, [])
         yield [("decompressed: ", "dim"), (f"{len(area.data)} bytes", "number")]
-        inner = _part(v2.RECORDS, area.data, 0, len(area.data))
+        inner = declared_part(v2.RECORDS, area.data, 0, len(area.data))
         yield from part_lines(catalog, inner, hidden_in_batch(inner.tree) if secret else frozenset(), "", rows)
     yield from anomaly_lines(notes)
