@@ -1,13 +1,16 @@
 """--tls-keylog: what each command makes of it, and what the page says."""
 
-import builtins
 import json
 import shutil
+import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from command_line import ROOT, hold_page, kwire
 from tls_captures import BROKER, BROKER_KEYS, CASES
+
+from kwire_cli.source.tls import decryption
 
 PLAIN = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 WITH_KEYS = ("--tls-keylog", BROKER_KEYS, BROKER)
@@ -16,17 +19,7 @@ WITH_KEYS = ("--tls-keylog", BROKER_KEYS, BROKER)
 @pytest.fixture
 def without_cryptography(monkeypatch):
     """The extra is not installed."""
-    real = builtins.__import__
-
-    def imported(name, *rest, **more):
-        if name.partition(".")[0] == "cryptography":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    for name in list(sys.modules):
-        if name.startswith("kwire_cli.source.tls.") and name.rpartition(".")[2] in {"session", "ciphers", "coming"}:
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", imported)
+    monkeypatch.setattr(decryption, "find_spec", lambda _: None)
 
 
 def test_the_page_says_what_the_commands_print(updating, monkeypatch):
@@ -131,20 +124,18 @@ def test_without_the_package_keys_in_the_capture_are_a_reason():
     assert sum(line["size"] for line in found) == json.loads(kwire("overhead", "--format", "json", CASES).out)["bytes"]
 
 
-def test_plain_captures_do_not_load_it(monkeypatch):
-    """Neither the package nor the modules that need it."""
-    for name in [each for each in sys.modules if each.startswith(("kwire_cli.source.tls.session", "kwire_cli.source.tls.ciphers"))]:
-        monkeypatch.delitem(sys.modules, name)
-    assert kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, PLAIN).code == 0
-    assert "kwire_cli.source.tls.session" not in sys.modules
-    assert "kwire_cli.source.tls.ciphers" not in sys.modules
+@pytest.mark.parametrize(("keys", "loaded"), [((), set()), (WITH_KEYS[:2], {"keylog", "records", "stream", "turns"})])
+def test_plain_captures_do_not_load_it(keys, loaded):
+    """The package, and the modules that need it, are imported for a stream of TLS; without a key log none but the one that looks for it."""
+    code = "import sys; from kwire_cli.cli.main import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", code, "decode", "--limit", "3", *map(str, keys), str(PLAIN)]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
+    assert "cryptography" not in names
+    assert {name.removeprefix("kwire_cli.source.tls.") for name in names if name.startswith("kwire_cli.source.tls.")} == loaded | {"decryption"}
 
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark")
 def test_frames_are_those_that_tshark_decrypts():
-    import subprocess
-    from collections import Counter
-
     ports = [word for port in (9093, 9094) for word in ("-d", f"tcp.port=={port},tls", "-d", f"tls.port=={port},kafka")]
     command = ["tshark", "-r", str(CASES), *ports, "-Y", "kafka", "-T", "fields", "-e", "tcp.stream", "-e", "kafka.len"]
     run = subprocess.run(command, capture_output=True, text=True, check=True)

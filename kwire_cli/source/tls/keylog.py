@@ -46,11 +46,6 @@ class KeyLog:
             if not self._is_one(path):
                 raise InputError("is no TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex", file=path)
 
-    @property
-    def given(self) -> bool:
-        """Whether there is any key log, be it without keys."""
-        return bool(self._files) or bool(self._blocks())
-
     def find(self, label: str, random: bytes) -> bytes | None:
         """The secret of this label for a client random; what came to the key logs since is read first, where that is needed."""
         found = self._known.get((label, random))

@@ -8,7 +8,8 @@ from tls_captures import BROKER, TLS13, cut, decrypted, said, secrets, sizes, st
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
-from kwire_cli.source.tls.decryption import MOST_HELD, Decryption
+from kwire_cli.source.tls.decryption import Decryption
+from kwire_cli.source.tls.stream import MOST_HELD
 
 PROXY = b"PROXY TCP4 10.0.0.1 10.0.0.2 50000 9092\r\n"
 

@@ -51,7 +51,6 @@ def test_lines_of_a_key_log(tmp_path):
         f"{line('SERVER_TRAFFIC_SECRET_0', OTHER, SECRET).upper()}\r\nCLIENT_RANDOM {OTHER.hex()} abc\n"
     )
     log = KeyLog([str(path)])
-    assert log.given
     assert log.find("CLIENT_RANDOM", RANDOM) == bytes(48)
     assert log.find("SERVER_TRAFFIC_SECRET_0", OTHER) == SECRET
     assert log.find("CLIENT_RANDOM", OTHER) is None
@@ -77,12 +76,10 @@ def test_a_key_log_that_grows(tmp_path):
 def test_secrets_of_a_capture_as_they_come():
     blocks = []
     log = KeyLog((), lambda: blocks)
-    assert not log.given
     blocks.append(Secrets(0x57474B4C, line().encode()))  # of WireGuard
     assert log.find("CLIENT_RANDOM", RANDOM) is None
     blocks.append(Secrets(TLS_KEY_LOG, line().encode()))
     assert log.find("CLIENT_RANDOM", RANDOM) == bytes(48)
-    assert log.given
 
 
 @pytest.mark.parametrize("text", [b"-----BEGIN PRIVATE KEY-----\n", b"\0\1\2\3" * 100, b"x" * (3 << 20), b"# comment\nCLIENT_RANDOM zz 11\n"])
