@@ -20,7 +20,7 @@ class Parser(HTMLParser):
         self.elements.append((tag, attributes))
         self._open = (tag, attributes.get("id")) if tag in {"script", "style"} else None
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, _):
         self._open = None
 
     def handle_data(self, data):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.view.html.page import Page
 
+LONGEST = 60
 MOST = 500
 """Frames or batches of a page without --limit."""
 
@@ -24,10 +25,19 @@ def refuse_terminal(environment: Environment) -> None:
 
 
 def title_of(command: str, sources: Sequence[str]) -> str:
-    """What a page is called: the command, and what it was given, bytes as an argument cut."""
-    names = [source if len(source) <= 60 else f"{source[:48]}…" for source in sources[:3]]
-    more = f" and {len(sources) - 3} more" if len(sources) > 3 else ""
-    return " ".join(["kwire", command, *names]).strip() + more
+    """What a page is called: the command, and the files that it was given; their end where they are long."""
+    names = files_among(sources)
+    shown = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return " ".join(["kwire", command, *shown]) + more
+
+
+def files_among(sources: Sequence[str]) -> list[str]:
+    """The arguments that are files or standard input, as text. Bytes that are an argument themselves are not told: there may be secrets in them."""
+    from kwire_cli.cli.inputs import is_file
+    from kwire_cli.cli.segments import path_text
+
+    return [path_text(source) for source in sources if source == "-" or is_file(source)]
 
 
 def new_page(environment: Environment, kind: str, command: str, sources: Sequence[str], limit: int | None) -> Page:
@@ -41,5 +51,5 @@ def new_page(environment: Environment, kind: str, command: str, sources: Sequenc
     def write(text: str) -> None:
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
-    line = shlex.join(["kwire", command, *sources, "--format", "html"])
+    line = shlex.join(["kwire", command, *files_among(sources), "--format", "html"])
     return Page(write, kind, title_of(command, sources), line, most=limit or MOST)
