@@ -27,6 +27,8 @@ _WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
 _LINE = re.compile(rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(), re.IGNORECASE | re.MULTILINE)
 _ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 _PIECE = 1 << 20
+_LONGEST = 256
+"""Bytes that no line of a key log has."""
 
 
 class KeyLog:
@@ -43,8 +45,6 @@ class KeyLog:
         self._files = dict.fromkeys(paths, 0)  # bytes of each that were read
         for path in paths:
             self._read(path)
-            if not self._is_one(path):
-                raise InputError("is no TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex", file=path)
 
     def find(self, label: str, random: bytes) -> bytes | None:
         """The secret of this label for a client random; what came to the key logs since is read first, where that is needed."""
@@ -69,9 +69,13 @@ class KeyLog:
         """The lines that are whole behind those that were read; the last one of a file may have no end."""
         try:
             with Path(path).open("rb") as file:
-                file.seek(self._files[path])
+                if before := self._files[path]:
+                    file.seek(before)
                 rest = b""
                 while piece := file.read(_PIECE):
+                    if not self._files[path] and not rest and not _begins_log(piece):
+                        text = "is no TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex"
+                        raise InputError(text, file=path)
                     lines, end, rest = (rest + piece).rpartition(b"\n")
                     self._add(lines)
                     self._files[path] += len(lines) + len(end)
@@ -81,17 +85,21 @@ class KeyLog:
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=path) from None
 
-    def _is_one(self, path: str) -> bool:
-        """Whether the first line that says anything, where there is one, is one of a key log, be its label another than those above."""
-        with Path(path).open("rb") as file:
-            start = file.read(_PIECE)
-        lines = (line for line in map(bytes.strip, start.splitlines()) if line and not line.startswith(b"#"))
-        first = next(lines, None)
-        return first is None or _ANY_LINE.match(first) is not None
-
     def _add(self, text: bytes) -> None:
         for label, random, secret in _LINE.findall(text):
             self._known[label.decode().upper(), bytes.fromhex(random.decode())] = bytes.fromhex(secret.decode())
+
+
+def _begins_log(start: bytes) -> bool:
+    """Whether the first line that says anything, where there is one, is one of a key log, be its label another than those above.
+
+    One that has no end yet is not judged by its beginning.
+    """
+    if b"\n" not in start and len(start) < _LONGEST:
+        return True
+    lines = (line for line in map(bytes.strip, start.splitlines()) if line and not line.startswith(b"#"))
+    first = next(lines, None)
+    return first is None or _ANY_LINE.match(first) is not None
 
 
 def _size(path: str) -> int:

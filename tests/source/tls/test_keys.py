@@ -1,5 +1,8 @@
 """Keys, against the traces of RFC 8448; key logs."""
 
+import os
+import threading
+
 import pytest
 
 from kwire_cli.errors import InputError
@@ -63,7 +66,10 @@ def test_a_key_log_that_grows(tmp_path):
     log = KeyLog([str(path)])
     assert log.find("CLIENT_RANDOM", RANDOM) is None
     with path.open("a") as file:
-        file.write(line()[:90])
+        file.write(line()[:9])
+        file.flush()
+        assert log.find("CLIENT_RANDOM", RANDOM) is None
+        file.write(line()[9:90])
         file.flush()
         assert log.find("CLIENT_RANDOM", RANDOM) is None
         file.write(line()[90:])
@@ -93,3 +99,15 @@ def test_what_is_no_key_log_is_refused(text, tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="cannot be read: No such file"):
         KeyLog([str(tmp_path / "none")])
+
+
+def test_a_pipe(tmp_path):
+    """As a shell makes one: --tls-keylog <(...)."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(line(),))
+    writer.start()
+    log = KeyLog([str(path)])
+    writer.join()
+    assert log.find("CLIENT_RANDOM", RANDOM) == bytes(48)
+    assert log.find("CLIENT_RANDOM", OTHER) is None
