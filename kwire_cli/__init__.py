@@ -98,10 +98,12 @@ def read_frames(
     specs: Specs | None = None,
     kafka: str | None = None,
     overlays: Specs | None = None,
+    tls_keylog: Sequence[str] = (),
 ) -> Iterator[Frame]:
     """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw, or a packet capture.
 
     `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say so itself.
+    `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
     """
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
     from kwire_cli.source.frames import capture_in, frames_in, read_source  # noqa: PLC0415
@@ -112,7 +114,7 @@ def read_frames(
         from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
 
-        return (line.frame for line in traffic(known, Capture(capture)) if line.frame)
+        return (line.frame for line in traffic(known, Capture(capture, key_logs=tls_keylog)) if line.frame)
     hints = Hints(known.api(api) if api is not None else None, version, kind)
     return frames_in(known, read_source(source, input), hints)
 

@@ -124,7 +124,8 @@ class Messages:
         from kwire_cli.cost.advice.messages import in_lines
 
         name, port = self._names.get(path), self.options["port"]
-        lines = capture_lines(self.environment, self.catalog, path, name=name, port=port, notices=self.times == 1)
+        keys = self.options["tls_keylog"]
+        lines = capture_lines(self.environment, self.catalog, path, name=name, port=port, notices=self.times == 1, key_logs=keys)
         yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), place)
 
     def _log(self, path: str, place: int) -> Iterator[Message]:

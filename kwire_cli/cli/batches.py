@@ -112,4 +112,18 @@ def _show_csv(run: Run, shown: Shown) -> None:
         run.environment.write(csv_row([*label, *row]))
 
 
-SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex}
+def _show_on_page(run: Run, shown: Shown) -> None:
+    from kwire_cli.records.model import Gap
+    from kwire_cli.redact.batches import may_be_secret
+    from kwire_cli.view.html.batches import entry, gap_entry, row
+    from kwire_cli.view.html.outline import Outline
+
+    item, hide, outline = shown.item, hide_of(run), Outline(full=run.options["full"])
+    if isinstance(item, Gap):
+        found = gap_entry(item, run.data, outline, secret=may_be_secret(run.topic, hide))
+    else:
+        found = entry(run.catalog, item, hide, outline)
+    run.page.add(row(item, run.file if run.several else ""), found)
+
+
+SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex, "html": _show_on_page}

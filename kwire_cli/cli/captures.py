@@ -42,9 +42,9 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.source.capture.reading import Capture
 
     if not options["follow"]:
-        return _show(environment, catalog, Capture(source), fmt, options, strict=strict)
+        return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
     interrupt = Interrupt()
-    found = following(environment, source, interrupt)  # opening a pipe waits for its writer, and Ctrl-C ends that at once
+    found = following(environment, source, interrupt, options["tls_keylog"])  # opening a pipe waits for its writer, and Ctrl-C ends that at once
     with interrupt.watched():
         return _show(environment, catalog, found, fmt, options, strict=strict)
 
@@ -56,7 +56,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
 
     name = found.name or "standard input"
     if isinstance(found, Capture):
-        again = partial(Capture, found.name) if found.name and path_of(found.name).is_file() else None
+        again = partial(Capture, found.name, key_logs=options["tls_keylog"]) if found.name and path_of(found.name).is_file() else None
         lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])
@@ -64,7 +64,11 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
     anomalies = False
     show = _shower(environment, catalog, fmt, options)
-    for line in until_last(chosen(lines, catalog, options), options["limit"], _frame_range(options["frames"])[1]):
+    page, last = options.get("page"), _frame_range(options["frames"])[1]
+    for line in until_last(chosen(lines, catalog, options), options["limit"], last):
+        if page and page.is_full:
+            page.more = f"--frames {line.number}-{'' if last is None else last}"
+            break
         decodable = True
         anomalies = anomalies or (strict and bool(line.anomalies))
         show(line)
@@ -127,6 +131,8 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
         return _columns(environment, fmt, options, secrets)
     if fmt in {"json", "jsonl"}:
         return _documents(environment, catalog, fmt, options, secrets)
+    if fmt == "html":
+        return _on_page(catalog, options, secrets)
     return _views(environment, catalog, fmt, options, secrets)
 
 
@@ -249,6 +255,17 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
             write(document(line))
         elif line.kind == "response":
             write({"request": document(line.request) if line.request else None, "response": document(line)})
+
+    return show
+
+
+def _on_page(catalog: Catalog, options: dict[str, Any], secrets: _Secrets) -> Show:
+    from kwire_cli.view.html.frames import line_entry, line_row
+    from kwire_cli.view.html.outline import Outline
+
+    def show(line: Captured | None) -> None:
+        if line:
+            options["page"].add(line_row(line), line_entry(catalog, line, secrets.hidden(line), secrets.in_record, Outline(full=options["full"])))
 
     return show
 

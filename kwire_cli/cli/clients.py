@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import with_catalog, with_output
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
@@ -43,10 +44,18 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
 )
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
 @with_catalog
 @with_output
 def command(
-    environment: Environment, catalog: Catalog, source: tuple[str, ...], release: str | None, now: str | None, fmt: str | None, port: int | None
+    environment: Environment,
+    catalog: Catalog,
+    source: tuple[str, ...],
+    release: str | None,
+    now: str | None,
+    fmt: str | None,
+    port: int | None,
+    tls_keylog: tuple[str, ...],
 ) -> Exit:
     """List the clients in packet captures and brokers' request logs.
 
@@ -54,7 +63,7 @@ def command(
     the exit code is 1 if any client would be refused.
     """
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
-    return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port), release, now, fmt)
+    return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port, tls_keylog), release, now, fmt)
 
 
 def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], Clients], release: str | None, now: str | None, fmt: str) -> Exit:
@@ -78,7 +87,7 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
     return Exit.FOUND if any(row.verdict == REFUSED for row in rows) else Exit.DONE
 
 
-def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None) -> Clients:
+def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None, key_logs: tuple[str, ...]) -> Clients:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.progress import Progress
     from kwire_cli.cli.request_logs import is_log, opened, read_log
@@ -102,7 +111,7 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
             label = "standard input" if name == "-" else name
             with opened(environment, name):  # where that can't be, it says why
                 raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
-        for line in capture_lines(environment, catalog, capture, port=port):
+        for line in capture_lines(environment, catalog, capture, port=port, key_logs=key_logs):
             clients.add_line(line)
     progress.done()
     if not clients.uses:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
 
-OF_CAPTURES = ("filter", "frames", "stream", "limit", "port")
+OF_CAPTURES = ("filter", "frames", "stream", "limit", "port", "tls_keylog")
 
 
 class Found(NamedTuple):
@@ -63,7 +63,7 @@ def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, 
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
 
-    lines = capture_lines(environment, catalog, found.source, port=options["port"])
+    lines = capture_lines(environment, catalog, found.source, port=options["port"], key_logs=options["tls_keylog"])
     return (_body(line.frame) if line.frame else None for line in chosen(lines, catalog, options))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import bodies_of, of_frames
+from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
 from kwire_cli.cli.request_logs import show_stats, without_logs
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.html.page import Page
 
-FORMATS = ("tree", "hex", "json", "jsonl")
+FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
 ROWS = 4
 
@@ -62,7 +63,7 @@ ROWS = 4
 @click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
 @click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
 @click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames; of a page, 500 unless said.")
 @click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
 @click.option(
     "--stats", is_flag=True, help="Of a capture or a broker's request log, counts, sizes, latencies and errors by api, client, topic and broker."
@@ -74,6 +75,7 @@ ROWS = 4
     help="Of a capture that grows, or a pipe: go on with what is added, each frame as it comes, until Ctrl-C or the pipe's end.",
 )
 @click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_overlaid_catalog
 @with_output
@@ -91,6 +93,9 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     decodable = anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
+    if logs and fmt == "html":
+        raise InputError("this is a broker's request log, of which there is no page; --format json counts what is in it", file=logs[0])
+    page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
         if not others:
@@ -106,10 +111,26 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         if name and len(source) > 1 and fmt in {"tree", "hex"}:
             environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):
+            if page and page.is_full:
+                page.more = f"--limit {2 * len(page)}"
+                break
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(result.anomalies)
             environment.flush()
+    if page:
+        page.end()
     return _exit(strict=strict, decodable=decodable, anomalies=anomalies)
+
+
+def _new_page(environment: Environment, source: tuple[str, ...], options: dict[str, Any]) -> Page:
+    """The page of --format html; UsageError for what there is no page of."""
+    from kwire_cli.cli.pages import new_page
+
+    others = [f"--{name}" for name in ("stats", "pairs", "follow", "fields", "lossless", "records") if options[name]]
+    if others:
+        raise click.UsageError(f"{others[0]} is not for --format html, whose page shows all of each frame")
+    limit, options["limit"] = options["limit"], None  # what is behind the last one has to be seen, to say that it is there
+    return new_page(environment, "frames", "decode", source, limit)
 
 
 def _exit(*, strict: bool, decodable: bool, anomalies: bool) -> Exit:
@@ -162,6 +183,11 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
         reading = _reading(catalog, options)
         document = frame.to_json(records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
+    elif fmt == "html":
+        from kwire_cli.view.html.frames import frame_entry, frame_row
+        from kwire_cli.view.html.outline import Outline
+
+        options["page"].add(frame_row(frame), frame_entry(catalog, frame, hidden, _reading(catalog, options), Outline(full=options["full"])))
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
@@ -185,6 +211,13 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
         reading = _reading(catalog, options)
         document = message_document(decoded, records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
+    elif fmt == "html":
+        from kwire_cli.view.html.frames import message_entry, message_row
+        from kwire_cli.view.html.outline import Outline
+
+        page = options["page"]
+        entry = message_entry(catalog, decoded, hidden, _reading(catalog, options), Outline(full=options["full"]))
+        page.add(message_row(decoded, len(page) + 1), entry)
     elif fmt == "tree":
         from kwire_cli.view.tree import message_lines
 
@@ -208,8 +241,8 @@ def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
 
 def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
     given = [
-        f"--{name}"
-        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow")
+        f"--{name.replace('_', '-')}"
+        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow", "tls_keylog")
         if options[name] not in {None, False, ()}
     ]
     given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import complete_api, complete_message, complete_version
-from kwire_cli.cli.two_messages import Found, find
-from kwire_cli.spec.files import exists
+from kwire_cli.cli.two_messages import Found, find, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before frames; otherwise the bytes tell."),
         click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
         click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
+        with_tls_keylog,
         click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
         click.option("--ignore-bytes", is_flag=True, help="Leave out bytes that differ where the values are the same."),
         click.option("--full", is_flag=True, help="Show all differences of two messages, and long values whole."),
@@ -83,19 +84,11 @@ def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | 
     if frames is None:
         if b is None:
             raise click.UsageError("give two messages, or one capture with --frames A,B")
-        return [_place(a), _place(b)]
+        return [place(a), place(b)]
     numbers = frames.split(",")
     if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
         raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
     return [(a, int(number)) for number in numbers]
-
-
-def _place(text: str) -> tuple[str, int | None]:
-    """A file with the number of a frame, where it has one: FILE@N."""
-    name, at, number = text.rpartition("@")
-    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
-        return name, int(number)
-    return text, None
 
 
 def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.model import Source
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.model import Gap, Source
     from kwire_cli.records.reading import Reader
     from kwire_cli.records.selecting import Selection
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex")
+FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex", "html")
 RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 
 
@@ -47,6 +48,11 @@ class Run:
     """Those of the csv heading that was printed last."""
     file: str = ""
     left: int | None = None
+    page: Any = None
+    """With --format html, what is written."""
+    data: Any = None
+    topic: str | None = None
+    """The bytes of the file at work, and whose records they are."""
     trouble: Any = None
     """With --like-kafka, what is said behind the last file."""
 
@@ -100,6 +106,10 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
             raise click.UsageError("--like-kafka prints lines of its own, in no --format")
         fmt = "like-kafka"
     run = Run(environment, catalog, fmt, options, _selection(options), several=_several(paths), left=options["limit"])
+    if fmt == "html":
+        from kwire_cli.cli.pages import new_page
+
+        run.page, run.left = new_page(environment, "batches", "dump", paths, run.left), None
     for file in files_of(environment, paths, every=options["every"]):
         if run.left == 0:
             break
@@ -107,6 +117,8 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
             _show_file(run, file)
             environment.flush()
     run.progress.done()
+    if run.page:
+        run.page.end()
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -139,6 +151,8 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
     others |= {"limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
+    if fmt == "html":
+        raise click.UsageError("there is no page of faults: --verify shows them as a tree, a table, json, jsonl or csv")
     return show_faults(environment, paths, fmt, deep=options["deep"])
 
 
@@ -168,6 +182,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
 
     view = bytes_of(run.environment, file)
     topic = run.options["as_topic"] or file.topic
+    run.data, run.topic = view, topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
     if run.fmt == "like-kafka":
         _show_like_kafka(run, file, source)
@@ -180,6 +195,9 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         batches = _show_quickly(run, file, source, reader)
     for shown in _chosen(run, file, source, reader):
         item, _, notes = shown
+        if run.page and run.page.is_full:
+            run.page.more, run.left = _next_page(run, item), 0
+            break
         if isinstance(item, Gap):
             gaps += 1
             run.odd = run.odd or item.code != PADDING
@@ -192,6 +210,14 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
 
 
+def _next_page(run: Run, item: Batch | Gap) -> str:
+    """What gives the batches behind those that the page has."""
+    from kwire_cli.records.model import Gap
+
+    where = f"{run.file} " if run.several else ""
+    return f"{where}--limit {2 * len(run.page)}" if isinstance(item, Gap) else f"{where}--offsets {item.head.base_offset}-"
+
+
 def _begin_file(run: Run, file: SegmentFile) -> None:
     """What follows is of this file: where the lines do not say so, a heading does."""
     run.file = file.label
@@ -202,9 +228,9 @@ def _begin_file(run: Run, file: SegmentFile) -> None:
 
 def _show_other(run: Run, file: SegmentFile) -> None:
     """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint."""
-    if not run.selection.everything:
-        if not run.options["every"]:
-            run.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
+    if not run.selection.everything or run.page:
+        if run.page or not run.options["every"]:
+            run.environment.note(f"kwire: {file.label}: left out, as it has no batches{'' if run.page else ' to choose from'}")
         return
     run.found = True
     if run.fmt == "like-kafka":

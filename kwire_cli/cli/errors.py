@@ -26,7 +26,7 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
 
     CODE is a number (35, -1) or a part of a name (unsupported); all are listed without one.
     """
-    rows = _found(catalog, code)
+    rows = found(catalog, code)
     if fmt == "table":
         width = max(len(row.name) for row in rows)
         environment.write_lines(
@@ -39,7 +39,8 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
         environment.write(dumps(row._asdict(), indent=fmt == "json"))
 
 
-def _found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
+def found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
+    """The rows of these numbers and parts of names, all without any; InputError where one of them has none."""
     missing = [text for text in wanted if not any(_matches(row, text) for row in catalog.errors)]
     if missing:
         raise InputError(f"no error code is {' or '.join(missing)}")

@@ -7,7 +7,7 @@ import signal
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.capture.following import Following
@@ -43,7 +43,7 @@ class Interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def following(environment: Environment, source: str | IO[bytes], interrupt: Interrupt) -> Following:
+def following(environment: Environment, source: str | IO[bytes], interrupt: Interrupt, key_logs: Sequence[str] = ()) -> Following:
     """The capture; results are sent out whenever it has nothing new."""
     from kwire_cli.source.capture.following import Following
 
@@ -53,7 +53,7 @@ def following(environment: Environment, source: str | IO[bytes], interrupt: Inte
         environment.flush()
         environment.note(f"kwire: {name}: {text}")
 
-    return Following(source, wait=environment.flush, stop=lambda: interrupt.came, note=note)
+    return Following(source, wait=environment.flush, stop=lambda: interrupt.came, note=note, key_logs=key_logs)
 
 
 def until_last(lines: Iterable[Captured], left: int | None, last: int | None) -> Iterator[Captured]:

@@ -26,13 +26,24 @@ _FRAMES = (
     click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input."),
     click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell."),
 )
+_TLS = click.option(
+    "--tls-keylog",
+    "tls_keylog",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Of captures, decrypt TLS by this key log (SSLKEYLOGFILE); repeatable. The secrets in a pcapng file need no option; see docs/tls.md.",
+)
 _CAPTURES = (
     click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md."),
     click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers."),
     click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable."),
     click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
+    _TLS,
 )
-OF_CAPTURES = ("filter", "frames", "stream", "port")
+CHOOSING = ("filter", "frames", "stream", "port")
+"""What of these chooses among frames, or says what they are."""
+OF_CAPTURES = (*CHOOSING, "tls_keylog")
 """What `of_captures` gives a command."""
 NO_CAPTURE = "is for packet captures, and this input is none"
 """Why they are refused."""
@@ -44,15 +55,20 @@ def of_frames(command: Command) -> Command:
 
 
 def of_captures(command: Command) -> Command:
-    """--filter, --frames, --stream and --port."""
+    """--filter, --frames, --stream, --port and --tls-keylog."""
     return _with(_CAPTURES, command)
+
+
+def with_tls_keylog(command: Command) -> Command:
+    """--tls-keylog alone; the command gets `tls_keylog`, paths."""
+    return _TLS(command)
 
 
 def refuse(options: dict[str, Any], names: Sequence[str], why: str) -> None:
     """UsageError, with the name of the first one before `why`, where any of these options was given."""
     for name in names:
         if options[name] not in {None, ()}:
-            option = {"kind": options[name], "topics": "topic"}.get(name, name)
+            option = {"kind": options[name], "topics": "topic"}.get(name, name.replace("_", "-"))
             raise click.UsageError(f"--{option} {why}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import with_output
 from kwire_cli.view.lines import counted
 
@@ -33,9 +34,18 @@ BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
     type=click.Path(exists=True, dir_okay=False),
     help="Advice from the values in this capture: defaults that are always written, ints that would shrink; repeatable.",
 )
+@with_tls_keylog
 @with_output
 def command(
-    environment: Environment, paths: tuple[str, ...], specs: tuple[str, ...], rules: str, fmt: str, *, advice: bool, traffic: tuple[str, ...]
+    environment: Environment,
+    paths: tuple[str, ...],
+    specs: tuple[str, ...],
+    rules: str,
+    fmt: str,
+    *,
+    advice: bool,
+    traffic: tuple[str, ...],
+    tls_keylog: tuple[str, ...],
 ) -> int:
     """Check message definitions, one by one and against each other.
 
@@ -55,7 +65,7 @@ def command(
 
         found += definition_advice(paths)
     if traffic:
-        found += _of_traffic(environment, paths, traffic)
+        found += _of_traffic(environment, paths, traffic, tls_keylog)
     if fmt == "text":
         environment.write_lines(_line(finding) for finding in found)
     else:
@@ -69,7 +79,7 @@ def command(
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
-def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...]) -> list[Finding]:
+def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...], key_logs: tuple[str, ...]) -> list[Finding]:
     """What the values in captures say about the definitions that were given; nothing where one of these has no usable meaning."""
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cost.advice.findings import traffic_findings
@@ -82,7 +92,7 @@ def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tupl
     except SpecError:
         return []
     files = {str(path) for path in json_files(list(paths))}
-    lines = (line for capture in captures for line in capture_lines(environment, known, capture))
+    lines = (line for capture in captures for line in capture_lines(environment, known, capture, key_logs=key_logs))
     return [finding for finding in traffic_findings(known, lines) if finding.file in files]
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",
+    "explain": "Explain a message, a batch or a rule byte by byte.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
     "scan": "Ask folders of captures and logs of any size, on Spark.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.frame_options import NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
+from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
@@ -128,14 +128,14 @@ def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
     options = asked.options | {"limit": None}
     file = found.source if isinstance(found.source, str) else None
     name = path_text(file) if file else "standard input"
-    lines = capture_lines(asked.environment, asked.catalog, found.source, name=name, port=options["port"])
+    lines = capture_lines(asked.environment, asked.catalog, found.source, name=name, port=options["port"], key_logs=options["tls_keylog"])
     add, before = counted.tallies.add, counted.tallies.messages
     for line in chosen(lines, asked.catalog, options):
         if counted.written:
             counted.add(line, f"{name}: frame {line.number}")
         else:
             add(line)
-    counted.decodable = counted.decodable or counted.tallies.messages > before or any(options[name] for name in OF_CAPTURES)
+    counted.decodable = counted.decodable or counted.tallies.messages > before or any(options[name] for name in CHOOSING)
     counted.files += path_of(file).stat().st_size if file else 0
     counted.captures += 1
 

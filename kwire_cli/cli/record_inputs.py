@@ -160,8 +160,9 @@ def _in_capture(asked: Asked, label: str, source: Any) -> Iterator[Found]:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
 
-    lines = capture_lines(asked.environment, asked.catalog, source, name=label, port=asked.options["port"])
-    for line in chosen(lines, asked.catalog, asked.options | {"limit": None}):  # which is of batches here
+    options = asked.options
+    lines = capture_lines(asked.environment, asked.catalog, source, name=label, port=options["port"], key_logs=options["tls_keylog"])
+    for line in chosen(lines, asked.catalog, options | {"limit": None}):  # which is of batches here
         if line.seen.size and (read := line.read):
             yield from _of_body(line.api, *read, line.reading())
 

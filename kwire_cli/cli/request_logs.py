@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LineFault
     from kwire_cli.spec.catalog import Catalog
 
-OF_CAPTURES = ("filter", "frames", "stream", "fields", "pairs", "port", "limit", "follow", "lossless")
+OF_CAPTURES = ("filter", "frames", "stream", "fields", "pairs", "port", "limit", "follow", "lossless", "tls_keylog")
 
 
 def is_log(environment: Environment, name: str) -> bool:
@@ -84,7 +84,7 @@ def show_stats(environment: Environment, catalog: Catalog, names: list[str], fmt
         raise InputError(
             "is a broker's request log, which holds no bytes: --stats counts what is in it, kwire clients lists who asked", file=names[0]
         )
-    given = [f"--{name}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
+    given = [f"--{name.replace('_', '-')}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
     if given:
         raise click.UsageError(f"{given[0]} is for packet captures, and {names[0]} is a broker's request log")
     stats, progress = Stats(), Progress(environment)

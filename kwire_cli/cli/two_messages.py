@@ -36,6 +36,14 @@ class Found:
     names: Callable[[str], str] | None = None
 
 
+def place(text: str) -> tuple[str, int | None]:
+    """A file with the number of a frame, where it has one: FILE@N."""
+    name, at, number = text.rpartition("@")
+    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
+        return name, int(number)
+    return text, None
+
+
 def find(environment: Environment, catalog: Catalog, places: Sequence[Place], versions: Sequence[int | None], options: dict[str, Any]) -> list[Found]:
     """The messages at these places, each of its version; an argument that is named twice is read once. InputError where there is no such message."""
     from kwire_cli.cli.inputs import CaptureFile, inputs
@@ -52,7 +60,7 @@ def find(environment: Environment, catalog: Catalog, places: Sequence[Place], ve
             if options["message"]:
                 raise click.UsageError("--message is for bodies alone, and this is a packet capture")
             numbers = [number for argument, number in places if argument == text]
-            read[text] = name, _of_capture(environment, catalog, content.source, numbers, name, options["port"])
+            read[text] = name, _of_capture(environment, catalog, content.source, numbers, name, options)
         else:
             read[text] = name, content
     out = []
@@ -95,13 +103,13 @@ def _numbered(found: list[Any], number: int | None, name: str, one: str, many: s
 
 
 def _of_capture(
-    environment: Environment, catalog: Catalog, source: Any, numbers: Sequence[int | None], name: str, port: int | None
+    environment: Environment, catalog: Catalog, source: Any, numbers: Sequence[int | None], name: str, options: dict[str, Any]
 ) -> dict[int | None, Found]:
     """The frames of these numbers, in one pass; None is the one of a capture that has no other."""
     from kwire_cli.cli.capture_lines import capture_lines
 
     last, out = 0, dict[int | None, Found]()
-    for line in capture_lines(environment, catalog, source, port=port):
+    for line in capture_lines(environment, catalog, source, port=options["port"], key_logs=options.get("tls_keylog", ())):
         last = line.number
         if None in numbers:
             if None in out:

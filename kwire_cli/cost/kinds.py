@@ -37,6 +37,7 @@ class Kind(enum.StrEnum):
     BATCH_HEADER = "batch header"
     RECORD_FRAMING = "record framing"
     CHECKSUM = "checksum"
+    TLS = "tls"
     GUESS = "guess"
     GAP = "gap"
     LOST = "lost"
@@ -62,12 +63,13 @@ MEANING = {
     Kind.BATCH_HEADER: "the header of a record batch without its checksum; of formats v0 and v1, the message around compressed messages",
     Kind.RECORD_FRAMING: "what stands around a record: sizes, attributes, timestamps, offsets, lengths of key, value and headers, how many headers",
     Kind.CHECKSUM: "the checksum of a batch or message",
+    Kind.TLS: "TLS that was decrypted: handshakes, and what stands around the data in records (headers, nonces, authentication tags, padding)",
     Kind.GUESS: "a body of a version that no definition has, and in a capture a response whose request is missing",
     Kind.GAP: "bytes that could not be decoded, or in which nothing was recognised",
     Kind.LOST: "bytes of a connection that the capture does not have",
     Kind.PADDING: "zeros behind the last batch of a segment",
     Kind.SASL_TOKEN: "frames that hold nothing but a SASL token",
-    Kind.NOT_KAFKA: "bytes of another protocol, such as TLS or HTTP",
+    Kind.NOT_KAFKA: "bytes of another protocol, such as HTTP, or TLS that was not decrypted",
 }
 """docs/overhead.md is made from this table."""
 

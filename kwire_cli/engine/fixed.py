@@ -29,12 +29,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """`unpack` reads a tuple of `names` from bytes at an offset, and raises struct.error where they end before `size` bytes."""
+    """`unpack` reads a tuple of `names` from bytes at an offset, and raises struct.error where they end before `size` bytes; `pack` makes bytes."""
 
     names: tuple[str, ...]
     size: int
     unpack: Callable[..., tuple[Any, ...]]
     iter_unpack: Callable[[Any], Iterator[tuple[Any, ...]]]
+    pack: Callable[..., bytes]
 
 
 def fixed(decl: Any, take: tuple[str | tuple[str, ...], ...] | None = None) -> Fixed:
@@ -55,7 +56,7 @@ def fixed(decl: Any, take: tuple[str | tuple[str, ...], ...] | None = None) -> F
         raise TypeError(f"{decl!r} mixes byte orders")
     taken = _taken(rows, take) if take is not None else rows
     layout = struct.Struct((orders.pop() if orders else ">") + "".join(row.code for row in taken))
-    return Fixed(tuple(row.name for row in taken if not row.code.endswith("x")), layout.size, layout.unpack_from, layout.iter_unpack)
+    return Fixed(tuple(row.name for row in taken if not row.code.endswith("x")), layout.size, layout.unpack_from, layout.iter_unpack, layout.pack)
 
 
 def part(decl: Any, first: str, last: str) -> Fixed:
@@ -71,7 +72,7 @@ def part(decl: Any, first: str, last: str) -> Fixed:
         raise TypeError(f"{decl!r} has no fields from {first} to {last}")
     rows = rows[names.index(first) : names.index(last) + 1]
     layout = struct.Struct((next((row.order for row in rows if row.order), ">")) + "".join(row.code for row in rows))
-    return Fixed(tuple(row.name for row in rows), layout.size, layout.unpack_from, layout.iter_unpack)
+    return Fixed(tuple(row.name for row in rows), layout.size, layout.unpack_from, layout.iter_unpack, layout.pack)
 
 
 def rows_of(decl: Any, name: str = "") -> Iterator[Row]:

@@ -307,7 +307,7 @@ def places(item: Item, path: str = "", *, keep: bool = True) -> Iterator[tuple[s
     while still_open:
         path, parent, parts = still_open[-1]
         for part in parts:
-            inner = _path_of(part, parent, path)
+            inner = path_of(part, parent, path)
             yield inner, part
             if type(part.node) is not Leaf:
                 still_open.append((inner, part, iter(part.parts) if keep else part.each()))
@@ -316,7 +316,8 @@ def places(item: Item, path: str = "", *, keep: bool = True) -> Iterator[tuple[s
             still_open.pop()
 
 
-def _path_of(part: Item, parent: Item, path: str) -> str:
+def path_of(part: Item, parent: Item, path: str) -> str:
+    """The path of a part of an item, by that of the item."""
     if part.index is not None:
         return f"{path}[{part.index}]"
     if part.tag is not None:

@@ -46,6 +46,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("error", "error", "the names of all error codes in it other than 0, compared by name or number", many=True),
     Column("requestFrame", "number", "the number of the request that this response answers"),
     Column("protocol", "name", "what is spoken where it is not Kafka: `tls`, `http`, …"),
+    Column("content", "text", "what the bytes of TLS are, where they could be read: `ClientHello`, `alert close_notify`, …", many=True),
+    Column("reason", "text", "why bytes of TLS were not decrypted"),
     Column("anomaly", "name", "the codes of its anomalies (docs/anomalies.md)", many=True),
 )
 """In the order of the documentation."""

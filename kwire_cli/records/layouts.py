@@ -20,7 +20,7 @@ from kwire_cli.structs.records.parts import Bits, offset_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_CRCS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
+CHECKSUMS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
 
 
 def leading(decl: Any) -> Any:
@@ -73,7 +73,7 @@ def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
         decl,
         head,
         least,
-        _CRCS[module.CRC],
+        CHECKSUMS[module.CRC],
         crc_from,
         fixed(leading(decl), ("crc",)),
         crc_at,

@@ -18,6 +18,9 @@ SECTION_BLOCK = 0x0A0D0D0A
 BYTE_ORDER_MAGIC = 0x1A2B3C4D
 INTERFACE_BLOCK, OBSOLETE_PACKET_BLOCK, SIMPLE_PACKET_BLOCK, ENHANCED_PACKET_BLOCK, SECRETS_BLOCK = 1, 2, 3, 6, 10
 
+TLS_KEY_LOG = 0x544C534B
+"""The type of a secrets block that holds a TLS key log."""
+
 OPTION_END, OPTION_TSRESOL, OPTION_TSOFFSET = 0, 9, 14
 """Option codes; the latter two are those of an interface description."""
 

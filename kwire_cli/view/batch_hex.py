@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import Spans, walk
-from kwire_cli.engine.tree import Item, Tree, build, places
+from kwire_cli.engine.tree import Tree, build
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.payloads import payload_of
+from kwire_cli.redact.batches import has_secrets, hidden_in_batch
 from kwire_cli.structs.records import v2
 from kwire_cli.view.hex import part_lines
 from kwire_cli.view.tree import anomaly_lines
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
-_SECRET = frozenset({"key", "value", "records", "messages"})
-
 
 @dataclass(frozen=True)
-class _Part:
+class DeclaredPart:
     """Bytes with a declaration, as views of bytes take them."""
 
     entry: Entry
@@ -36,17 +34,20 @@ class _Part:
 
     @property
     def data(self) -> Any:
+        """All of the data that they are in."""
         return self.raw.data
 
     @property
     def exact(self) -> bool:
+        """Whether the declaration took all of them."""
         return self.raw.lost < 0 and self.raw.used == self.raw.stop
 
 
-def _part(decl: Any, data: Any, start: int, stop: int) -> _Part:
+def declared_part(decl: Any, data: Any, start: int, stop: int) -> DeclaredPart:
+    """The bytes [start, stop) by a declaration of `structs.records`."""
     entry = records_entry(decl)
     spans = walk(entry, data, start, stop)
-    return _Part(entry, spans, build(entry, spans))
+    return DeclaredPart(entry, spans, build(entry, spans))
 
 
 def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: bool, rows: int | None) -> Iterator[Line]:
@@ -59,30 +60,15 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
         (f"offsets {item.head.base_offset} to {item.head.last_offset}", "title"),
         (f", {item.size} bytes", "dim"),
     ]
-    part = _part(item.layout.decl, item.source.data, item.position, item.end)
-    secret = hide is not None and _has_secrets(item, hide)
-    yield from part_lines(catalog, part, _hidden(part.tree) if secret else frozenset(), "", rows)
+    part = declared_part(item.layout.decl, item.source.data, item.position, item.end)
+    secret = has_secrets(item, hide)
+    yield from part_lines(catalog, part, hidden_in_batch(part.tree) if secret else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
     if deep and item.layout.name == "v2" and item.head.codec:
         from kwire_cli.records.area import area_of  # noqa: PLC0415 - most are not compressed
 
         area = area_of(item, [])
         yield [("decompressed: ", "dim"), (f"{len(area.data)} bytes", "number")]
-        inner = _part(v2.RECORDS, area.data, 0, len(area.data))
-        yield from part_lines(catalog, inner, _hidden(inner.tree) if secret else frozenset(), "", rows)
+        inner = declared_part(v2.RECORDS, area.data, 0, len(area.data))
+        yield from part_lines(catalog, inner, hidden_in_batch(inner.tree) if secret else frozenset(), "", rows)
     yield from anomaly_lines(notes)
-
-
-def _has_secrets(batch: Batch, hide: Hide) -> bool:
-    for record in batch.records():
-        payload = payload_of(batch, record)
-        if payload and payload.record and any(hide(payload.record).values()):
-            return True
-    return False
-
-
-def _hidden(tree: Tree) -> frozenset[int]:
-    """All keys and values, and what could not be read: which one holds a secret is not told by a batch of hidden ones."""
-    items: Iterator[tuple[str, Item]] = places(tree.root)
-    spans = {item.span for _, item in items if item.span >= 0 and item.whole and item.node.name in _SECRET}
-    return frozenset(spans | ({tree.gap.span} if tree.gap else set()))

@@ -50,5 +50,7 @@ def _other(line: Captured) -> Line:
     if line.kind == "sasl-token":
         return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" <redacted {size}>", "secret")]
     if line.kind == "not-kafka":
-        return [(f"frame {line.number}: ", "dim"), (f"not Kafka: {seen.protocol or 'unknown'}", "warning"), (f", {size}", "dim")]
+        out: Line = [(f"frame {line.number}: ", "dim"), (f"not Kafka: {seen.protocol or 'unknown'}", "warning"), (f", {size}", "dim")]
+        out += [(f": {', '.join(seen.content)}", "text")] if seen.content else []
+        return [*out, (f"; not decrypted: {seen.reason}", "warning")] if seen.reason else out
     return [(f"frame {line.number}: ", "dim"), (f"gap: {seen.code}", "warning"), (f", {size}", "dim")]

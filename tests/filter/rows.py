@@ -61,6 +61,8 @@ FETCH = Row(
         "error": ["NOT_LEADER_OR_FOLLOWER", 999],
         "requestFrame": 11,
         "protocol": None,
+        "content": [],
+        "reason": None,
         "anomaly": ["TAG_ORDER"],
     },
     {"headerVersion": 1, "correlationId": 9, "unknownTaggedFields": []},

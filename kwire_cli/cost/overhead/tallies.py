@@ -144,6 +144,8 @@ class Tallies:
             return
         if frame is None:
             path, kind = _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
+            if seen.content and not seen.reason:
+                path, kind = seen.protocol, Kind.TLS
             self.account(key).messages += 1
             self.account(key).other(path, kind, seen.size)
             return

@@ -62,6 +62,22 @@ class Conflict(NamedTuple):
     packet: int
 
 
+class Foreign(NamedTuple):
+    """`size` bytes of a direction that were taken out of it, since they are of a protocol around what is said, as TLS is.
+
+    `content` names what they are, as far as that could be read; `reason` says why the rest of them could not. Time and packet are of the last byte.
+    """
+
+    connection: int
+    direction: int
+    size: int
+    protocol: str
+    content: tuple[str, ...]
+    reason: str | None
+    time: int | None
+    packet: int
+
+
 class Fin(NamedTuple):
     """A direction's bytes are complete: its sender closed it."""
 
@@ -80,4 +96,4 @@ class End(NamedTuple):
     packet: int
 
 
-Event = Start | Data | Gap | Conflict | Fin | End
+Event = Start | Data | Gap | Conflict | Foreign | Fin | End

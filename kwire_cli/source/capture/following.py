@@ -12,10 +12,11 @@ from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.capture.tcp import Limits, Streams
 from kwire_cli.source.growing import Growing, Turn
 from kwire_cli.source.packing import GZIP, ZSTD
+from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.source.capture.events import Event
     from kwire_cli.source.capture.model import Notice, Packet
@@ -42,11 +43,13 @@ class Following:
         stop: Callable[[], bool],
         note: Callable[[str], None],
         limits: Limits | None = None,
+        key_logs: Sequence[str] = (),
     ) -> None:
         self._growing = Growing(source, wait=wait, stop=stop)
         self._note, self._limits = note, limits
         self._notices: list[Notice] = []
         self._summary: Counter[str] = Counter()
+        self._tls = Decryption(key_logs, lambda: self._reader.secrets)
         self._begin(0)
 
     @property
@@ -65,6 +68,10 @@ class Following:
         return dict(self._summary + Counter(unseen(self._segments, self._streams)))
 
     def __iter__(self) -> Iterator[Event]:
+        for event in self._events():
+            yield from self._tls.take([event])
+
+    def _events(self) -> Iterator[Event]:
         for piece in self._growing:
             if isinstance(piece, bytes):
                 for segment in self._segments(self._packets(piece)):

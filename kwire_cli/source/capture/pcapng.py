@@ -19,7 +19,7 @@ MAX_SECRETS = 1 << 24
 
 
 class Secrets(NamedTuple):
-    """The data of a decryption secrets block: its type (0x544c534b is a TLS key log), and the data."""
+    """The data of a decryption secrets block: its type (`structs.captures.TLS_KEY_LOG`, or another), and the data."""
 
     type: int
     data: bytes

@@ -7,10 +7,11 @@ from typing import IO, TYPE_CHECKING
 from kwire_cli.source.capture import files
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.capture.tcp import Limits, Streams
+from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.source.capture.events import Event
     from kwire_cli.source.capture.model import Notice
@@ -25,15 +26,16 @@ Lines that come late find their place among those of a batch.
 
 
 class Capture:
-    """The events of a capture's TCP connections; iterate once.
+    """The events of a capture's TCP connections; iterate once. Of TLS, what was said in it, where the file or `key_logs` (paths) have the keys.
 
-    `packets`, `segments` and `streams` are the steps, with what each knows; `notices`, `secrets` and `summary` fill while the capture is read.
+    `packets`, `segments`, `streams` and `tls` are the steps, with what each knows; `notices`, `secrets` and `summary` fill while the capture is read.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> None:
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None, *, key_logs: Sequence[str] = ()) -> None:
         self.packets = files.packets(source)
         self.segments = Segments()
         self.streams = Streams(limits)
+        self.tls = Decryption(key_logs, lambda: self.packets.secrets)
 
     @property
     def name(self) -> str | None:
@@ -71,9 +73,9 @@ class Capture:
                 events: list[Event] = []
                 for segment in self.segments(packets[first : first + BATCH]):
                     events += feed(segment)
-                yield events
+                yield self.tls.take(events)
         self.segments.close()
-        yield self.streams.close()
+        yield self.tls.take(self.streams.close())
 
 
 def unseen(segments: Segments, streams: Streams) -> dict[str, int]:

@@ -280,6 +280,8 @@ class Captured:
                 out["code"] = seen.code
             if seen.kind == "not-kafka":
                 out["protocol"] = seen.protocol
+                out |= {"content": [*seen.content]} if seen.content else {}
+                out |= {"reason": seen.reason} if seen.reason else {}
             return out
         reading = self.reading(hide) if records == "decoded" else None
         document = None if lossless or hidden else self._plain_document(records, reading)

@@ -44,6 +44,8 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "error": lambda line: line.errors,
     "requestFrame": lambda line: line.request.number if line.request else None,
     "protocol": lambda line: line.seen.protocol,
+    "content": lambda line: [*line.seen.content],
+    "reason": lambda line: line.seen.reason,
     "anomaly": lambda line: line.anomalies,
 }
 ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}

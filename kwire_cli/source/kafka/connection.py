@@ -48,6 +48,10 @@ MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
 """Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the oldest are given up."""
 
 
+NO_KEY_LOG = "there is no key log for it"
+"""Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
+
+
 class State(enum.Enum):
     """What the bytes of a connection are."""
 
@@ -65,12 +69,14 @@ class Seen:
 
     `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's request. `missing` bytes of a
     frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `plain` is a frame in which there is
-    nothing odd up to its body. `in_flight` counts the requests that wait for their responses when this one is sent, itself among them. `line` is
-    the caller's, to find a request again when its response comes.
+    nothing odd up to its body. Of another protocol, `content` names what its bytes are, and `reason` says why they could not be read. `in_flight`
+    counts the requests that wait for their responses when this one is sent, itself among them. `line` is the caller's, to find a request again when
+    its response comes.
     """
 
     __slots__ = (
-        "code", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "request", "side", "size", "time",
+        "code", "content", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "reason", "request",
+        "side", "size", "time",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +90,8 @@ class Seen:
         self.line: Any = None
         self.plain: Plain | None = None
         self.frame: Frame | None = None
+        self.content: tuple[str, ...] = ()
+        self.reason: str | None = None
 
 
 class Connection:
@@ -228,6 +236,7 @@ class Connection:
         if own is None:
             known = protocol or (other.protocol if other else None)
             own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=known)
+            own.reason = NO_KEY_LOG if known == "tls" else None
         own.size += len(data)
         own.packet, own.time = packet, time
 

@@ -8,11 +8,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kwire_cli.message.plain import Layouts
-from kwire_cli.source.capture.events import Data, End, Gap, Start
+from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.connection import Connection, Seen
+from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.names import Names
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ class Watch:
             connection, ends = self.connections[event.connection]
             lost = connection.lose(event.direction, event.size, event.packet, event.time)
             return [self._captured(seen, event.connection, connection, ends) for seen in lost]
+        elif isinstance(event, Foreign):
+            connection, ends = self.connections[event.connection]
+            return [self._captured(_foreign(event), event.connection, connection, ends)]
         elif isinstance(event, End):
             return self._end(event.connection)
         return []
@@ -174,3 +178,9 @@ class Watch:
         elif line.is_frame:
             self.names.learn(line, texts[1 - connection.client] if connection.client is not None else line.dst)
         return line
+
+
+def _foreign(event: Foreign) -> Seen:
+    seen = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
+    seen.size, seen.content, seen.reason = event.size, event.content, event.reason
+    return seen

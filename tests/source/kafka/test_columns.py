@@ -28,6 +28,8 @@ def test_columns_of_a_request_and_its_response(lines):
         "error": [],
         "requestFrame": None,
         "protocol": None,
+        "content": [],
+        "reason": None,
         "anomaly": [],
         "inFlight": 1,
         "time": "1970-01-01T00:00:00.001000Z",

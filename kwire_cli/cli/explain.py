@@ -1,0 +1,156 @@
+"""`kwire explain`: a message or a batch byte by byte, with the rules that read it; single types, checksums, headers, codes."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.explain_output import with_explanation
+from kwire_cli.cli.explain_topics import TOPICS
+from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
+from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.explain_output import Output
+    from kwire_cli.explain.model import Event
+    from kwire_cli.spec.catalog import Catalog
+
+DEFAULT = "message"
+LONGEST = 40
+"""Letters of a word from which on it may be base64."""
+RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
+
+
+class Topics(click.Group):
+    """A group in which what names no subcommand is the input of `message`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's, with `message` put before what is no topic."""
+        if args[:1] in (["--help"], ["-h"]):
+            return super().parse_args(ctx, args)
+        if not args and ctx.obj is not None and ctx.obj.stdin.isatty():
+            return super().parse_args(ctx, args)
+        at = self._first_word(ctx, args)
+        if at is not None and args[at] in self.commands:
+            args = [args[at], *args[:at], *args[at + 1 :]]
+        else:
+            _refuse_unknown("" if at is None else args[at], [*self.commands])
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
+        """Where the first argument stands that is no option and no option's value."""
+        takes_value = {name for option in self.commands[DEFAULT].get_params(ctx) if not getattr(option, "is_flag", True) for name in option.opts}
+        at = 0
+        while at < len(args):
+            if not args[at].startswith("-") or args[at] == "-":
+                return at
+            at += 2 if args[at] in takes_value else 1
+        return None
+
+
+def _refuse_unknown(word: str, topics: list[str]) -> None:
+    """UsageError for a word that is no topic and can be no input either."""
+    from difflib import get_close_matches
+    from pathlib import Path
+
+    name = word.replace("_", "")
+    if not (name.isascii() and name.isalpha() and len(name) < LONGEST) or all(each in string.hexdigits for each in word) or Path(word).exists():
+        return
+    close = get_close_matches(word.lower(), topics, n=2)
+    hint = did_you_mean(close) or _elsewhere(word)
+    raise click.UsageError(f"{word!a} is no topic, and no file or bytes{hint}\nTopics are {', '.join(topics)}")
+
+
+def _elsewhere(word: str) -> str:
+    """Where a name is explained that is no topic itself."""
+    from kwire_cli.engine.codes import MEANING
+    from kwire_cli.explain.values import TYPES
+    from kwire_cli.spec.catalog import catalog
+
+    known = catalog()
+    places = {
+        "type": word.lower().replace("_", "-") in TYPES,
+        "error": any(row.name == word.upper() for row in known.errors),
+        "anomaly": word.upper() in MEANING,
+        "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in known.apis),
+    }
+    return did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there])
+
+
+@click.group(name="explain", cls=Topics, invoke_without_command=False)
+def command() -> None:
+    """Explain a message, a batch or a rule of the protocol, byte by byte.
+
+    Without a topic it is as `kwire explain message`: INPUT is files, - for standard input, or the bytes themselves.
+    """
+
+
+@command.command(name=DEFAULT, short_help="A request, response, body or record set (also without this word).")
+@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Explain a body alone, as this message; needs --version.")
+@click.option(
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
+)
+@of_frames
+@click.option("--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Request headers as shipped, or KIP-482's own flexible one.")
+@click.option(
+    "--frame", type=click.IntRange(min=0), metavar="N", help="Of several frames this one; of record batches the one at byte N. Also INPUT@N."
+)
+@click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
+@click.option("--record-format", type=click.Choice(RECORD_FORMATS), default="auto", help="The input is record batches of this format.")
+@click.option("--as-topic", metavar="NAME", help="The topic of record batches, where the folder's name does not say it.")
+@click.option("--all", "every", is_flag=True, help="Explain each element and batch, also those that bring nothing new.")
+@click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field in which this byte lies.")
+@click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@with_explanation
+@with_overlaid_catalog
+@with_output
+def message(environment: Environment, catalog: Catalog, output: Output, source: tuple[str, ...], at: int | None, **options: Any) -> int:
+    """Explain requests, responses, other messages and record batches of Kafka byte by byte.
+
+    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw; captures and segments too, of which FILE@N
+    is the frame of this number or the batch at this byte. Of a response say --api and --version; with --message and --version it is a body alone.
+    """
+    from kwire_cli.cli.explain_inputs import subjects
+
+    readable = False
+    options |= {"at": at, "every": options["every"] or at is not None}
+    for subject in subjects(environment, catalog, source, options):
+        events = subject.events if at is None else _only(subject.events, at)
+        output.show(environment, catalog, events, subject.title, subject.document)
+        readable = readable or subject.readable
+        environment.flush()
+    if not readable:
+        raise InputError("nothing of it could be read; --api and --version, or --message and --version, say what it is, --input how it is written")
+    return Exit.DONE
+
+
+def _only(events: Iterator[Event], at: int) -> Iterator[Event]:
+    """The step that has this byte, with the part that it is in. InputError where none has."""
+    from kwire_cli.explain.model import Part, Step
+
+    part: Part | None = None
+    found = False
+    for event in events:
+        if isinstance(event, Part):
+            part = event
+        elif isinstance(event, Step) and event.start <= at < event.end and not (event.part and event.part.own):
+            if part is event.part and part is not None:
+                yield part
+            found = True
+            yield event
+    if not found:
+        raise InputError(f"no field has byte {at}")
+
+
+for topic in TOPICS:
+    command.add_command(topic)

@@ -1,0 +1,236 @@
+"""What `kwire explain` explains: frames of captures and of other inputs, bodies alone, record sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.two_messages import place
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.explain.messages import Look
+    from kwire_cli.explain.model import Event
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.model import Source
+    from kwire_cli.source.text import Input
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.lines import Line
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is explained: its title for eyes and for programs, its events, and whether anything of it could be read."""
+
+    title: Line
+    document: dict[str, Any]
+    events: Iterator[Event]
+    readable: bool = True
+
+
+def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]) -> Iterator[Subject]:
+    """What the arguments name, one after the other; InputError where one can't be read or has nothing with the number that was asked for."""
+    from kwire_cli.cli.inputs import CaptureFile, inputs
+
+    secret = _Secrets(catalog, shown=options["show_secrets"])
+    for texts, number in _places(arguments, options["frame"]):
+        if len(texts) == 1 and (options["record_format"] != "auto" or is_segment(texts[0])) and texts[0] != "-" and Path(texts[0]).is_file():
+            yield from _segment(environment, catalog, texts[0], number, options, secret)
+            continue
+        for name, found in inputs(environment, texts, options["form"], verbose=False, bodies=bool(options["message"]), follow=False):
+            if isinstance(found, CaptureFile):
+                yield _of_capture(environment, catalog, found.source, number, name, options, secret)
+            else:
+                yield from _of_input(environment, catalog, found, number, name or "the argument", options, secret)
+
+
+def _places(arguments: tuple[str, ...], frame: int | None) -> Iterator[tuple[tuple[str, ...], int | None]]:
+    """The arguments one by one where any of them is a file, with the number that goes with it; else all of them, which are the bytes themselves."""
+    pairs = [place(argument) for argument in arguments]
+    if not any(text == "-" or _exists(text) for text, _ in pairs):
+        yield arguments, frame
+        return
+    for text, number in pairs:
+        yield (text,), frame if number is None else number
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_segment(text: str) -> bool:
+    """Whether a file holds record batches: so by its name, or it begins with one."""
+    from kwire_cli.records.opening import begins_with_batch
+    from kwire_cli.source.frames import request_log_in
+    from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name
+    from kwire_cli.stores import mapped
+
+    if not _exists(text) or not Path(text).is_file():
+        return False
+    name = file_name(Path(text).name)
+    if name.kind not in BATCH_KINDS and name.kind is not Kind.OTHER:
+        raise InputError("this holds no messages; kwire dump --all shows it", file=text)
+    if request_log_in(text) is not None:
+        raise InputError("this is a broker's request log, which holds no bytes of messages; kwire decode shows it", file=text)
+    return (name.kind in BATCH_KINDS and name.base_offset is not None) or begins_with_batch(mapped(text))
+
+
+class _Secrets:
+    """What must not be seen: after a raw SASL token, nothing that is not known."""
+
+    def __init__(self, catalog: Catalog, *, shown: bool) -> None:
+        self.catalog, self.shown = catalog, shown
+        self.after = False
+
+    def of(self, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> dict[str, frozenset[int]]:
+        from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
+
+        if self.shown:
+            return {}
+        hidden = hidden_in_frame(self.catalog, frame, known=known, asked=asked)
+        if frame.kind == "unknown" and self.after:
+            hidden = whole_frame_hidden(frame)
+        self.after = OUTSIDE in hidden
+        return hidden
+
+    def look(self, *, every: bool, names: Callable[[str], str] | None = None) -> Look:
+        from kwire_cli.explain.messages import Look
+        from kwire_cli.message.record_fields import RecordsAs
+        from kwire_cli.redact.secrets import hidden_in_record
+
+        hide = None if self.shown else partial(hidden_in_record, self.catalog)
+        return Look(every, RecordsAs(self.catalog, names=names, hide=hide))
+
+
+def _of_capture(
+    environment: Environment, catalog: Catalog, source: Any, number: int | None, name: str | None, options: dict[str, Any], secret: _Secrets
+) -> Subject:
+    from kwire_cli.cli.capture_lines import capture_lines
+
+    if options["message"]:
+        raise click.UsageError("--message is for bodies alone, and this is a packet capture")
+    label = name or "standard input"
+    last = 0
+    lines = capture_lines(environment, catalog, source, port=options["port"], notices=False, key_logs=options["tls_keylog"])
+    for line in lines:
+        last = line.number
+        if number in {None, last} and line.frame:
+            if number is None:
+                environment.note(f"kwire: {label}: this is its frame {last}; --frame N, or {label}@N, explains another")
+            known = line.kind == "request" or line.request is not None
+            hidden = secret.of(line.frame, known=known, asked=line.asked)
+            return _frame(line.frame, hidden, secret.look(every=options["every"], names=line.names.topic), asked=line.asked)
+        if number == last:
+            raise InputError(f"frame {last} is no request or response, but {line.kind}", file=label)
+    raise InputError("there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label)
+
+
+def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked: Frame | None = None) -> Subject:
+    from kwire_cli.explain.messages import explain_frame
+    from kwire_cli.view.tree import frame_title
+
+    document = {"frame": frame.number, "kind": frame.kind, "size": frame.size, "apiKey": frame.api_key, "api": frame.api}
+    document |= {"apiVersion": frame.api_version, "guess": frame.guess}
+    return Subject(frame_title(frame), document, explain_frame(frame, hidden, look, asked=asked), frame.kind != "unknown")
+
+
+def _of_input(
+    environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
+) -> Iterator[Subject]:  # fmt: skip
+    from kwire_cli.records.opening import begins_with_batch, source_of
+    from kwire_cli.source.frames import frames_in
+
+    look = secret.look(every=options["every"])
+    if options["message"]:
+        yield from _bodies(catalog, found, options, look, number)
+        return
+    said = options["api"] or options["kind"] or options["version"] is not None
+    data = found.chunks[0].data if found.chunks else b""
+    if options["record_format"] != "auto" or (not said and begins_with_batch(data)):
+        source = source_of(data, form=options["record_format"], topic=options["as_topic"], catalog=catalog)
+        yield _batches(environment, source, options["at"] if number is None else number, look, name)
+        return
+    from kwire_cli.message.frames import Hints
+
+    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"], options["header"])
+    count = 0
+    for frame in frames_in(catalog, found, hints, framed=options["framed"]):
+        count += 1
+        hidden = secret.of(frame)
+        if number in {None, frame.number}:
+            yield _frame(frame, hidden, look)
+    if number is not None and not 1 <= number <= count:
+        raise InputError(f"there is no frame {number}: it has {count}", file=name)
+
+
+def _bodies(catalog: Catalog, found: Input, options: dict[str, Any], look: Look, number: int | None) -> Iterator[Subject]:
+    from kwire_cli.cli.frame_options import bodies_of
+    from kwire_cli.explain.messages import body_part, explain_body
+    from kwire_cli.redact.secrets import hidden_spans
+    from kwire_cli.view.tree import message_title
+
+    if options["api"] or options["kind"] or options["framed"] is not None:
+        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message says that this is a body alone")
+    for i, body in enumerate(bodies_of(catalog, found, options), 1):
+        if number in {None, i}:
+            hidden = frozenset[int]() if options["show_secrets"] else hidden_spans(catalog, body)
+            document = {"message": body.message, "version": body.version, "size": body.stop - body.start, "guess": body.guess}
+            readable = body.complete or len(body.raw.node) > 1
+            yield Subject(message_title(body), document, explain_body(body_part("body", body, hidden), body, look), readable)
+
+
+def _segment(
+    environment: Environment, catalog: Catalog, text: str, position: int | None, options: dict[str, Any], secret: _Secrets
+) -> Iterator[Subject]:
+    from kwire_cli.cli.segments import files_of
+    from kwire_cli.records.opening import source_of
+
+    if options["message"] or options["api"] or options["kind"]:
+        raise click.UsageError("--message, --api, --request and --response are for messages, and this file holds record batches")
+    for file in files_of(environment, (text,)):
+        topic = options["as_topic"] or file.topic
+        source = source_of(text, form=options["record_format"], topic=topic, catalog=catalog)
+        where = options["at"] if position is None else position
+        yield _batches(environment, source, where, secret.look(every=options["every"]), text)
+
+
+def _batches(environment: Environment, source: Source, position: int | None, look: Look, name: str) -> Subject:
+    from kwire_cli.explain.batches import explain_items
+    from kwire_cli.records.reading import read_items
+
+    items = _told(environment, read_items(source), name, len(source.data)) if position is None else iter([batch_at(source, position, name)])
+    title: Line = [(name, "title"), (f": {len(source.data)} bytes of record batches", "dim")]
+    events = explain_items(items, look, data=source.data, topic=source.topic)
+    return Subject(title, {"file": name, "size": len(source.data), "topic": source.topic}, events)
+
+
+def _told(environment: Environment, items: Iterator[Any], name: str, size: int) -> Iterator[Any]:
+    """The same batches and gaps; how far they are is told where that takes long."""
+    from kwire_cli.cli.progress import Progress
+
+    progress = Progress(environment)
+    for number, item in enumerate(items):
+        if not number & 63:
+            progress.tell(name, item.position, size)
+        yield item
+    progress.done()
+
+
+def batch_at(source: Source, position: int, name: str) -> Any:
+    """The batch, or the bytes that are none, in which a byte lies. InputError beyond the end."""
+    from kwire_cli.records.reading import Reader
+
+    if not 0 <= position < len(source.data):
+        raise InputError(f"there is no byte {position}: it has {len(source.data)}", file=name)
+    start = position if Reader(source).right_at(position) else 0
+    return next(item for item in Reader(source, start).items() if item.position <= position < item.end)

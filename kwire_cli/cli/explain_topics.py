@@ -1,0 +1,238 @@
+"""The topics of `kwire explain`: types with values of the reader's own, checksums, headers, apis, error codes, anomalies."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.explain_output import with_explanation
+from kwire_cli.cli.options import complete_api, with_catalog, with_output
+from kwire_cli.errors import EncodeError, InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.explain_output import Output
+    from kwire_cli.explain.model import Event
+    from kwire_cli.explain.values import Type
+    from kwire_cli.spec.catalog import Api, Catalog
+
+ANY = {"ignore_unknown_options": True}
+"""For numbers below 0, which look like options."""
+
+
+@click.command(name="varint", context_settings=ANY, short_help="A number as varints, or bytes as such: varint -3, varint 0xac02.")
+@click.argument("value", nargs=-1, required=True)
+@click.option("--unsigned", "which", flag_value="unsigned-varint", help="Only the unsigned one, of lengths, counts and tags.")
+@click.option("--zigzag", "which", flag_value="varint", help="Only the zig-zag one, of numbers in records.")
+@with_explanation
+@with_catalog
+@with_output
+def varint(environment: Environment, catalog: Catalog, output: Output, value: tuple[str, ...], which: str | None) -> None:
+    """Explain how a number is written as a varint, or bytes are read as one.
+
+    VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
+    """
+    from kwire_cli.explain.model import Remark
+    from kwire_cli.explain.values import TYPES, explain_bytes, explain_value
+
+    data = _bytes_of(value)
+    if data is None:
+        try:
+            number = int("".join(value).replace("_", ""))
+        except ValueError:
+            shown = " ".join(value)
+            raise InputError(f"{shown!a} is no number, and no bytes in hex such as 0xac02") from None
+        long = not -(1 << 31) <= number < 1 << 31
+    else:
+        long = len(data) > TYPES["varint"].decl.max_bytes
+    names = [which] if which and not long else ["varlong"] if which == "varint" else ["unsigned-varint", "varlong" if long else "varint"]
+    for name in names:
+        kind = TYPES[name]
+        try:
+            events = [*explain_value(name, kind.decl, number)] if data is None else [*explain_bytes(name, kind.decl, data)]
+        except EncodeError as unfit:
+            if len(names) == 1:
+                raise
+            events = [Remark(f"{name}: {unfit.reason}")]
+        output.show(environment, catalog, events)
+
+
+def _bytes_of(words: tuple[str, ...]) -> bytes | None:
+    """Bytes in hex: after 0x, or in words of which one is no number; None for anything else."""
+    text = "".join(word.removeprefix("0x") for word in words)
+    if not any(word.startswith("0x") for word in words) and text.lstrip("-").isdecimal() and len(words) == 1:
+        return None
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return None
+
+
+@click.command(name="type", context_settings=ANY, short_help="A type of the protocol with a value: type compact-string orders.")
+@click.argument("name", required=False)
+@click.argument("value", required=False)
+@with_explanation
+@with_catalog
+@with_output
+def type_(environment: Environment, catalog: Catalog, output: Output, name: str | None, value: str | None) -> None:
+    """Explain a type of the protocol with a value of its own, or all types without one.
+
+    NAME is that of the protocol guide (compact-string, int32, uuid). VALUE is in JSON, strings as they are; 0x… are the bytes themselves.
+    """
+    from kwire_cli.explain.values import TYPES, explain_bytes, explain_value, value_of
+
+    if name is None:
+        for each, kind in TYPES.items():
+            output.show(environment, catalog, explain_value(each, kind.decl, kind.example))
+        return
+    key = name.lower().replace("_", "-")
+    if key not in TYPES:
+        raise InputError(f"{name!a} is no type that can be explained{did_you_mean(get_close_matches(key, TYPES))}: {', '.join(TYPES)}")
+    chosen: Type = TYPES[key]
+    if value is not None and value.startswith("0x"):
+        output.show(environment, catalog, explain_bytes(key, chosen.decl, _hex(value)))
+    else:
+        output.show(environment, catalog, explain_value(key, chosen.decl, value_of(chosen, value)))
+
+
+def _hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        raise InputError(f"{text!a} is no bytes in hex") from None
+
+
+@click.command(name="tag", short_help="Tagged fields: an example, or the bytes of a tag section.")
+@click.argument("data", nargs=-1, metavar="[BYTES]")
+@with_explanation
+@with_catalog
+@with_output
+def tag(environment: Environment, catalog: Catalog, output: Output, data: tuple[str, ...]) -> None:
+    """Explain tagged fields: an example of a section that knows tag 0, or BYTES in hex as a section."""
+    from kwire_cli.explain.values import TAG_EXAMPLE, TAGS, explain_bytes, explain_value
+
+    if data:
+        events = explain_bytes("tag section", TAGS, _hex("".join(word.removeprefix("0x") for word in data)))
+    else:
+        events = explain_value("tag section", TAGS, TAG_EXAMPLE)
+    output.show(environment, catalog, events)
+
+
+@click.command(name="crc", short_help="The checksum of a batch: crc FILE@POSITION.")
+@click.argument("source", metavar="FILE[@POSITION]")
+@click.option("--record-format", type=click.Choice(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]), default="auto", help="The format.")
+@with_explanation
+@with_catalog
+@with_output
+def crc(environment: Environment, catalog: Catalog, output: Output, source: str, record_format: str) -> int:
+    """Explain the checksum of a batch in a segment: which bytes it covers, by which polynomial, what is stated and what they have.
+
+    FILE is a segment or snapshot, POSITION a byte of the batch, the first one if none is said. The exit code is 1 if the checksum is wrong.
+    """
+    from kwire_cli.cli.environment import Exit
+    from kwire_cli.cli.explain_inputs import batch_at
+    from kwire_cli.cli.segments import bytes_of, files_of
+    from kwire_cli.cli.two_messages import place
+    from kwire_cli.explain.checksums import explain_crc
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.opening import source_of
+
+    text, position = place(source)
+    right = True
+    for file in files_of(environment, (text,)):
+        if not file.has_batches:
+            raise InputError("this holds no record batches", file=file.label)
+        item = batch_at(source_of(bytes_of(environment, file), form=record_format), position or 0, file.label)
+        if not isinstance(item, Batch):
+            where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
+            raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)
+        output.show(environment, catalog, explain_crc(item))
+        right = right and item.crc_valid
+    return Exit.DONE if right else Exit.FOUND
+
+
+@click.command(name="header", short_help="The headers of requests and responses: header Fetch 12.")
+@click.argument("api", required=False, shell_complete=complete_api)
+@click.argument("version", type=int, required=False)
+@with_explanation
+@with_catalog
+@with_output
+def header(environment: Environment, catalog: Catalog, output: Output, api: str | None, version: int | None) -> None:
+    """Explain the headers of requests and responses, or which ones an API has at a VERSION (its newest if none is said), and why."""
+    from kwire_cli.explain.messages import Look
+    from kwire_cli.explain.topics import explain_header, explain_headers
+    from kwire_cli.message.record_fields import RecordsAs
+
+    if api is None:
+        output.show(environment, catalog, explain_headers())
+        return
+    found, number = _version(catalog, api, version)
+    output.show(environment, catalog, explain_header(catalog, found, number, Look(every=False, reading=RecordsAs(catalog))))
+
+
+def _version(catalog: Catalog, api: str, version: int | None) -> tuple[Api, int]:
+    """An api and a version that it has, the newest where none is said."""
+    found = catalog.api(api)
+    versions = catalog.entry(found.request or found.response or "").valid_versions
+    if not versions:
+        raise InputError(f"no version of {found.name} is valid any more")
+    if version is not None and version not in versions:
+        raise InputError(f"{found.name} has versions {versions}, not {version}")
+    return found, versions.high if version is None else version
+
+
+@click.command(name="api", short_help="An api: its key, versions, headers and fields.")
+@click.argument("api", shell_complete=complete_api)
+@click.argument("version", type=int, required=False)
+@with_explanation
+@with_catalog
+@with_output
+def api_(environment: Environment, catalog: Catalog, output: Output, api: str, version: int | None) -> None:
+    """Explain what an API is, by its name or key: its versions, headers, and what its messages begin with."""
+    from kwire_cli.explain.topics import explain_api
+
+    found = catalog.api(api)
+    if version is not None:
+        _version(catalog, api, version)
+    output.show(environment, catalog, explain_api(catalog, found, version))
+
+
+@click.command(name="error", context_settings=ANY, short_help="Kafka's error codes: error 35.")
+@click.argument("code", nargs=-1, required=True)
+@with_explanation
+@with_catalog
+@with_output
+def error(environment: Environment, catalog: Catalog, output: Output, code: tuple[str, ...]) -> None:
+    """Explain error codes by number or a part of the name; `kwire errors` lists all."""
+    from kwire_cli.cli.errors import found
+    from kwire_cli.explain.topics import explain_error
+
+    for row in found(catalog, code):
+        output.show(environment, catalog, explain_error(row))
+
+
+@click.command(name="anomaly", short_help="A code that kwire gives to what is odd: anomaly TAG_ORDER.")
+@click.argument("code", nargs=-1)
+@with_explanation
+@with_catalog
+@with_output
+def anomaly(environment: Environment, catalog: Catalog, output: Output, code: tuple[str, ...]) -> None:
+    """Explain anomaly codes, all without CODE."""
+    from kwire_cli.engine.codes import MEANING
+    from kwire_cli.explain.topics import explain_anomaly
+
+    def events() -> Iterator[Event]:
+        for each in code or MEANING:
+            name = each.upper().replace("-", "_")
+            if name not in MEANING:
+                raise InputError(f"{each!a} is no code of an anomaly{did_you_mean(get_close_matches(name, MEANING))}")
+            yield from explain_anomaly(name)
+
+    output.show(environment, catalog, events())
+
+
+TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, anomaly)

@@ -1,0 +1,178 @@
+"""Record sets explained: batches and messages of all formats byte by byte, what is packed in them, and what Kafka's own records mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
+from kwire_cli.explain.layouts import FORMATS, specials
+from kwire_cli.explain.messages import INDEX, Look, bare, explain_payload
+from kwire_cli.explain.model import Event, Part, Remark, Skipped
+from kwire_cli.explain.walk import steps
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.payloads import has_payloads, payload_of
+from kwire_cli.redact.batches import has_secrets, hidden_in_batch, may_be_secret
+from kwire_cli.structs.records import kip98, v2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.payload.model import Payload
+    from kwire_cli.records.model import Gap, Record
+
+_RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
+"""What the packed records of a batch are; in the other formats it is a message set again."""
+
+
+@dataclass
+class _Shown:
+    """What was shown of a record set: kinds of batches, types and versions of records of Kafka's own."""
+
+    batches: set[tuple[str, int, bool]] = field(default_factory=set)
+    payloads: set[tuple[str, str, int | None]] = field(default_factory=set)
+
+
+def explain_items(
+    items: Iterable[Batch | Gap], look: Look, *, data: Any = None, topic: str | None = None, level: int = 0, inner: bool = False
+) -> Iterator[Event]:
+    """The batches and gaps of a record set, one after the other. Batches of a kind that was shown are only counted, unless something is odd.
+
+    `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` says that
+    they are messages in a wrapper.
+    """
+    shown = _Shown()
+    run: list[Batch] = []  # the first and the last of those that are left out
+    count = 0
+    for item in items:
+        batch = item if isinstance(item, Batch) else None
+        if batch and not look.every and _is_like_those(batch, shown):
+            run = [run[0] if run else batch, batch]
+            count += 1
+            continue
+        if run:
+            yield _left_out(run, count, level)
+            run, count = [], 0
+        if batch:
+            shown.batches.add(_kind(batch))
+            yield from _explain_batch(batch, look, shown, level=level, inner=inner)
+        else:
+            yield from _gap(item, data, level, secret=may_be_secret(topic, look.reading.hide))  # type: ignore[arg-type]
+    if run:
+        yield _left_out(run, count, level)
+
+
+def _is_like_those(batch: Batch, shown: _Shown) -> bool:
+    """Whether there is nothing in a batch that was not shown, and nothing odd."""
+    if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
+        return False
+    return not has_payloads(batch) or all(_type(each) in shown.payloads for record in batch.records() for each in _payloads(batch, record))
+
+
+def _kind(batch: Batch) -> tuple[str, int, bool]:
+    return batch.layout.name, batch.head.attributes, bool(batch.head.records_count)
+
+
+def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
+    first, last = run
+    return Skipped(None, f"batch at byte {first.position}", f"batch at byte {last.position}", count, first.position, last.end, level=level)
+
+
+def _gap(gap: Gap, data: Any, level: int, *, secret: bool) -> Iterator[Event]:
+    yield Remark(f"{gap.code} at byte {gap.position}: {gap.size} bytes that are no batch", level)
+    if data is not None:
+        yield bare(data, gap.position, gap.end, "gap.batch", level, secret=secret)
+
+
+def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner: bool) -> Iterator[Event]:
+    secret = has_secrets(batch, look.reading.hide)
+    notes = tuple(batch.notes if batch.head.codec else batch.anomalies)
+    part = batch_part(batch, level)
+    places = {field.node.name: field.start for field in part.tree.root.parts}
+    odd = tuple((places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note) for note in notes)
+    part = replace(part, odd=odd, hidden=hidden_in_batch(part.tree) if secret else frozenset(), own=inner)
+    yield part
+    yield from steps(part, every=look.every)
+    if batch.head.codec and not inner:
+        yield from _packed(batch, look, secret=secret, level=level + 1)
+    if has_payloads(batch):
+        for number, record in enumerate(batch.records()):
+            yield from _record(batch, number, record, look, shown, level + 1)
+
+
+def batch_part(batch: Batch, level: int = 0) -> Part:
+    """The bytes of a batch as a part, with nothing hidden."""
+    part = _part(_title(batch), batch.layout.name, batch.layout.decl, batch.source.data, (batch.position, batch.end), level)
+    return replace(part, bases=_bases(batch))
+
+
+def _bases(batch: Batch) -> dict[str, int]:
+    """What differences in records count from. With LogAppendTime timestamps do not."""
+    head = batch.head
+    return {"baseOffset": head.base_offset} | ({"baseTimestamp": head.base_timestamp} if not head.timestamp_type else {})
+
+
+def _part(title: str, layout: str, decl: Any, data: Any, place: tuple[int, int], level: int) -> Part:
+    entry = records_entry(decl)
+    spans = walk(entry, data, *place)
+    exact = spans.lost < 0 and spans.used == spans.stop
+    return Part("batch", title, layout, "RecordBatch", build(entry, spans), (), exact, specials=specials(decl), level=level)
+
+
+def _title(batch: Batch) -> str:
+    head = batch.head
+    offsets = f"offset {head.last_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
+    return f"{FORMATS[batch.layout.name]}, {offsets}, {batch.size} bytes"
+
+
+def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[Event]:
+    """The records that a batch's codec packed, or the messages in a wrapper message."""
+    decl = _RECORDS.get(batch.layout.name)
+    if decl is None and secret:
+        return
+    if decl is None:
+        from kwire_cli.records.legacy import inner_messages  # noqa: PLC0415 - most are not compressed
+
+        yield Remark(f"what {batch.compression} packed in the value; from here on offsets count in that", level)
+        yield from explain_items(inner_messages(batch), look, level=level, inner=True)
+        return
+    from kwire_cli.records.area import area_of  # noqa: PLC0415 - as above
+
+    area = area_of(batch, [])
+    title = f"{len(area.data)} bytes that {batch.compression} packed; from here on offsets count in these"
+    part = _part(title, batch.layout.name, decl, area.data, (0, len(area.data)), level)
+    odd = Part.where_they_are(anomalies(part.tree))
+    part = replace(
+        part, name="records", odd=odd, bases=_bases(batch), own=True, hidden=frozenset(range(len(part.tree.spans.node))) if secret else frozenset()
+    )
+    yield part
+    yield from steps(part, every=look.every)
+
+
+def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
+    """What the key and value of a record of Kafka's own mean, each type once."""
+    found = payload_of(batch, record)
+    hide = look.reading.hide
+    hidden = hide(found.record) if hide and found and found.record else {}
+    for payload in _payloads(batch, record):
+        if look.every or payload.anomalies or _type(payload) not in shown.payloads:
+            shown.payloads.add(_type(payload))
+            placed = replace(payload, path=f"records[{number}].{payload.path}")
+            yield from explain_payload(placed, {"body": hidden.get(payload.path, frozenset())}, look, level)
+
+
+def _payloads(batch: Batch, record: Record) -> Iterator[Payload]:
+    """The messages in a record: its key and value, and what is in their fields."""
+    found = payload_of(batch, record)
+    whole = (found.control or found.record) if found else None
+    if found and whole:
+        for payload in (whole.key, whole.value, *(found.record.inside if found.record else ())):
+            if payload and payload.body:
+                yield payload
+
+
+def _type(payload: Payload) -> tuple[str, str, int | None]:
+    return INDEX.sub("", payload.path), payload.type, payload.version

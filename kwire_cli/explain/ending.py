@@ -1,0 +1,121 @@
+"""The end of a message that ends too early or too late: which field is missing, how many bytes it would need, and what would come after it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.tree import Item, places, read_count
+from kwire_cli.explain.forms import element_text, leaf_type, node_type
+from kwire_cli.explain.model import Part, Piece, Step
+from kwire_cli.structs.numbers import UVARINT, Varint
+from kwire_cli.structs.records.parts import Rest
+from kwire_cli.structs.sized import Prefixed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.engine.codes import Anomaly
+
+AFTER = 6
+"""Fields that are named of those that would come after the one that is missing."""
+
+
+def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
+    """The bytes that could not be read, or none of them where they ended."""
+    gap = part.tree.gap
+    assert gap  # noqa: S101 - for the type checker
+    spans = part.tree.spans
+    flags = spans.flags.get(gap.span, 0)
+    secret = gap.span in part.hidden
+    if flags & TRAILING_BYTES:
+        return _step(part, gap, "", "gap.rest", (_bytes(gap.end - gap.start),), "", anomalies, secret=secret)
+    path = next((path for path, item in reversed([*_unfinished(part.tree.root)]) if isinstance(item.node, Leaf)), "")
+    lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
+    cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
+    working: tuple[str, ...] = ()
+    if lost and cut:
+        raw = bytes(part.data[gap.start : gap.end])
+        working = (f"{leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
+    elif lost:
+        working = (f"{leaf_type(lost)} should stand here",)
+    after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
+    then = ", then ".join(after[:AFTER]) + (", and so on" if len(after) > AFTER else "")
+    rule = "gap.cut" if cut else "gap.unreadable"
+    return _step(part, gap, path, rule, working, f"then would come {then}" if then else "", anomalies, secret=secret)
+
+
+def _step(
+    part: Part, gap: Item, path: str, rule: str, working: tuple[str, ...], then: str, anomalies: Sequence[Anomaly], *, secret: bool
+) -> Step:  # fmt: skip
+    piece = Piece(gap.start, gap.end, "gap", rule, working, secret)
+    return Step(part, part.data, part.level, part.prefix + path, gap.start, gap.end, "gap", (piece,), gap, tuple(anomalies), then)
+
+
+def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:
+    return ((path, item) for path, item in places(root, keep=False) if not item.whole)
+
+
+def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
+    """How many bytes a leaf would need of which these, fewer, are there; `hidden` leaves what they say unsaid."""
+    decl = leaf.decl
+    here = f"{_bytes(len(raw))} here" if raw else "none is here"
+    if leaf.kind == "tag-header":
+        return f"a tag and a size, at least 2 bytes; {here}"
+    if leaf.kind == "unknown-tag":
+        return f"more bytes than are left; {here}"
+    prefix = _prefix_of(leaf)
+    if isinstance(prefix, Varint):
+        length = next((i + 1 for i, byte in enumerate(raw) if byte < 0x80), None)
+        if length is None:
+            return f"a varint, at least {_bytes(len(raw) + 1)}; {here}"
+    elif hasattr(prefix, "length"):
+        length = prefix.length
+        if len(raw) < length:
+            return f"{'its length has ' if prefix is not decl else ''}{_bytes(length)}; {here}: {length - len(raw)} more"
+    else:
+        return f"more bytes than are left; {here}"
+    if not isinstance(decl, Prefixed) or leaf.kind == "count":
+        return f"{_bytes(length)}; {here}"
+    if hidden:
+        return f"more than the {_bytes(len(raw))} here"
+    wanted = int(decl.prefix.read(raw[:length])) - decl.compact
+    return f"its length says {_bytes(wanted)}; {_bytes(len(raw) - length)} here: {wanted - len(raw) + length} more"
+
+
+def _prefix_of(leaf: Leaf) -> Any:
+    """What the bytes of a leaf begin with: the number itself, or that of its length."""
+    decl = leaf.decl
+    if leaf.kind == "tag-count":
+        return UVARINT
+    if leaf.kind == "presence":
+        return decl.presence
+    return decl.prefix if isinstance(decl, Prefixed) else None if isinstance(decl, Rest) else decl
+
+
+def remaining(root: Item, data: Any) -> Iterator[str]:
+    """What would come after the field in which the bytes ended, the innermost first."""
+    chain = [root]
+    while chain[-1].parts and not chain[-1].parts[-1].whole:
+        chain.append(chain[-1].parts[-1])
+    for item in reversed(chain):
+        node, parts = item.node, item.parts
+        if isinstance(node, Struct):
+            names = {part.node.name for part in parts}
+            yield from (f"{field.name} {node_type(field)}" for field in node.fields if field.name not in names)
+            if node.tags and "_tags" not in names:
+                yield "the tag section"
+        elif isinstance(node, Array) and parts and parts[0].whole:
+            left = read_count(parts[0], data) - (len(parts) - 1)
+            if left > 0:
+                yield f"{left} more element{'s' * (left > 1)} of {node.name}"
+        elif isinstance(node, Array):
+            yield f"its elements, each {element_text(node.element)}"
+        elif isinstance(node, Nullable) and len(parts) == 1 and not parts[0].whole:
+            yield f"{node.name}, if it is there"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"

@@ -1,0 +1,109 @@
+"""Key logs in the format of NSS (draft-ietf-tls-keylogfile): lines of a label, a client random and a secret.
+
+They are files, which may grow while they are read, and the secrets blocks of a pcapng file. A secret is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_cli.errors import InputError
+from kwire_cli.structs.captures import TLS_KEY_LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kwire_cli.source.capture.pcapng import Secrets
+
+MASTER = "CLIENT_RANDOM"
+"""The label of a master secret of TLS 1.2."""
+EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
+HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
+TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
+"""Of client and server."""
+_WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
+_LINE = re.compile(rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(), re.IGNORECASE | re.MULTILINE)
+_ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
+_PIECE = 1 << 20
+_LONGEST = 256
+"""Bytes that no line of a key log has."""
+
+
+class KeyLog:
+    """The secrets of key logs: files by their paths, and the secrets blocks that a capture has had so far, where it has any.
+
+    Raises:
+        InputError: A file can't be read, or is no key log.
+
+    """
+
+    def __init__(self, paths: Sequence[str] = (), blocks: Callable[[], Sequence[Secrets]] = tuple) -> None:
+        self._known: dict[tuple[str, bytes], bytes] = {}
+        self._blocks, self._taken = blocks, 0
+        self._files = dict.fromkeys(paths, 0)  # bytes of each that were read
+        for path in paths:
+            self._read(path)
+
+    def find(self, label: str, random: bytes) -> bytes | None:
+        """The secret of this label for a client random; what came to the key logs since is read first, where that is needed."""
+        found = self._known.get((label, random))
+        if found is None and self._more():
+            found = self._known.get((label, random))
+        return found
+
+    def _more(self) -> bool:
+        before = len(self._known)
+        blocks = self._blocks()
+        for block in blocks[self._taken :]:
+            if block.type == TLS_KEY_LOG:
+                self._add(block.data)
+        self._taken = len(blocks)
+        for path in self._files:
+            if _size(path) > self._files[path]:
+                self._read(path)
+        return len(self._known) > before
+
+    def _read(self, path: str) -> None:
+        """The lines that are whole behind those that were read; the last one of a file may have no end."""
+        try:
+            with Path(path).open("rb") as file:
+                if before := self._files[path]:
+                    file.seek(before)
+                rest = b""
+                while piece := file.read(_PIECE):
+                    if not self._files[path] and not rest and not _begins_log(piece):
+                        text = "is no TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex"
+                        raise InputError(text, file=path)
+                    lines, end, rest = (rest + piece).rpartition(b"\n")
+                    self._add(lines)
+                    self._files[path] += len(lines) + len(end)
+                    if len(rest) > _PIECE:
+                        raise InputError("is no TLS key log: a line of it does not end", file=path)
+                self._add(rest)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+
+    def _add(self, text: bytes) -> None:
+        for label, random, secret in _LINE.findall(text):
+            self._known[label.decode().upper(), bytes.fromhex(random.decode())] = bytes.fromhex(secret.decode())
+
+
+def _begins_log(start: bytes) -> bool:
+    """Whether the first line that says anything, where there is one, is one of a key log, be its label another than those above.
+
+    One that has no end yet is not judged by its beginning.
+    """
+    if b"\n" not in start and len(start) < _LONGEST:
+        return True
+    lines = (line for line in map(bytes.strip, start.splitlines()) if line and not line.startswith(b"#"))
+    first = next(lines, None)
+    return first is None or _ANY_LINE.match(first) is not None
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0

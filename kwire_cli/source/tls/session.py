@@ -1,0 +1,264 @@
+"""A TLS connection: the bytes of both sides in, data out, and what the rest is. No I/O, in the manner of h11.
+
+States of a side
+
+- plain: records are as they are, until its ChangeCipherSpec (TLS 1.2), or until a record of application data (TLS 1.3).
+- under a key: `cipher` opens records, which are counted by `sequence`. KeyUpdate makes the next key from this one.
+- between keys, `cipher` is None: behind ChangeCipherSpec, EndOfEarlyData and Finished. The next record is the first one under a key of `coming`.
+
+Rules
+- Which keys there are is known from the hellos: the client random of the one, and the suite and version of the other.
+- A record that does not open is tried as the first one of the keys that come. So what is missing in the capture or in the key log costs only itself.
+- One that opens under none is counted, and costs no more than itself: the next has the next number.
+- Behind a loss nobody knows how many records were lost: all numbers are tried that fit into its bytes. A record that opens under one is that one.
+- In place of data that are lost or can't be read stands a gap, as long as they are unless records were padded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.source.capture.events import Data, Event, Gap, GapKind
+from kwire_cli.source.tls.coming import Coming
+from kwire_cli.source.tls.handshake import Message, alert_name
+from kwire_cli.source.tls.records import Lost, Record, Records
+from kwire_cli.source.tls.side import Side
+from kwire_cli.source.tls.turns import Place, Turns
+from kwire_cli.structs.network import tls
+
+if TYPE_CHECKING:
+    from kwire_cli.source.tls.ciphers import Cipher, Opened
+    from kwire_cli.source.tls.keylog import KeyLog
+
+MOST_TRIED = 1024
+"""Numbers of records that are tried behind a loss."""
+MOST_PASSED = 8
+"""What reads as a record behind losses and opens under no key, before its side is given up."""
+MOST_FAILED = 64
+"""Records of a side in a row that do not open behind one that did, before it is given up."""
+MISSING = "bytes of it are missing"
+
+
+class Session:
+    """One connection, by its number in events."""
+
+    def __init__(self, connection: int, keys: KeyLog) -> None:
+        self._connection = connection
+        self._sides = Side(0), Side(1)
+        self._turns = Turns(connection)
+        self._hellos = Coming(keys)
+        self._events: list[Event] = []
+        self._place = Place(None, 0)
+
+    def feed(self, direction: int, data: bytes, time: int | None, packet: int) -> list[Event]:
+        """What comes of these bytes."""
+        self._place = Place(time, packet)
+        side = self._sides[direction]
+        if reason := side.given_up or self._hellos.refused:
+            self._tell(side, len(data), reason=reason)
+        else:
+            side.records.feed(data)
+            self._take(side)
+        return self._taken()
+
+    def lose(self, direction: int, count: int, kind: GapKind, time: int | None, packet: int) -> list[Event]:
+        """What comes of the loss of a direction's next bytes."""
+        self._place = Place(time, packet)
+        side = self._sides[direction]
+        if side.given_up or self._hellos.refused:
+            self._gap(side, count)
+        else:
+            side.gap = kind
+            side.records.lose(count)
+            self._take(side)
+        return self._taken()
+
+    def end(self) -> list[Event]:
+        """What is left when the connection has ended."""
+        for side in self._sides:
+            if left := side.records.left:
+                self._tell(side, left, reason=MISSING if side.records.searching else "a record is not whole")
+        self._events += self._turns.close()
+        return self._taken()
+
+    def _taken(self) -> list[Event]:
+        events, self._events = self._events, []
+        return events
+
+    # What is told
+
+    def _tell(self, side: Side, size: int, content: str | None = None, reason: str | None = None) -> None:
+        self._events += self._turns.add(side.number, size, self._place, content, reason)
+
+    def _gap(self, side: Side, size: int) -> None:
+        self._events += self._turns.end()
+        self._events.append(Gap(self._connection, side.number, size, side.gap, 0, *self._place))
+
+    def _data(self, side: Side, record: Record, text: bytes) -> None:
+        self._turns.around(side.number, record.size - len(text), self._place)
+        side.spoken = True
+        if text:
+            self._events += self._turns.end()
+            self._events.append(Data(self._connection, side.number, text, *self._place))
+
+    # Records
+
+    def _take(self, side: Side) -> None:
+        """All records that are whole by now."""
+        while (found := side.records.next()) is not None:
+            if isinstance(found, Lost):
+                self._lost(side, found.size, 1)
+                side.sequence += 1
+            elif not side.records.searching:
+                self._record(side, found)
+            elif not self._found(side, found):
+                side.records.passed()
+                side.passed += 1
+            if side.given_up:
+                return
+            if self._hellos.refused or side.passed > MOST_PASSED:
+                self._give_up(side, self._hellos.refused or "no record opens behind bytes that are missing")
+                return
+        if side.records.broken:
+            self._give_up(side, f"byte {side.records.position} of this side begins no record")
+
+    def _give_up(self, side: Side, reason: str) -> None:
+        left, side.given_up = side.records.left, reason
+        side.records = Records()
+        self._tell(side, left, reason=reason)
+
+    def _record(self, side: Side, record: Record) -> None:
+        if self._is_plain(side, record):
+            self._plain(side, record.type, record.data, record.size)
+            return
+        opened = self._open(side, record)
+        side.sequence += 1
+        if opened:
+            self._opened(side, record, opened)
+            return
+        reason = self._hellos.lacking(side.number, waits=not side.cipher) or f"bad record MAC at record {side.sequence} under this key"
+        if side.spoken and side.cipher:
+            self._tell(side, min(side.cipher.around, record.size), reason=reason)
+            self._gap(side, max(record.size - side.cipher.around, 0))
+        else:
+            self._tell(side, record.size, reason=reason)
+        side.failed += bool(side.cipher)
+        if side.failed > MOST_FAILED:
+            self._give_up(side, reason)
+
+    def _is_plain(self, side: Side, record: Record) -> bool:
+        if record.type == tls.APPLICATION_DATA:
+            return False
+        if not side.encrypted and side.doubtful:
+            self._seek(side)
+            return not any(cipher.open(record, 0) for cipher in side.coming)
+        return not side.encrypted or self._hellos.is_1_3
+
+    def _open(self, side: Side, record: Record) -> Opened | None:
+        if side.cipher and (opened := side.cipher.open(record, side.sequence)):
+            return opened
+        self._seek(side)
+        for cipher in side.next_keys():
+            for sequence in {0, side.sequence}:
+                if opened := cipher.open(record, sequence):
+                    self._turn_to(side, cipher, sequence)
+                    return opened
+        return None
+
+    def _seek(self, side: Side) -> None:
+        side.coming += self._hellos.ciphers(side.number)
+
+    def _turn_to(self, side: Side, cipher: Cipher, sequence: int) -> None:
+        """A record opened under another key than the one so far."""
+        if cipher in side.coming:
+            del side.coming[: side.coming.index(cipher) + 1]
+        side.turn(cipher)
+        side.sequence = sequence
+        side.messages.restart()
+
+    def _opened(self, side: Side, record: Record, opened: Opened) -> None:
+        side.doubtful, side.failed = False, 0
+        if opened.type == tls.APPLICATION_DATA:
+            self._data(side, record, opened.text)
+        else:
+            self._plain(side, opened.type, opened.text, record.size)
+
+    # Behind losses
+
+    def _lost(self, side: Side, size: int, count: int) -> None:
+        """So many records were lost, with all their bytes."""
+        side.messages.restart()
+        side.doubtful = True
+        around = side.cipher.around * count if side.cipher else size
+        if count and side.cipher and size > around and not side.coming:
+            self._turns.around(side.number, around, self._place)
+            self._gap(side, size - around)
+        else:
+            self._tell(side, size, reason=MISSING)
+
+    def _found(self, side: Side, record: Record) -> bool:
+        """Whether what reads as a record behind a loss is one; if so, it is taken."""
+        side.doubtful = True
+        if not side.encrypted and record.type != tls.APPLICATION_DATA and self._is_plain(side, record):
+            self._lost(side, side.records.found().size, 0)
+            self._plain(side, record.type, record.data, record.size)
+            return True
+        self._seek(side)
+        ciphers = [side.cipher, *side.next_keys()] if side.cipher else side.coming
+        if not ciphers:
+            self._lost(side, side.records.found().size, 0)
+            self._record(side, record)
+            return True
+        for cipher in ciphers:
+            first = side.sequence if cipher is side.cipher else 0
+            fit = min(side.records.left // cipher.around + 1, MOST_TRIED)
+            for sequence in range(first, first + fit):
+                if opened := cipher.open(record, sequence):
+                    lost = side.records.found()
+                    if cipher is not side.cipher:
+                        self._turn_to(side, cipher, sequence)
+                    self._lost(side, lost.size, sequence - first)
+                    side.sequence, side.passed = sequence + 1, 0
+                    self._opened(side, record, opened)
+                    return True
+        return False
+
+    # What records say
+
+    def _plain(self, side: Side, kind: int, text: bytes, size: int) -> None:
+        content: list[str] = []
+        if kind == tls.HANDSHAKE:
+            content = [self._message(side, message) for message in side.messages.feed(text)]
+        elif kind == tls.CHANGE_CIPHER_SPEC:
+            content = ["ChangeCipherSpec"]
+            if not self._hellos.is_1_3:
+                side.turn()
+        elif kind == tls.ALERT:
+            content = [alert_name(text)]
+        elif kind == tls.HEARTBEAT:
+            content = ["heartbeat"]
+        self._tell(side, size, content[0] if content else None)
+        for name in content[1:]:
+            self._tell(side, 0, name)
+
+    def _message(self, side: Side, message: Message) -> str:
+        """What a message is called, and what it changes."""
+        name = tls.MESSAGES.get(message.type, f"handshake message {message.type}")
+        if message.type == tls.CLIENT_HELLO:
+            name = self._hellos.asked(side.number, message.body) or name
+            if self._hellos.version != tls.TLS_1_2:
+                side.cipher, side.encrypted = None, False
+        elif message.type == tls.SERVER_HELLO:
+            name = self._hellos.answered(message.body) or name
+            for each in self._sides:
+                each.coming.clear()
+        elif message.type == tls.KEY_UPDATE and side.cipher:
+            side.turn(side.cipher.updated() or side.cipher)
+        elif message.type in {tls.FINISHED, tls.END_OF_EARLY_DATA} and self._hellos.version != tls.TLS_1_2 and self._goes_on(side):
+            side.turn()
+        return name
+
+    def _goes_on(self, side: Side) -> bool:
+        """Whether there is another key to come, known or not."""
+        self._seek(side)
+        return bool(side.coming) or self._hellos.lacking(side.number, waits=True) is not None

@@ -1,0 +1,123 @@
+"""Batches in an outline: header and records by their bytes, compressed ones as what they become, and what records of Kafka's own topics mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.records.area import area_of
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.model import PADDING
+from kwire_cli.records.payloads import has_payloads, payload_of
+from kwire_cli.redact.batches import has_secrets, hidden_in_batch
+from kwire_cli.structs.records import v2
+from kwire_cli.view.batch_hex import declared_part
+from kwire_cli.view.html.fields import Part, Place
+from kwire_cli.view.html.inside import Within
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import counted
+from kwire_cli.view.meaning import moment
+
+if TYPE_CHECKING:
+    from kwire_cli.message.record_fields import RecordsAs
+    from kwire_cli.records.model import Area, Gap, Hide
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.html.fields import Below
+    from kwire_cli.view.html.outline import Outline
+
+MOST_WALKED = 8 << 20
+"""Bytes of a batch whose fields are looked for where not all of it is asked for."""
+
+
+def entry(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline) -> dict[str, Any]:
+    """What a page knows of a batch of a segment."""
+    buffer = outline.buffer(f"batch at {item.position}", item.source.data, item.position, item.end)
+    add(catalog, item, hide, outline, 0, buffer)
+    return outline.to_json(item.anomalies)
+
+
+def gap_entry(item: Gap, data: Any, outline: Outline, *, secret: bool) -> dict[str, Any]:
+    """What a page knows of bytes that are no batch; `secret` ones are not shown."""
+    buffer = outline.buffer(f"gap at {item.position}", data, item.position, item.end)
+    outline.node(
+        0, "(no batch)", "gap", (buffer, item.position, item.position, item.end), [(f"{item.code}, {counted(item.size, 'byte')}", "warning")]
+    )
+    if secret:
+        outline.mask(buffer, item.position, item.end)
+    return outline.to_json([] if item.code == PADDING else [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")])
+
+
+def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, depth: int, buffer: int) -> None:
+    """The fields of a batch, in a buffer with the offsets of its source."""
+    stop = item.end if outline.full else min(item.end, item.position + MOST_WALKED)
+    part = declared_part(item.layout.decl, item.source.data, item.position, stop)
+    secret = has_secrets(item, hide)
+    hidden = hidden_in_batch(part.tree) if secret else frozenset()
+    area = area_of(item, []) if item.layout.name == "v2" and (item.head.codec or has_payloads(item)) else None
+    below = {} if secret or area is None or area.compressed else _meanings(catalog, item, area, hide)
+    Part(catalog, part, hidden, buffer, below=below).add(outline, depth)
+    if area and area.compressed and outline.has_room:
+        inner = declared_part(v2.RECORDS, area.data, 0, len(area.data) if outline.full else min(len(area.data), MOST_WALKED))
+        number = outline.buffer(f"decompressed records of the batch at {item.position}", area.data, 0, len(area.data))
+        size = counted(len(area.data), "byte")
+        outline.node(depth, "(decompressed)", "", (number, 0, 0, len(area.data)), [(f"{size} by {item.compression}", "dim")])
+        hidden = hidden_in_batch(inner.tree) if secret else frozenset()
+        Part(catalog, inner, hidden, number, below={} if secret else _meanings(catalog, item, area, hide)).add(outline, depth + 1)
+
+
+def add_field(catalog: Catalog, reading: RecordsAs, data: Any, outline: Outline, place: Place, depth: int, topic: str | None) -> None:
+    """The batches in a records field of a message."""
+    for number, item in enumerate(reading.items(data, topic, place.value, place.end)):
+        if not outline.has_room:
+            outline.left_out += 1
+            return
+        row = (place.buffer, item.position, item.position, item.end)
+        if isinstance(item, Batch):
+            outline.node(depth, f"[{number}]", "", row, [(title(item), "dim")])
+            add(catalog, item, reading.hide, outline, depth + 1, place.buffer)
+        else:
+            outline.node(depth, f"[{number}]", "gap", row, [(f"{item.code}, {counted(item.size, 'byte')}", "warning")])
+
+
+def title(item: Batch) -> str:
+    """A batch in a few words."""
+    head = item.head
+    offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
+    what = "control batch" if head.control else "batch" if item.magic > 1 else "wrapper message" if head.codec else "message"
+    packed = f", {item.compression}" if head.codec else ""
+    return f"{what}, {offsets}{packed}, {item.layout.name}"
+
+
+def row(item: Batch | Gap, file: str) -> dict[str, Any]:
+    """A batch in the list: what is not there is left out."""
+    shown: dict[str, Any] = {"position": item.position, "size": item.size} | ({"file": file} if file else {})
+    if not isinstance(item, Batch):
+        return shown | {"title": f"gap: {item.code}", "kind": "gap"}
+    head = item.head
+    shown |= {"title": title(item), "kind": "control" if head.control else "batch", "offset": head.base_offset, "last": head.last_offset}
+    if head.records_count is not None:
+        shown["count"] = head.records_count
+    if (when := moment(head.max_timestamp)) is not None:
+        shown |= {"time": when, "at": head.max_timestamp / 1000}
+    if head.producer_id != -1:
+        shown["producer"] = f"{head.producer_id}/{head.producer_epoch}"
+    return shown
+
+
+def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> dict[int, Below]:
+    """What keys and values of Kafka's own records mean, by the offsets at which they stand."""
+    if not has_payloads(item):
+        return {}
+    origin = 0 if area.compressed else area.origin
+    within = Within(catalog)
+    for record in item.records():
+        payload = payload_of(item, record)
+        if not payload:
+            continue
+        if payload.record:
+            hidden = hide(payload.record) if hide else {}
+            starts = {"key": origin + record.key_at, "value": origin + record.value_at}
+            within.payloads(payload.record.payloads, {name: at for name, at in starts.items() if at >= origin}, area.data, origin, hidden)
+        elif payload.control and record.key_at >= 0:
+            within.text(origin + record.key_at, "(control)", dumps(payload.control.to_json(), indent=False))
+    return within.found

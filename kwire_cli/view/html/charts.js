@@ -1,0 +1,100 @@
+// Charts as inline SVG: bars, icicles, histograms, points over time. Each says in text what it shows, so that none needs its colours.
+
+function bars(items, all, unit = (value) => counted(value, "byte")) {
+  const most = Math.max(1, ...items.map((item) => item.value));
+  const shown = items.map((item) => {
+    const width = (100 * Math.max(item.value, 0)) / most;
+    const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+    bar.append(svg("rect", { class: "track", width: 100, height: 10 }), svg("rect", { class: item.look || "fill", width, height: 10 }));
+    const name = item.pick ? el("button", { type: "button", class: "link", onclick: item.pick }, item.name) : item.name;
+    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "bars" }, bar), el("td", { class: "right" }, unit(item.value)),
+      el("td", { class: "right dim" }, all ? share(item.value, all) : item.note || ""));
+  });
+  return el("table", { class: "chart-bars" }, el("tbody", {}, shown));
+}
+
+// What takes which part of the bytes: {name, value, title, children}, each level a row, each part as wide as it is big.
+function icicle(root, pick) {
+  const width = 960;
+  const height = 24;
+  const parts = [];
+  let deepest = 0;
+  const place = (item, depth, from, room, turn) => {
+    if (room < 1.5 || depth > 11) return;
+    deepest = Math.max(deepest, depth);
+    parts.push({ item, depth, from, room, turn });
+    let at = from;
+    (item.children || []).forEach((child, i) => {
+      const inner = item.value ? (room * child.value) / item.value : 0;
+      place(child, depth + 1, at, inner, depth ? turn : i % 6);
+      at += inner;
+    });
+  };
+  place(root, 0, 0, width, -1);
+  const chart = svg("svg", { class: "icicle", viewBox: `0 0 ${width} ${(deepest + 1) * height}`, role: "img", "aria-label": `parts of ${root.name} by size` });
+  for (const { item, depth, from, room, turn } of parts) {
+    const letters = Math.floor((room - 8) / 6.6);
+    const label = letters < 3 ? "" : item.name.length > letters ? `${item.name.slice(0, letters - 1)}…` : item.name;
+    const group = svg("g", { class: `part t${turn}${pick && item.node !== undefined ? " pick" : ""}` },
+      svg("title", {}, `${item.title || item.name}: ${counted(item.value, "byte")}, ${share(item.value, root.value)}`),
+      svg("rect", { x: from.toFixed(2), y: depth * height, width: Math.max(room - 0.6, 0.6).toFixed(2), height: height - 1, rx: 2 }),
+      label ? svg("text", { x: (from + 5).toFixed(2), y: depth * height + 16 }, label) : null);
+    if (pick && item.node !== undefined) group.addEventListener("click", () => pick(item.node));
+    chart.append(group);
+  }
+  return el("div", { class: "scroll" }, chart);
+}
+
+// How often there is which number: {name, value} in the order of the numbers.
+function histogram(items, unit) {
+  const width = 640;
+  const height = 150;
+  const most = Math.max(1, ...items.map((item) => item.value));
+  const step = width / Math.max(items.length, 1);
+  const chart = svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height + 34}`, role: "img", "aria-label": `how many ${unit} there are of each` });
+  items.forEach((item, i) => {
+    const tall = (height * item.value) / most;
+    const middle = i * step + step / 2;
+    const wide = Math.min(step * 0.8, 72);
+    chart.append(svg("g", {},
+      svg("title", {}, `${item.name}: ${number(item.value)} ${unit}`),
+      svg("rect", { class: "fill", x: (middle - wide / 2).toFixed(1), y: (height - tall + 14).toFixed(1), width: wide.toFixed(1), height: Math.max(tall, item.value ? 1 : 0).toFixed(1) }),
+      svg("text", { class: "value", x: middle.toFixed(1), y: (height - tall + 10).toFixed(1) }, item.value ? number(item.value) : ""),
+      svg("text", { class: "axis", x: middle.toFixed(1), y: height + 29 }, item.name)));
+  });
+  chart.append(svg("line", { class: "rule", x1: 0, x2: width, y1: height + 14.5, y2: height + 14.5 }));
+  return el("div", { class: "scroll" }, chart);
+}
+
+// Points over time: {at, value, name, look}, seconds and a number above 0 on a scale of powers of ten.
+function points(items, unit, pick) {
+  const width = 960;
+  const height = 180;
+  const left = 64;
+  const times = items.map((item) => item.at);
+  const first = Math.min(...times);
+  const span = Math.max(Math.max(...times) - first, 1e-6);
+  const logs = items.map((item) => Math.log10(item.value));
+  const low = Math.floor(Math.min(...logs));
+  const high = Math.max(Math.ceil(Math.max(...logs)), low + 1);
+  const x = (at) => left + ((width - left - 12) * (at - first)) / span;
+  const y = (log) => 8 + (height - 32) * (1 - (log - low) / (high - low));
+  const chart = svg("svg", { class: "points", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${items.length} points over ${seconds(span)}` });
+  for (let power = low; power <= high; power++) {
+    chart.append(svg("line", { class: "rule", x1: left, x2: width - 12, y1: y(power), y2: y(power) }),
+      svg("text", { class: "axis end", x: left - 6, y: y(power) + 4 }, unit(10 ** power)));
+  }
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+    chart.append(svg("text", { class: `axis${part === 1 ? " end" : ""}`, x: x(first + part * span), y: height - 4 }, `+${seconds(part * span)}`));
+  }
+  items.forEach((item, i) => {
+    const [across, down] = [x(item.at), y(logs[i])];
+    const mark = item.look === "response"
+      ? svg("circle", { cx: across.toFixed(1), cy: down.toFixed(1), r: 3.4 })
+      : svg("rect", { x: (across - 3).toFixed(1), y: (down - 3).toFixed(1), width: 6, height: 6 });
+    const group = svg("g", { class: `point ${item.look}${item.odd ? " odd" : ""}` }, svg("title", {}, `${item.name}: ${unit(item.value)}`), mark);
+    group.addEventListener("click", () => pick(item.row));
+    chart.append(group);
+  });
+  return el("div", { class: "scroll" }, chart);
+}

@@ -1,0 +1,192 @@
+"""The fields of a message as rows of an outline: every leaf of its tree, so that each byte has a row, below what they are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.tree import Item, is_null, read_count, tagged_parts
+from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
+from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.structs.sized import Sized
+from kwire_cli.view.lines import counted
+from kwire_cli.view.tree import value_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kwire_cli.engine.tree import Tree
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.html.outline import Outline
+    from kwire_cli.view.lines import Line
+
+    Below = Callable[[Outline, "Place", int], None]
+    """Adds what is within a field to an outline, at a depth."""
+
+COUNT, PRESENCE, TAGS, GAP = "(count)", "(presence)", "(tagged fields)", "(not decoded)"
+"""Names of rows that are no fields. Whatever is in brackets is no part of a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes [start, end) of a buffer; the value begins at `value`."""
+
+    buffer: int
+    start: int
+    value: int
+    end: int
+
+    @property
+    def row(self) -> tuple[int, int, int, int]:
+        """As rows have it."""
+        return self.buffer, self.start, self.value, self.end
+
+
+@dataclass(slots=True)
+class Part:
+    """A message, or whatever else has its tree, spans and name, in a buffer. `shift` is where the data of its spans begin in the buffer's offsets.
+
+    `hidden` are the spans that must not be seen. `below` has what is within a field by the offset of its value; `records` adds the
+    batches in a field of records, of a topic as far as fields before it say it.
+    """
+
+    catalog: Catalog
+    body: Any
+    hidden: frozenset[int]
+    buffer: int
+    shift: int = 0
+    below: Mapping[int, Below] = field(default_factory=dict)
+    records: Callable[[Outline, Place, int, str | None], None] | None = None
+    topic: str | None = None
+
+    def add(self, outline: Outline, depth: int) -> None:
+        """Its fields, and the gap behind them where it could not be decoded to its end."""
+        tree: Tree = self.body.tree
+        walk = _Walk(self, outline)
+        walk.struct(tree.root, depth)
+        if gap := tree.gap:
+            place = walk.place(gap.start, gap.start, gap.end)
+            text = f"{counted(gap.end - gap.start, 'byte')} that belong to no field" if gap.end > gap.start else "the bytes end here"
+            outline.node(depth, GAP, "gap", place.row, [(text, "warning")])
+            if gap.span in self.hidden:
+                outline.mask(place.buffer, place.start, place.end)
+
+
+class _Walk:
+    def __init__(self, part: Part, outline: Outline) -> None:
+        self.part, self.outline, self.tree = part, outline, part.body.tree
+        self.form = Form(hidden=part.hidden)
+        self.roles = roles(part.body.spec, part.body.entry).by_node if part.records else {}
+
+    def place(self, start: int, value: int, end: int) -> Place:
+        shift = self.part.shift
+        return Place(self.part.buffer, start + shift, value + shift, end + shift)
+
+    def struct(self, item: Item, depth: int) -> None:
+        for part in item.each():
+            if isinstance(part.node, Tags):
+                self.tags(part, depth)
+            else:
+                self.item(part, part.node.name if part.index is None else f"[{part.index}]", depth)
+
+    def tags(self, section: Item, depth: int) -> None:
+        parts = section.parts
+        if not parts:
+            return
+        self.item(parts[0], TAGS, depth)
+        for header, part in tagged_parts(section):
+            self.item(header, "(tag)", depth)
+            if header.tag is None:
+                self.item(part, part.node.name, depth)
+            else:
+                self.item(part, f"_tags[{header.tag}]", depth)
+        if len(parts) % 2 == 0:  # the bytes end behind a header
+            self.item(parts[-1], "(tag)", depth)
+
+    def item(self, item: Item, name: str, depth: int) -> None:
+        node = item.node
+        if isinstance(node, Leaf):
+            self.leaf(item, name, depth)
+            return
+        place = self.place(item.start, item.start, item.end)
+        self.outline.node(depth, name, "", place.row, self.summary(item))
+        if not self.outline.has_room:
+            self.outline.left_out += 1
+            return
+        if isinstance(node, Struct):
+            self.struct(item, depth + 1)
+        elif isinstance(node, Array):
+            self.elements(item, COUNT, depth + 1)
+        elif isinstance(node, Series):
+            self.elements(item, "(size)", depth + 1)
+        elif isinstance(node, Nullable):
+            parts = item.parts
+            if parts:
+                self.item(parts[0], PRESENCE, depth + 1)
+            if len(parts) > 1:
+                self.struct(parts[1], depth + 1)
+
+    def elements(self, item: Item, first: str, depth: int) -> None:
+        for part in item.each():
+            if not self.outline.has_room:
+                self.outline.left_out += 1
+                return
+            self.item(part, first if part.index is None else f"[{part.index}]", depth)
+
+    def leaf(self, item: Item, name: str, depth: int) -> None:
+        part, outline, spans = self.part, self.outline, self.tree.spans
+        if not item.whole:
+            outline.node(depth, name, item.leaf.kind, self.place(item.start, item.start, item.start).row, [("not reached", "warning")])
+            return
+        value = spans.value[item.span]
+        place = self.place(item.start, value, item.end)
+        outline.node(depth, name, item.leaf.kind, place.row, self.value(item))
+        if item.span in part.hidden:
+            # A length may be shown, unless it is not sure that it is one.
+            sure = part.body.exact and isinstance(item.leaf.decl, Sized)
+            outline.mask(place.buffer, place.value if sure else place.start, place.end)
+        elif part.records and item.leaf.kind == "records" and value < item.end:
+            part.records(outline, place, depth + 1, part.topic)
+        elif self.roles.get(item.leaf.id) in {TOPIC, TOPIC_ID}:
+            part.topic = str(leaf_value(item, self.tree))
+        if place.value in part.below and value < item.end:
+            part.below[place.value](outline, place, depth + 1)
+
+    def value(self, item: Item) -> Line:
+        """What a leaf says."""
+        leaf, data = item.leaf, self.tree.spans.data
+        if item.span not in self.form.hidden:
+            if leaf.kind == "count":
+                count = int(leaf_value(item, self.tree))
+                return [("null", "null") if count < 0 else (str(count), "number")]
+            if leaf.kind == "tag-header":
+                raw = bytes(data[item.start : item.end])
+                cut = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
+                return [(f"tag {UVARINT.read(raw[:cut])}, size {UVARINT.read(raw[cut:])}", "dim")]
+            if leaf.kind == "records" and not (isinstance(leaf.decl, Sized) and is_null(item, data)):
+                return [(counted(item.end - self.tree.spans.value[item.span], "byte"), "number")]
+        return value_segments(item, self.tree, self.part.catalog, self.part.body.message, self.form, full=self.outline.full)
+
+    def summary(self, item: Item) -> Line:
+        """What stands beside a struct or array."""
+        first = next(iter(item.each()), None)
+        if first is None:
+            return [] if item.whole else [("not reached", "warning")]
+        if isinstance(item.node, Array):
+            count = read_count(first, self.tree.spans.data) if first.whole else None
+            return [("null", "null")] if count is not None and count < 0 else [(counted(count or 0, "element"), "dim")]
+        if isinstance(item.node, Nullable) and first.whole and is_null(first, self.tree.spans.data):
+            return [("null", "null")]
+        return []
+
+
+def gaps(parts: Iterator[tuple[int, int]], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """What of [start, stop) is in none of the parts, which are in order."""
+    for low, high in parts:
+        if start < low:
+            yield start, low
+        start = max(start, high)
+    if start < stop:
+        yield start, stop

@@ -1,0 +1,113 @@
+"""The frame of every page: one file with its style and script in it, that loads nothing, and runs nothing else.
+
+What comes from the bytes is in it as JSON, which the browser never reads as markup: `<` is escaped. The script puts it on the page as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "inspect.js", "report.js", "start.js")
+"""In the order in which they stand in the page's one script; each is for what its name says."""
+MOST_TEXT = 48 << 20
+"""Characters of data in one page; what is beyond is for the next one."""
+
+
+class Page:
+    """A page that is written as it comes: entries, each a frame or batch with its fields and bytes, then what is said of all of them.
+
+    `write` takes text. Nothing is kept but the rows of the list.
+    """
+
+    def __init__(self, write: Callable[[str], None], kind: str, title: str, command: str, *, most: int) -> None:
+        self._write, self._kind, self._most, self._title, self._command = write, kind, most, title, command
+        self._rows: list[dict[str, Any]] = []
+        self._text = 0
+        self.more: str | None = None
+        """How to get what is not in this page, where there is more."""
+        write(head(title))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is taken."""
+        return len(self._rows) >= self._most or self._text >= MOST_TEXT
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, row: dict[str, Any], entry: dict[str, Any]) -> None:
+        """A frame or batch: its row in the list, and its fields and bytes."""
+        if odd := len(entry["anomalies"]):
+            row = row | {"odd": odd}
+        text = data(f"e{len(self._rows)}", entry)
+        self._text += len(text)
+        self._rows.append(row)
+        self._write(text)
+
+    def end(self, **facts: Any) -> None:
+        """The rest of the page; `facts` are of all of it."""
+        about = {"kind": self._kind, "title": self._title, "command": self._command, "rows": self._rows, "more": self.more, **facts}
+        self._write(data("page", about))
+        self._write(tail())
+
+
+def report(title: str, command: str, blocks: list[dict[str, Any]]) -> str:
+    """A page of tables and charts."""
+    about = {"kind": "report", "title": title, "command": command, "blocks": blocks}
+    return head(title) + data("page", about) + tail()
+
+
+def data(name: str, document: Any) -> str:
+    """A document in a page, by its name. `<` is escaped, so that nothing in it ends the element or begins a comment."""
+    text = dumps(document, indent=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
+
+
+def head(title: str) -> str:
+    """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is every request."""
+    shown = escape(title.translate(CONTROL))
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}'; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="referrer" content="no-referrer">\n<title>{shown}</title>\n<style>{style()}</style>\n</head>\n<body>\n'
+        f"<noscript>{shown}: this page shows its data by a script, and scripts are switched off.</noscript>\n"
+    )
+
+
+def tail() -> str:
+    """All of a page behind its data."""
+    return f"<script>{script()}</script>\n</body>\n</html>\n"
+
+
+@cache
+def style() -> str:
+    """The style sheet of all pages."""
+    return _file("page.css")
+
+
+@cache
+def script() -> str:
+    """The script of all pages."""
+    return '(() => {\n"use strict";\n' + "".join(_file(name) for name in SCRIPTS) + "})();\n"
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

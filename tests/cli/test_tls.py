@@ -1,0 +1,150 @@
+"""--tls-keylog: what each command makes of it, and what the page says."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from command_line import ROOT, hold_page, kwire
+from tls_captures import BROKER, BROKER_KEYS, CASES
+
+from kwire_cli.source.tls import decryption
+
+PLAIN = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+WITH_KEYS = ("--tls-keylog", BROKER_KEYS, BROKER)
+
+
+@pytest.fixture
+def without_cryptography(monkeypatch):
+    """The extra is not installed."""
+    monkeypatch.setattr(decryption, "find_spec", lambda _: None)
+
+
+def test_the_page_says_what_the_commands_print(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "tls.md", updating)
+
+
+def test_decode():
+    done = kwire("decode", "--format", "jsonl", *WITH_KEYS)
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 0, done.err
+    assert sum(line["kind"] == "response" and "requestFrame" in line for line in found) == 55
+    first = next(line for line in found if line["kind"] == "not-kafka")
+    assert first["content"] == ["ClientHello"]
+    assert "reason" not in first
+
+
+def test_no_format_shows_a_secret():
+    secrets = {line.split()[2] for line in BROKER_KEYS.read_text().splitlines() if not line.startswith("#")}
+    for fmt in ("tree", "table", "csv", "json", "hex"):
+        done = kwire("decode", "--format", fmt, "--limit", "60", *WITH_KEYS)
+        assert done.code == 0
+        assert not any(secret in done.out for secret in secrets)
+
+
+def test_follow_and_standard_input():
+    whole = kwire("decode", "--format", "jsonl", *WITH_KEYS).out
+    followed = kwire("decode", "--format", "jsonl", "--follow", "--tls-keylog", BROKER_KEYS, "-", stdin=BROKER.read_bytes()).out
+    piped = kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, "-", stdin=BROKER.read_bytes()).out
+    kinds = [json.loads(line)["kind"] for line in whole.splitlines()]
+    for other in (followed, piped):
+        assert sorted(kinds) == sorted(json.loads(line)["kind"] for line in other.splitlines())
+
+
+def test_overhead_has_every_byte_of_the_streams():
+    plain = json.loads(kwire("overhead", "--format", "json", BROKER).out)
+    found = json.loads(kwire("overhead", "--format", "json", "--by", "kind", *WITH_KEYS).out)
+    assert found["bytes"] == plain["bytes"]
+    by_kind = {row["kind"]: row for row in found["tables"][0]["rows"]}
+    assert by_kind["tls"]["bytes"] > by_kind["value"]["bytes"] > 10_000
+    assert "not kafka" not in by_kind
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("clients", "--format", "jsonl"),
+        ("advise", "--format", "jsonl", "--top", "1"),
+        ("compare", "--format", "json", "--filter", "api == Metadata and kind == response", "--versions", "8-12"),
+        ("decode", "--format", "json", "--stats"),
+        ("diff", "--frames", "7,19"),
+        ("lint", "specs", "--format", "json", "--traffic"),
+    ],
+)
+def test_other_commands(arguments):
+    done = kwire(*arguments, BROKER, "--tls-keylog", BROKER_KEYS)
+    assert done.code == 0, done.err
+    assert done.out
+
+
+def test_several_key_logs(tmp_path):
+    lines = BROKER_KEYS.read_text().splitlines(keepends=True)
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("".join(lines[::2]))
+    other.write_text("".join(lines[1::2]))
+    done = kwire("decode", "--stats", "--format", "json", "--tls-keylog", one, "--tls-keylog", other, BROKER)
+    assert json.loads(done.out) == json.loads(kwire("decode", "--stats", "--format", "json", *WITH_KEYS).out)
+
+
+def test_a_capture_without_tls_is_as_it_was():
+    assert kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, PLAIN).out == kwire("decode", "--format", "jsonl", PLAIN).out
+
+
+def test_errors(tmp_path):
+    done = kwire("decode", "--tls-keylog", tmp_path / "none", BROKER)
+    assert (done.code, "does not exist" in done.err) == (2, True)
+    done = kwire("decode", "--tls-keylog", CASES, BROKER)
+    assert (done.code, "is no TLS key log" in done.err) == (2, True)
+    for command in (("decode",), ("overhead",)):
+        done = kwire(*command, "--tls-keylog", BROKER_KEYS, "0000002b0012")
+        assert (done.code, "--tls-keylog is for packet captures" in done.err) == (2, True), done.err
+    log = ROOT / "samples" / "request-logs" / "kafka-request.log"
+    done = kwire("decode", "--stats", "--tls-keylog", BROKER_KEYS, log)
+    assert (done.code, "--tls-keylog is for packet captures" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("without_cryptography")
+def test_without_the_package_a_key_log_is_an_error():
+    done = kwire("decode", *WITH_KEYS)
+    assert done.code == 2
+    assert "decrypting TLS needs the package cryptography: pip install 'kwire[tls]'" in done.err
+
+
+@pytest.mark.usefixtures("without_cryptography")
+def test_without_the_package_keys_in_the_capture_are_a_reason():
+    done = kwire("decode", "--format", "jsonl", CASES)
+    assert done.code == 0, done.err
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert {(line["kind"], line.get("reason")) for line in found} == {
+        ("not-kafka", "decrypting it needs the package cryptography: pip install 'kwire[tls]'")
+    }
+    assert sum(line["size"] for line in found) == json.loads(kwire("overhead", "--format", "json", CASES).out)["bytes"]
+
+
+@pytest.mark.parametrize(("keys", "loaded"), [((), set()), (WITH_KEYS[:2], {"keylog", "records", "stream", "turns"})])
+def test_plain_captures_do_not_load_it(keys, loaded):
+    """The package, and the modules that need it, are imported for a stream of TLS; without a key log none but the one that looks for it."""
+    code = "import sys; from kwire_cli.cli.main import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", code, "decode", "--limit", "3", *map(str, keys), str(PLAIN)]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
+    assert "cryptography" not in names
+    assert {name.removeprefix("kwire_cli.source.tls.") for name in names if name.startswith("kwire_cli.source.tls.")} == loaded | {"decryption"}
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark")
+def test_frames_are_those_that_tshark_decrypts():
+    ports = [word for port in (9093, 9094) for word in ("-d", f"tcp.port=={port},tls", "-d", f"tls.port=={port},kafka")]
+    command = ["tshark", "-r", str(CASES), *ports, "-Y", "kafka", "-T", "fields", "-e", "tcp.stream", "-e", "kafka.len"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    theirs = Counter()
+    for row in run.stdout.splitlines():
+        stream, _, sizes = row.partition("\t")
+        theirs.update((int(stream), int(size) + 4) for size in sizes.split(",") if size)
+    ours = Counter()
+    for line in map(json.loads, kwire("decode", "--format", "jsonl", "--filter", "kind in (request, response)", CASES).out.splitlines()):
+        ours[line["stream"], line["size"]] += 1
+    assert ours
+    assert {key: count for key, count in theirs.items() if key[0] not in {11, 12}} == ours  # it knows CBC and TLS 1.1

@@ -1,0 +1,219 @@
+"""Pages in a real browser: what is pointed at lights up, what is clicked opens, what is searched is found, keys move, a phone has room for it."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from pages import entries, page as parsed_page, rows_of
+
+import kwire_cli
+
+pytestmark = pytest.mark.browser
+CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
+RECORDS = "samples/frames/fetch-v18-response.hex"
+PHONE = {"width": 360, "height": 740}
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def leaf_rows(*arguments, number=0):
+    """The fields without others in them, of an entry of a page."""
+    rows = rows_of(entries(parsed_page(*arguments))[number])
+    inner = [row for row, below in zip(rows, [*rows[1:], None], strict=True) if row["kind"] and (below is None or below["depth"] <= row["depth"])]
+    return [row for row in inner if row["buffer"] == 0]
+
+
+def test_each_field_that_is_pointed_at_lights_its_bytes(look_at):
+    look = look_at("decode", "samples/frames/metadata-v0-request.hex")
+    (frame,) = kwire_cli.read_frames("samples/frames/metadata-v0-request.hex")
+    spans = [span for _, part in frame.parts for span in part.spans]
+    assert len(spans) > 5
+    for span in spans:
+        row = look.page.locator(".tree .row .name", has_text=span.path.split(".")[-1].split("[")[0])
+        assert row.count() or span.kind in {"count", "tag-count"}
+    rows = look.page.eval_on_selector_all(".tree .row", "rows => rows.map(row => row.dataset.node)")
+    shown = rows_of(entries(parsed_page("decode", "samples/frames/metadata-v0-request.hex"))[0])
+    assert len(rows) == len(shown)
+    for node in rows:
+        look.page.hover(f'.tree [data-node="{node}"]')
+        start, _, end = shown[int(node)]["place"]
+        assert look.lit() == [*range(start, end)]
+
+
+def test_a_byte_that_is_clicked_opens_its_field(look_at):
+    look = look_at("decode", RECORDS)
+    fields = leaf_rows("decode", RECORDS)
+    look.page.keyboard.press("Home")
+    for row in fields[:: max(1, len(fields) // 25)]:
+        start, _, end = row["place"]
+        if start == end:
+            continue
+        look.page.evaluate("at => { document.querySelector('.hex').scrollTop = Math.floor(at / 16) * 20 }", start)
+        look.page.click(f'.hex .cells [data-at="0:{start}"]')
+        assert look.page.locator('.tree [aria-selected="true"]').count() == 1
+        assert look.page.locator('.tree [aria-selected="true"] .name').text_content() == row["name"]
+        seen = set(look.lit("chosen"))
+        assert start in seen
+        assert seen <= {*range(start, end)}
+        if row["path"]:
+            assert look.said("#status strong") == row["path"]
+
+
+def test_a_byte_that_is_pointed_at_lights_its_field(look_at):
+    look = look_at("decode", "samples/frames/metadata-v0-request.hex")
+    look.page.hover('.hex .cells [data-at="0:6"]')
+    assert look.said(".tree .row.lit .name") == "requestApiVersion"
+    assert look.lit() == [6, 7]
+
+
+def test_search_finds_values_paths_and_offsets_in_all_frames(look_at):
+    look = look_at("decode", CAPTURE)
+    look.page.keyboard.press("/")
+    look.page.keyboard.type("kp-consumer")
+    look.page.wait_for_selector("#found .hit")
+    look.page.wait_for_function("!document.querySelector('#found .count').textContent.startsWith('so far')")
+    lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
+    wanted = [line["frame"] for line in lines if line.get("header", {}).get("clientId") == "kp-consumer"]
+    hits = look.page.eval_on_selector_all("#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])")
+    assert [int(number) for number, place in hits if place == "header.clientId"] == wanted
+    look.page.keyboard.press("Enter")
+    look.page.keyboard.press("Enter")
+    assert look.page.locator("#found .hit.chosen").count() == 1
+    look.page.fill("#search", "topics[0].partitions[0]")
+    look.page.wait_for_selector("#found .hit >> text=topics[0].partitions[0]")
+    look.page.fill("#search", "@4")
+    look.page.wait_for_selector("#found .hit >> text=byte 4")
+    look.page.keyboard.press("Enter")
+    assert 4 in look.lit("chosen")
+    look.page.keyboard.press("Escape")
+    assert look.page.locator("#found").is_hidden()
+
+
+def test_keys_go_through_frames_fields_and_views(look_at):
+    look = look_at("decode", CAPTURE)
+    look.page.keyboard.press("n")
+    assert look.said(".list .row.chosen .number") == "2"
+    assert look.page.url.endswith("#2")
+    look.page.keyboard.press("p")
+    assert look.said(".list .row.chosen .number") == "1"
+    look.page.focus(".tree")
+    look.page.keyboard.press("Home")
+    assert look.said('.tree [aria-selected="true"] .name') == "size"
+    look.page.keyboard.press("ArrowLeft")
+    assert look.page.get_attribute('.tree [aria-selected="true"]', "aria-expanded") == "false"
+    look.page.keyboard.press("ArrowDown")
+    assert look.said('.tree [aria-selected="true"] .name') == "header"
+    look.page.keyboard.press("ArrowRight")
+    assert look.said('.tree [aria-selected="true"] .name') == "requestApiKey"
+    look.page.keyboard.press("2")
+    assert look.page.locator(".icicle .part").count() > 5
+    look.page.keyboard.press("3")
+    assert look.page.locator(".points .point.response").count() > 5
+    look.page.keyboard.press("?")
+    assert look.page.locator("#help").is_visible()
+    look.page.keyboard.press("Escape")
+    assert look.page.locator("#help").is_hidden()
+
+
+def test_a_point_in_time_is_its_frame(look_at):
+    look = look_at("decode", CAPTURE)
+    look.page.keyboard.press("3")
+    point = look.page.locator(".points .point.response").last
+    name = point.locator("title").text_content()
+    point.click(force=True)
+    assert look.said(".list .row.chosen .number") == name.split()[0]
+
+
+def test_anomalies_are_a_list_that_jumps_to_the_bytes(look_at):
+    file = "samples/segments/bitflip-0/00000000000000000000.log"
+    look = look_at("dump", file)
+    lines = [json.loads(line) for line in kwire("dump", file, "--deep", "--format", "jsonl").out.splitlines()]
+    notes = [(line["position"], note) for line in lines for note in line["anomalies"]]
+    assert notes
+    for number, (position, note) in enumerate(notes[:5]):
+        look.page.keyboard.press("4")
+        assert look.page.locator("[data-odd]").count() == len(notes)
+        row = look.page.locator(f'[data-odd="{number}"]')
+        assert note["code"] in row.text_content()
+        row.click()
+        assert look.page.url.endswith(f"#{position}")
+        assert look.said("#status strong") == note["path"]
+        assert note["offset"] - position in look.lit("chosen")
+
+
+def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at):
+    look = look_at("decode", "samples/frames/metadata-v13-response.hex", "--api", "Metadata", "--version", "13")
+    look.page.keyboard.press("2")
+    total = int(look.said(".icicle .part title").split(", ")[1].split()[0].replace(",", ""))
+    kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
+    assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == total
+
+
+def test_what_is_not_seen_is_not_made(look_at, tmp_path):
+    body = kwire_cli.encode(
+        {"topics": [{"name": f"topic-{i}"} for i in range(3000)], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
+    )
+    file = tmp_path / "many.hex"
+    file.write_text(body.hex())
+    look = look_at("decode", file, "--message", "MetadataRequest", "--version", "4")
+    look.row("topics").locator(".twist").click()
+    look.page.focus(".tree")
+    look.page.keyboard.press("End")
+    assert look.page.locator(".tree .row").count() < 150
+    assert look.page.locator(".hex .row").count() < 150
+    look.page.fill("#search", "topic-2999")
+    look.page.wait_for_selector("#found .hit")
+    look.page.keyboard.press("Enter")
+    assert look.said("#status strong") == "topics[2999].name"
+    assert look.lit("chosen")
+
+
+def test_hostile_names_are_text(look_at, tmp_path):
+    hostile = '</script><script>document.title="run"</script><img src="https://example.com/x" onerror="document.title=1">'
+    body = kwire_cli.encode({"topics": [{"name": hostile}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
+    file = tmp_path / "<b>hostile.hex"
+    file.write_text(body.hex())
+    look = look_at("decode", file, "--message", "MetadataRequest", "--version", "4")
+    assert "onerror" in look.said(".tree")
+    assert look.page.title().endswith("<b>hostile.hex")
+    assert look.page.locator("img, b").count() == 0
+    look.page.fill("#search", "<img")
+    look.page.wait_for_selector("#found .hit")
+    assert look.page.locator("img").count() == 0
+
+
+def test_what_is_not_of_the_page_can_not_run_nor_load(look_at):
+    look = look_at("decode", "samples/frames/metadata-v0-request.hex")
+    look.page.evaluate(
+        """() => {
+            const script = document.createElement("script"); script.textContent = "document.title = 'run'"; document.body.append(script);
+            const image = document.createElement("img"); image.src = "https://example.com/x"; document.body.append(image);
+        }"""
+    )
+    look.page.wait_for_function("true")
+    assert look.page.title() != "run"
+    assert len(look.trouble) == 2
+    assert all("Content Security Policy" in text for text in look.trouble)
+    look.trouble.clear()
+    look.asked.remove("https://example.com/x")  # what was wanted, and refused
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("arguments", [("decode", CAPTURE), ("dump", "samples/segments/garbage-0")], ids=lambda arguments: arguments[0])
+def test_a_phone_has_room_for_it(look_at, arguments, scheme):
+    look = look_at(*arguments, **PHONE, scheme=scheme)
+    for view in ("list", "fields", "bytes", "costs", "time", "odd"):
+        look.page.click(f"nav [data-view={view}]")
+        assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        host = look.page.locator({"list": ".list", "fields": ".tree", "bytes": ".hex"}.get(view, ".charts"))
+        assert host.evaluate("host => host.clientHeight > 200 && host.clientWidth > 300")
+    look.page.click("nav [data-view=bytes]")
+    assert look.page.evaluate("document.querySelector('.hex').scrollWidth <= innerWidth")
+    look.page.click('.hex .cells [data-at="0:5"]')
+    assert 5 in look.lit("chosen")
+    look.page.click("nav [data-view=list]")
+    look.page.click('.list [data-row="3"]')
+    assert look.page.locator(".tree").is_visible()

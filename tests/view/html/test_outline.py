@@ -1,0 +1,117 @@
+"""The fields on a page against the spans that they are made of: every leaf, every byte, every path."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from pages import bytes_of, entries, page, rows_of
+
+import kwire_cli
+from kwire_cli.view.html.fields import gaps
+from kwire_cli.view.html.outline import MOST_BYTES, Outline
+
+FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
+SEGMENTS = sorted((ROOT / "samples" / "segments").glob("*/*.log"))
+CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
+
+
+def leaves(entry, buffer=0):
+    """The innermost rows that are fields, in the order of the bytes: what is within a field counts instead of it."""
+    rows = [row for row in rows_of(entry) if row["kind"] and row["buffer"] == buffer]
+    owner = [None] * entry["buffers"][buffer]["size"]
+    at = entry["buffers"][buffer]["at"]
+    for row in rows:
+        start, _, end = row["place"]
+        owner[start - at : end - at] = [row] * (end - start)
+    return owner
+
+
+@pytest.mark.parametrize("file", FRAMES, ids=lambda file: file.stem)
+def test_each_leaf_of_a_frame_is_a_row_with_its_place_and_path(file):
+    frames = list(kwire_cli.read_frames(file))
+    for frame, entry in zip(frames, entries(page("decode", file, "--show-secrets")), strict=True):
+        rows = {(row["path"], row["place"]) for row in rows_of(entry)}
+        places = {row["place"] for row in rows_of(entry)}
+        for name, part in frame.parts:
+            prefix = {"size": "size.", "header": "header.", "body": ""}[name]
+            for span in part.spans:
+                assert (span.start, span.value, span.end) in places
+                if span.kind not in {"count", "presence", "tag-count", "tag-header", "gap"}:
+                    assert (prefix + span.path, (span.start, span.value, span.end)) in rows
+        assert bytes_of(entry["buffers"][0]) == bytes(frame.data[frame.start : frame.stop])
+
+
+@pytest.mark.parametrize("file", [*FRAMES, *CAPTURES, *SEGMENTS], ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_every_byte_has_a_field_and_all_rows_lie_within_what_they_are_in(file):
+    found = page("dump" if file in SEGMENTS else "decode", file)
+    assert found.data["page"]["rows"]
+    for entry in entries(found):
+        for number, buffer in enumerate(entry["buffers"]):
+            assert None not in leaves(entry, number)
+            assert len(bytes_of(buffer)) == buffer["size"]
+        around = []
+        for row in rows_of(entry):
+            del around[row["depth"] :]
+            if around and around[-1]["buffer"] == row["buffer"]:
+                assert around[-1]["place"][0] <= row["place"][0] <= row["place"][2] <= around[-1]["place"][2]
+            around.append(row)
+
+
+def test_what_is_in_fields_of_kafkas_own_records_stands_below_them_at_its_bytes():
+    found = page("dump", "samples/segments/__consumer_offsets-0")
+    rows = [row for entry in entries(found) for row in rows_of(entry)]
+    group = next(row for row in rows if row["path"] == "records[0].key.group")
+    assert group["text"] == '"txn-group"'
+    assert any(row["text"].startswith("OffsetCommitValue") for row in rows)
+    assert any(row["name"].startswith("(control)") and "COMMIT" in row["text"] for row in rows)
+
+
+def test_compressed_records_are_a_buffer_of_their_own():
+    entry = entries(page("dump", "samples/segments/orders-zstd-0"))[0]
+    assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
+    assert any(row["buffer"] == 1 and row["name"] == "value" for row in rows_of(entry))
+
+
+def test_gaps_of_a_segment_are_anomalies_with_their_bytes():
+    rows = page("dump", "samples/segments/garbage-0").data["page"]["rows"]
+    odd = [row for row in rows if row["kind"] == "gap"]
+    assert odd
+    assert all(row["odd"] == 1 for row in odd)
+
+
+def test_a_list_row_says_what_the_json_line_does():
+    file = "samples/captures/kafka-python-4.4.0.pcapng"
+    lines = [json.loads(line) for line in kwire("decode", file, "--format", "jsonl").out.splitlines()]
+    rows = page("decode", file).data["page"]["rows"]
+    for row, line in zip(rows, lines, strict=True):
+        assert row["title"] == f"{line['api']} {line['kind']}"
+        assert (row["number"], row["size"], row["version"], row["time"]) == (line["frame"], line["size"], line["apiVersion"], line["time"])
+        assert (row.get("request"), row.get("latency")) == (line.get("requestFrame"), line.get("latency"))
+        assert row.get("odd", 0) == len(line["anomalies"])
+
+
+def test_an_outline_has_room_for_so_many_rows_and_bytes_unless_all_is_asked_for():
+    for full in (False, True):
+        outline = Outline(full=full)
+        buffer = outline.buffer("b", bytes(MOST_BYTES + 10), 0, MOST_BYTES + 10)
+        for _ in range(20_005):
+            outline.node(0, "x", "int8", (buffer, 0, 0, 1), [])
+        found = outline.to_json([])
+        assert found.get("leftOut", 0) == (0 if full else 5)
+        assert len(bytes_of(found["buffers"][0])) == MOST_BYTES + 10 * full
+        assert found["buffers"][0]["size"] == MOST_BYTES + 10
+
+
+def test_masked_bytes_are_not_in_the_page():
+    outline = Outline(full=False)
+    buffer = outline.buffer("b", b"abcdef", 1, 6)
+    outline.mask(buffer, 0, 3)
+    outline.mask(buffer, 5, 9)
+    shown = outline.to_json([])["buffers"][0]
+    assert bytes_of(shown) == b"\0\0de\0"
+    assert shown["masked"] == [[0, 2], [4, 5]]
+
+
+def test_gaps_are_what_no_part_has():
+    assert list(gaps(iter([(0, 4), (6, 9)]), 0, 12)) == [(4, 6), (9, 12)]
+    assert list(gaps(iter([(0, 12)]), 0, 12)) == []
