@@ -132,8 +132,10 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     specs = {f"kwire_cli/specs/{path.relative_to(ROOT / 'specs').as_posix()}" for path in (ROOT / "specs").rglob("*.json")}
     code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.py")}
     assert len(specs) > 290
-    others = {name for name in names - specs - code if not re.match(r"kwire-[^/]*\.dist-info/", name)}
-    assert specs | code <= names
+    page = {path.relative_to(ROOT).as_posix() for pattern in ("*.css", "*.js") for path in (ROOT / "kwire_cli" / "view" / "html").glob(pattern)}
+    others = {name for name in names - specs - code - page if not re.match(r"kwire-[^/]*\.dist-info/", name)}
+    assert specs | code | page <= names
+    assert page
     assert others == {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 
