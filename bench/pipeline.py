@@ -245,6 +245,6 @@ def _verdicts(tables: _Tables, others: list[Row], taken: Callable[[Row], float |
 
 
 def _further(seconds: list[float | None], fewer: int, more: int) -> float | None:
-    """Seconds that each further unit of data takes."""
+    """Seconds that each further unit of data takes; None where more took less, as on a machine that has other things to do."""
     a, b = seconds[fewer], seconds[more]
-    return (b - a) / (TIMES[more] - TIMES[fewer]) if a and b else None
+    return (b - a) / (TIMES[more] - TIMES[fewer]) if a and b and b > a else None
