@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
-.PHONY: help demo test lint format bench update clean
+.PHONY: help demo test lint format bench update docs clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
 	@echo "make test    lint, types, layers and all tests"
 	@echo "make format  put the source in order"
 	@echo "make update  make golden output and documents anew from what the program prints"
+	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
 	@echo "make bench   measure against peers, as ratios of one run"
 
 $(BIN)/kwire: pyproject.toml
@@ -59,6 +60,9 @@ update: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python bench/run.py
+
+docs: $(VENV)/dev
+	$(BIN)/python -m sphinx --quiet --keep-going --fail-on-warning -b html -c docs . build/site
 
 clean:
 	rm -rf $(VENV) dist build

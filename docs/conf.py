@@ -1,0 +1,63 @@
+"""The site: README as its front and the pages of docs/, in sections that a newcomer can follow. `make docs` builds it; a warning is an error."""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SECTIONS = {
+    "Start here": ["cookbook", "commands", "input", "limits", "completion"],
+    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients"],
+    "On disk": ["dump", "log-directories", "state", "payloads", "pipeline"],
+    "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
+    "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
+    "Change a message": ["diff", "breaking", "rules"],
+    "Share": ["sanitize"],
+    "From Python": ["library"],
+    "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],
+    "How kwire is made": ["architecture", "speed", "conformance", "fuzzing", "dependencies", "/CONTRIBUTING", "/CHANGELOG"],
+    "Samples": ["/samples/README", "/samples/text/README", "/samples/logs/README", "/samples/golden/README"],
+}
+"""Pages by section: names in docs/, or paths from the root. Those that aren't there are left out; a page that is in no section is an error."""
+
+project = "kwire"
+author = "the authors of kwire"
+extensions = ["myst_parser"]
+root_doc = "README"
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "samples/README.md", "samples/**/README.md"]
+exclude_patterns = [".*", "build", "dist", "kwire_cli", "specs", "tests", "bench"]
+nitpicky = True
+
+myst_heading_anchors = 4
+"""Anchors are those that GitHub makes, so that one link serves in both places; what a link or an anchor does not lead to is a warning."""
+
+html_theme = "furo"
+html_title = "kwire"
+html_copy_source = False
+html_show_sphinx = False
+pygments_style = "default"
+pygments_dark_style = "monokai"
+highlight_language = "none"
+
+
+def _sections(_app, page, source):
+    """Append the sections to the front."""
+    if page != root_doc:
+        return
+    for caption, names in SECTIONS.items():
+        pages = [name if name.startswith("/") else f"/docs/{name}" for name in names]
+        there = [name for name in pages if (ROOT / f"{name[1:]}.md").exists()]
+        if there:
+            source[0] += "\n```{toctree}\n:hidden:\n:caption: " + caption + "\n" + "\n".join(there) + "\n```\n"
+
+
+def _front(app, error):
+    """Copy the front to where a server looks for it."""
+    if error is None and app.builder.name == "html":
+        shutil.copyfile(Path(app.outdir) / "README.html", Path(app.outdir) / "index.html")
+
+
+def setup(app):
+    """Take part in the build."""
+    app.connect("source-read", _sections)
+    app.connect("build-finished", _front)

@@ -1,0 +1,41 @@
+"""The site of docs/ builds without a warning, holds every page, and a link that leads nowhere is an error."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from command_line import ROOT
+
+pytest.importorskip("sphinx")
+
+
+def built(source, out):
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--keep-going", "--fail-on-warning", "-b", "html", "-c", "docs", ".", out]
+    return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+
+
+def test_the_site_has_every_page_and_no_warning(tmp_path):
+    done = built(ROOT, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    front = (tmp_path / "index.html").read_text("utf-8")
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        assert (tmp_path / "docs" / f"{page.stem}.html").exists()
+        assert f'href="docs/{page.stem}.html"' in front
+
+
+def test_links_that_lead_nowhere_are_errors(tmp_path):
+    source = tmp_path / "source"
+    (source / "docs").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "conf.py", source / "docs")
+    (source / "docs" / "filter.md").write_text("# Filters\n\n## Fields\n", "utf-8")
+    (source / "docs" / "stray.md").write_text("# In no section\n", "utf-8")
+    (source / "README.md").write_text("# Front\n\n[a](docs/filter.md#fields) [b](docs/filter.md#values) [c](docs/absent.md) [d](#there)\n", "utf-8")
+    done = built(source, tmp_path / "site")
+    assert done.returncode == 1
+    warnings = done.stderr
+    assert "'values'" in warnings
+    assert "'docs/absent.md'" in warnings
+    assert "'there'" in warnings
+    assert "stray.md" in warnings
+    assert "'fields'" not in warnings
