@@ -60,6 +60,12 @@ def test_a_command_loads_nothing_heavy(arguments):
         assert "rich" not in seen["modules"]
 
 
+def test_the_doctor_imports_nothing_that_it_looks_at():
+    seen, out = watched("doctor")
+    assert "python" in out
+    assert {"cryptography", "cramjam", "numba", "numpy", "pandas", "pyarrow", "pyspark"}.isdisjoint(seen["modules"])
+
+
 def test_importing_the_package_loads_none_of_it():
     show = "import kwire_cli, sys; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', 'click', 'construct'))))"
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)

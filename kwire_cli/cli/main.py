@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Price the same messages or records in other forms.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show what differs between two definitions, versions, messages or partitions.",
+    "doctor": "Say what is installed, what is missing and how to get it.",
     "dump": "Show log segments and snapshots, batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
     "errors": "Name Kafka's error codes.",

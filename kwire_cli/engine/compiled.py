@@ -6,10 +6,7 @@ digest of the sources: the compiler itself only sees when the file of a function
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import inspect
-import os
 import sys
 import tempfile
 import threading
@@ -21,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kwire_cli.engine import codes, gathers, kernel, program as p
+from kwire_cli.engine import gathers, kernel, program as p
+from kwire_cli.engine.kept import cache_folder
 from kwire_cli.engine.spans import Spans, first_state
 
 if TYPE_CHECKING:
@@ -245,38 +243,3 @@ def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]
             file.write(inspect.getsource(module))
         Path(file.name).replace(copy)
     return FunctionType(function.__code__.replace(co_filename=str(copy)), function.__globals__, function.__name__, function.__defaults__)
-
-
-def cache_folder(function: Callable[..., Any]) -> Path | None:
-    """Where the machine code of a function is kept; None where there is no folder of the user's own that can be written to.
-
-    It is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` where they are set, else in `~/.cache`, else among temporary files. What is kept there is run: a
-    folder that others can write to is none.
-    """
-    try:
-        sources = [inspect.getsource(module) for module in (p, codes, sys.modules[function.__module__])]
-    except (OSError, TypeError):
-        return None
-    name = f"kwire-{hashlib.sha256(''.join(sources).encode()).hexdigest()[:16]}"
-    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    candidates = [Path(named)] if named else []
-    with contextlib.suppress(RuntimeError):  # there is no home
-        candidates.append(Path.home() / ".cache")
-    owner = os.getuid() if hasattr(os, "getuid") else 0
-    candidates.append(Path(tempfile.gettempdir()) / f"kwire-{owner}")
-    return next((base / name for base in candidates if _is_ours(base / name)), None)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether this folder is there, or could be made, and only its owner, who runs this, may write into it and the one around it."""
-    try:
-        folder.parent.mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if hasattr(os, "getuid"):
-            for each in (folder, folder.parent):
-                found = each.stat()
-                if found.st_uid != os.getuid() or found.st_mode & 0o022:
-                    return False
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)

@@ -13,7 +13,7 @@ from many_messages import by_layout, hostile_layouts, walked
 pytest.importorskip("numba")
 import numpy as np
 
-from kwire_cli.engine import compiled as c, gathers, kernel
+from kwire_cli.engine import compiled as c, gathers, kept, kernel
 from kwire_cli.engine.field_rows import sum_walk
 from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.lower_records import records_entry
@@ -114,23 +114,23 @@ def test_a_program_that_has_grown_is_made_anew():
 def test_machine_code_is_kept_in_a_folder_of_the_owners(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = c.cache_folder(kernel.run)
+    folder = kept.cache_folder(kernel.run)
     assert folder.parent == tmp_path / "cache"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert c.cache_folder(kernel.run) == folder
+    assert kept.cache_folder(kernel.run) == folder
     # One that others can write to is not used: what lies there would be run.
     (tmp_path / "cache").chmod(0o777)
-    assert c.cache_folder(kernel.run).parent != tmp_path / "cache"
+    assert kept.cache_folder(kernel.run).parent != tmp_path / "cache"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "named"))
-    assert c.cache_folder(kernel.run).parent == tmp_path / "named"
+    assert kept.cache_folder(kernel.run).parent == tmp_path / "named"
 
 
 def test_another_source_has_another_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    known = c.cache_folder(kernel.run)
-    real = c.inspect.getsource
-    monkeypatch.setattr(c.inspect, "getsource", lambda module: real(module) + "# changed")
-    assert c.cache_folder(kernel.run) != known
+    known = kept.cache_folder(kernel.run)
+    real = kept.inspect.getsource
+    monkeypatch.setattr(kept.inspect, "getsource", lambda module: real(module) + "# changed")
+    assert kept.cache_folder(kernel.run) != known
 
 
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
@@ -138,8 +138,8 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     file.write_bytes(b"")
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(file / "no"))
-    monkeypatch.setattr(c.tempfile, "gettempdir", lambda: str(file))
-    assert c.cache_folder(kernel.run) is None
+    monkeypatch.setattr(kept.tempfile, "gettempdir", lambda: str(file))
+    assert kept.cache_folder(kernel.run) is None
     out = np.zeros(1, np.int64)
     c.compiled.__wrapped__(gathers.fixed_numbers)(c.octets(b"\xff\xfe"), np.zeros(1, np.int64), 2, True, out)
     assert out[0] == -2
