@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.cost.advice.report import Advice
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 TOP = 10
 """Rows of each table for eyes, unless --top says otherwise."""
 
@@ -68,7 +68,10 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         )
     if options["write_overlay"]:
         _write(environment, Path(options["write_overlay"]), advice)
-    _show(environment, advice, fmt, options)
+    if fmt == "html":
+        _show_page(environment, advice, source, options)
+    else:
+        _show(environment, advice, fmt, options)
     return Exit.DONE
 
 
@@ -111,6 +114,15 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
     except OSError as error:
         raise InputError(f"can't be written: {error.strerror}", file=str(file)) from None
     environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.observed.size} bytes")
+
+
+def _show_page(environment: Environment, advice: Advice, source: tuple[str, ...], options: dict[str, Any]) -> None:
+    from kwire_cli.cli.pages import files_among, report_page
+    from kwire_cli.view.advice import advice_lines
+    from kwire_cli.view.html.advice import charts
+
+    top = TOP if options["top"] is None else options["top"]
+    report_page(environment, "advise", files_among(source), advice_lines(advice, top=top, histograms=0), charts(advice, options["histograms"]))
 
 
 def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str, Any]) -> None:

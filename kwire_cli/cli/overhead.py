@@ -13,7 +13,7 @@ from kwire_cli.cli.options import complete_message, complete_version, with_outpu
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 MOST_ROWS = 25
 """Rows of a table for eyes, unless --top says otherwise."""
@@ -63,5 +63,10 @@ def command(environment: Environment, catalog: Catalog, laid: Catalog | None, so
 
     asked = Asked(environment, catalog, options, laid)
     counted = count(asked, source)
+    if fmt == "html":
+        from kwire_cli.cli.overhead_output import show_page
+
+        show_page(asked, counted, source)
+        return Exit.DONE
     show(asked, counted, fmt)
     return Exit.DONE

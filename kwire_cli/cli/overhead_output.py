@@ -28,6 +28,20 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
         _show_json(asked, counted, made, limits, fmt)
 
 
+def show_page(asked: Asked, counted: Counted, sources: tuple[str, ...]) -> None:
+    """Write all of it as a page, with an icicle of what takes the bytes."""
+    from dataclasses import replace
+
+    from kwire_cli.cli.pages import Collected, files_among, report_page
+    from kwire_cli.cost.overhead.report import report
+    from kwire_cli.view.html.overhead import charts
+
+    collected = Collected(asked.environment)
+    made = report(counted.tallies, counted.tables, asked.options["top"] or MOST_ROWS)
+    _show_tables(replace(asked, environment=collected), counted, made, _distances(asked, counted))
+    report_page(asked.environment, "overhead", files_among(sources), collected.lines, charts(made, counted.tallies))
+
+
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
     from kwire_cli.cost.overhead.limits import distances
 

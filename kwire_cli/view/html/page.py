@@ -12,6 +12,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli import __version__
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import CONTROL
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "inspect.js", "report.js", "start.js")
 """In the order in which they stand in the page's one script; each is for what its name says."""
+BY = f"kwire {__version__}"
 MOST_TEXT = 48 << 20
 """Characters of data in one page; what is beyond is for the next one."""
 
@@ -30,8 +32,8 @@ class Page:
     `write` takes text. Nothing is kept but the rows of the list.
     """
 
-    def __init__(self, write: Callable[[str], None], kind: str, title: str, command: str, *, most: int) -> None:
-        self._write, self._kind, self._most, self._title, self._command = write, kind, most, title, command
+    def __init__(self, write: Callable[[str], None], kind: str, title: str, *, most: int) -> None:
+        self._write, self._kind, self._most, self._title = write, kind, most, title
         self._rows: list[dict[str, Any]] = []
         self._text = 0
         self.more: str | None = None
@@ -55,16 +57,16 @@ class Page:
         self._rows.append(row)
         self._write(text)
 
-    def end(self, **facts: Any) -> None:
-        """The rest of the page; `facts` are of all of it."""
-        about = {"kind": self._kind, "title": self._title, "command": self._command, "rows": self._rows, "more": self.more, **facts}
+    def end(self) -> None:
+        """The rest of the page."""
+        about = {"kind": self._kind, "title": self._title, "by": BY, "rows": self._rows, "more": self.more}
         self._write(data("page", about))
         self._write(tail())
 
 
-def report(title: str, command: str, blocks: list[dict[str, Any]]) -> str:
+def report(title: str, blocks: list[dict[str, Any]]) -> str:
     """A page of tables and charts."""
-    about = {"kind": "report", "title": title, "command": command, "blocks": blocks}
+    about = {"kind": "report", "title": title, "by": BY, "blocks": blocks}
     return head(title) + data("page", about) + tail()
 
 

@@ -217,3 +217,46 @@ def test_a_phone_has_room_for_it(look_at, arguments, scheme):
     look.page.click("nav [data-view=list]")
     look.page.click('.list [data-row="3"]')
     assert look.page.locator(".tree").is_visible()
+
+
+REPORTS = [
+    ("overhead", CAPTURE),
+    ("advise", CAPTURE),
+    ("compare", CAPTURE),
+    ("diff", "MetadataResponse", "0", "13"),
+]
+
+
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
+    look = look_at(*arguments, **PHONE, scheme="dark")
+    assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert "[object" not in look.said("main")
+    words = kwire(*arguments).out.split()
+    shown = look.said("main")
+    assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
+
+
+def test_tables_sort_by_what_is_clicked_and_keep_their_total(look_at):
+    look = look_at("overhead", CAPTURE)
+    table = look.page.locator("table").filter(has=look.page.locator("th", has_text="api")).first
+
+    def column(number):
+        return table.locator(f"tbody td:nth-child({number})").all_text_contents()
+
+    sizes = [int(text) for text in column(3)]
+    assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
+    table.locator("th", has_text="bytes").get_by_role("button").click()
+    table.locator("th", has_text="bytes").get_by_role("button").click()
+    assert [int(text) for text in column(3)] == [*sorted(sizes[:-1]), sizes[-1]]
+    assert table.locator("th[aria-sort=ascending]").count() == 1
+    table.locator("th", has_text="api").get_by_role("button").click()
+    assert column(1) == [*sorted(column(1)[:-1]), "total"]
+
+
+def test_charts_say_in_text_what_they_show(look_at):
+    look = look_at("overhead", CAPTURE)
+    titles = look.page.locator(".icicle .part title").all_text_contents()
+    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["bytes"]
+    assert titles[0] == f"all bytes: {total:,} bytes, 100.0 %"
+    assert any(title.startswith("ApiVersions: ") for title in titles)

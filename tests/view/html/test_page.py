@@ -38,7 +38,7 @@ def test_a_page_has_no_element_but_its_own():
 
 
 def test_the_policy_names_the_style_and_the_script_and_refuses_all_else():
-    found = parsed(report("t", "kwire", []))
+    found = parsed(report("t", []))
     policy = next(attributes["content"] for tag, attributes in found.elements if attributes.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; ")
     assert f"script-src 'sha256-{digest(script())}'" in policy
@@ -47,7 +47,7 @@ def test_the_policy_names_the_style_and_the_script_and_refuses_all_else():
 
 
 def test_nothing_in_a_page_points_elsewhere():
-    text = report("t", "kwire", [])
+    text = report("t", [])
     assert not re.search(r"(?:src|href|url)\s*[=(]", text)
     assert set(re.findall(r"https?://[^\s\"']+", text)) == {"http://www.w3.org/2000/svg"}  # the name of a namespace
     assert "innerHTML" not in text
@@ -73,7 +73,7 @@ def test_what_somebody_named_is_data_in_the_page():
 
 def test_a_page_takes_so_many_and_says_when_it_is_full():
     out = []
-    made = Page(out.append, "frames", "t", "kwire", most=2)
+    made = Page(out.append, "frames", "t", most=2)
     entry = {"nodes": [], "buffers": [], "anomalies": []}
     for _ in range(2):
         assert not made.is_full
