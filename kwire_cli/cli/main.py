@@ -26,6 +26,7 @@ COMMANDS = {
     "explain": "Explain a message, a batch or a rule byte by byte.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
+    "sanitize": "Rewrite a capture or a segment so that it can be shown to anybody.",
     "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
 }
