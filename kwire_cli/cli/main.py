@@ -29,6 +29,7 @@ COMMANDS = {
     "sanitize": "Rewrite a capture or a segment so that it can be shown to anybody.",
     "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
+    "tui": "Look through a capture or a segment in the terminal.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -22,6 +20,7 @@ from kwire_cli.tui.costs_pane import CostsPane
 from kwire_cli.tui.fields_pane import FieldsPane
 from kwire_cli.tui.help import Help
 from kwire_cli.tui.list_pane import ListPane
+from kwire_cli.tui.pace import Turns
 from kwire_cli.tui.panes import Lines, harmless
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from kwire_cli.tui.listing import Listing
     from kwire_cli.tui.look import Look
 
-PAUSE = 0.001
-"""Seconds for which reading waits after each turn, so that keys get theirs."""
 SETTLED = 0.03
 """Seconds after which what is under the cursor is looked at: not while a key is held down."""
 REFRESH = 0.1
@@ -92,7 +89,7 @@ class Inspector(App[None]):
         self.seen_number: int | None = None
         self.anomaly = -1
         self.wanted_anomaly = False
-        self._turn = Lock()
+        self._turn = Turns()
         self._settling: Any = None
         self.state, self.heading = Static(id="state", markup=False), Static(id="heading", markup=False)
         self.rows, self.fields, self.bytes, self.costs = ListPane(listing, self._turn), FieldsPane(), BytesPane(), CostsPane()
@@ -128,12 +125,10 @@ class Inspector(App[None]):
         """What the steps give, one turn at a time; not while the screen makes anything of the bytes. It ends when the worker is stopped."""
         worker = get_current_worker()
         while not worker.is_cancelled:
-            with self._turn:
-                step = next(steps, None)
+            step = self._turn.step(steps)
             if step is None:
                 return
             yield step
-            time.sleep(PAUSE)
 
     def _read(self) -> None:
         for share in self._turns(self.listing.read()):

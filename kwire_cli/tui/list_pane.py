@@ -9,9 +9,12 @@ from kwire_cli.tui.panes import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from threading import Lock
+
+    from textual.geometry import Region
+    from textual.strip import Strip
 
     from kwire_cli.tui.listing import Listing
+    from kwire_cli.tui.pace import Turns
     from kwire_cli.view.lines import Line
 
 MARK = 2
@@ -21,7 +24,7 @@ MARK = 2
 class ListPane(Lines):
     """Rows of a listing, made while nobody else has the `turn`. `chosen` are the numbers of those that match a filter; None for all."""
 
-    def __init__(self, listing: Listing, turn: Lock) -> None:
+    def __init__(self, listing: Listing, turn: Turns) -> None:
         super().__init__(id="list")
         self.listing, self._turn = listing, turn
         self.chosen: Sequence[int] | None = None
@@ -51,9 +54,12 @@ class ListPane(Lines):
     def line(self, number: int) -> Line:
         """A row, marked where it is odd."""
         which = number if self.chosen is None else self.chosen[number]
+        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *self.listing.row(which, self.width)]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """All rows of the screen in one turn."""
         with self._turn:
-            row = self.listing.row(which, self.width)
-        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *row]
+            return super().render_lines(crop)
 
     def place_of(self, number: int) -> int | None:
         """The line of a frame; None where the filter leaves it out."""
