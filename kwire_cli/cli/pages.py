@@ -70,6 +70,8 @@ class Collected(Environment):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment.stdin, environment.stdout, environment.stderr, environment.variables, "never")
         self.lines: list[Line] = []
+        self.charts: list[Block] = []
+        """What a report has to show besides, where it knows that it is for a page."""
 
     def write_lines(self, lines: Iterable[Line]) -> None:
         """Keep them."""
@@ -95,5 +97,5 @@ def page_of(environment: Environment, command: str, names: Sequence[str], show: 
     refuse_terminal(environment)
     collected = Collected(environment)
     found = show(collected)
-    report_page(environment, command, names, collected.lines)
+    report_page(environment, command, names, collected.lines, collected.charts)
     return found

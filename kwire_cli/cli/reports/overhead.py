@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.pages import Collected
 
 if TYPE_CHECKING:
     from kwire_cli.cli.reports import Asked
@@ -29,6 +30,10 @@ def show(asked: Asked) -> int:
     found = spent(asked.spark, captures, segments, names, port=asked.options["port"], limits=limits_of(asked.options))
     tell(asked, found.faults)
     made = report(found.bytes, tables, MOST_ROWS if asked.fmt == "table" else None)
+    if isinstance(asked.environment, Collected):
+        from kwire_cli.view.html.overhead import charts
+
+        asked.environment.charts += charts(made, found.bytes)
     if asked.fmt == "table":
         asked.environment.write_lines(report_lines(made, messages="messages" if captures else "files"))
         asked.environment.write_lines([[], *record_lines(made, MOST_ROWS)] if made.records else [])

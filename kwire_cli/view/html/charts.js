@@ -27,9 +27,12 @@ function icicle(root, pick) {
     deepest = Math.max(deepest, depth);
     parts.push({ item, depth, from, room, turn });
     let at = from;
-    (item.children || []).forEach((child, i) => {
+    const children = item.children || [];
+    // Colours begin where there are several parts to tell from each other.
+    const parted = turn < 0 && children.filter((child) => child.value > root.value / 20).length > 1;
+    children.forEach((child, i) => {
       const inner = item.value ? (room * child.value) / item.value : 0;
-      place(child, depth + 1, at, inner, depth ? turn : i % 6);
+      place(child, depth + 1, at, inner, parted ? i % 6 : turn);
       at += inner;
     });
   };

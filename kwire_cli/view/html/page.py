@@ -19,7 +19,7 @@ from kwire_cli.view.lines import CONTROL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "inspect.js", "report.js", "start.js")
+SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "views.js", "inspect.js", "report.js", "start.js")
 """In the order in which they stand in the page's one script; each is for what its name says."""
 BY = f"kwire {__version__}"
 MOST_TEXT = 48 << 20

@@ -144,12 +144,16 @@ def test_anomalies_are_a_list_that_jumps_to_the_bytes(look_at):
         assert note["offset"] - position in look.lit("chosen")
 
 
-def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at):
-    look = look_at("decode", "samples/frames/metadata-v13-response.hex", "--api", "Metadata", "--version", "13")
+@pytest.mark.parametrize("arguments", [("decode", CAPTURE), ("dump", "samples/segments/__consumer_offsets-0")], ids=lambda arguments: arguments[0])
+def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at, arguments):
+    look = look_at(*arguments)
     look.page.keyboard.press("2")
-    total = int(look.said(".icicle .part title").split(", ")[1].split()[0].replace(",", ""))
-    kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
-    assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == total
+    for row in entries(parsed_page(*arguments)):
+        size = row["buffers"][0]["size"]
+        assert look.said(".icicle .part title").endswith(f": {size:,} bytes, 100.0 %")
+        kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
+        assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == size
+        look.page.keyboard.press("n")
 
 
 def test_what_is_not_seen_is_not_made(look_at, tmp_path):
