@@ -68,7 +68,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     for line in until_last(chosen(lines, catalog, options), options["limit"], last):
         if page and page.is_full:
-            page.more = f"--frames {line.number}-{'' if last is None else last}"
+            page.leave(f"--frames {line.number}-{'' if last is None else last}")
             break
         decodable = True
         anomalies = anomalies or (strict and bool(line.anomalies))

@@ -90,9 +90,9 @@ def title(item: Batch) -> str:
     return f"{what}, {offsets}{packed}, {item.layout.name}"
 
 
-def row(item: Batch | Gap, file: str) -> dict[str, Any]:
+def row(item: Batch | Gap) -> dict[str, Any]:
     """A batch in the list: what is not there is left out."""
-    shown: dict[str, Any] = {"position": item.position, "size": item.size} | ({"file": file} if file else {})
+    shown: dict[str, Any] = {"position": item.position, "size": item.size}
     if not isinstance(item, Batch):
         return shown | {"title": f"gap: {item.code}", "kind": "gap"}
     head = item.head

@@ -175,6 +175,11 @@ def test_what_is_not_seen_is_not_made(look_at, tmp_path):
     assert look.lit("chosen")
 
 
+def test_a_page_of_nothing_says_so(look_at):
+    look = look_at("dump", "samples/segments/orders-zstd-0", "--offsets", "900-")
+    assert look.said(".facts") == "0 batches · 0 B"
+
+
 def test_hostile_names_are_text(look_at, tmp_path):
     hostile = '</script><script>document.title="run"</script><img src="https://example.com/x" onerror="document.title=1">'
     body = kwire_cli.encode({"topics": [{"name": hostile}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
