@@ -11,6 +11,7 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import complete_api, complete_message, with_catalog, with_output
+from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kwire_cli.cost.advice.seen import Seen
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 TOP = 10
 """Rows of each table for eyes, unless --top says otherwise."""
 
@@ -69,7 +70,14 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         observed = Observed(catalog)
         for message in messages.each():
             observed.add(message)
-        show_advice(environment, catalog, observed.seen(), lambda plans: priced(catalog, plans, messages.each()), fmt, options)
+
+        def show(environment: Environment, fmt: str) -> None:
+            show_advice(environment, catalog, observed.seen(), lambda plans: priced(catalog, plans, messages.each()), fmt, options)
+
+        if fmt == "html":
+            page_of(environment, "advise", files_among(source), lambda env: show(env, "table"))
+        else:
+            show(environment, fmt)
     return Exit.DONE
 
 
@@ -102,8 +110,13 @@ def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str,
     if fmt == "table":
         from kwire_cli.view.advice import advice_lines
 
-        top = TOP if options["top"] is None else options["top"]
-        environment.write_lines(advice_lines(advice, top=top, histograms=options["histograms"]))
+        top, drawn = TOP if options["top"] is None else options["top"], options["histograms"]
+        if isinstance(environment, Collected):
+            from kwire_cli.view.html.advice import charts
+
+            environment.charts += charts(advice, drawn)
+            drawn = 0
+        environment.write_lines(advice_lines(advice, top=top, histograms=drawn))
         return
     from kwire_cli.view.advice import csv_rows, json_rows
     from kwire_cli.view.json import dumps

@@ -123,7 +123,7 @@ def _show_on_page(run: Run, shown: Shown) -> None:
         found = gap_entry(item, run.data, outline, secret=may_be_secret(run.topic, hide))
     else:
         found = entry(run.catalog, item, hide, outline)
-    run.page.add(row(item, run.file if run.several else ""), found)
+    run.page.add(row(item), found)
 
 
 SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex, "html": _show_on_page}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.filter import Filter
     from kwire_cli.message.plain import Layout
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.reading import Capture
@@ -67,7 +68,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     for line in until_last(chosen(lines, catalog, options), options["limit"], last):
         if page and page.is_full:
-            page.more = f"--frames {line.number}-{'' if last is None else last}"
+            page.leave(f"--frames {line.number}-{'' if last is None else last}")
             break
         decodable = True
         anomalies = anomalies or (strict and bool(line.anomalies))
@@ -112,13 +113,19 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
 def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
     if not text:
         return lambda _: True
-    from kwire_cli.filter import compile_filter
     from kwire_cli.source.kafka.columns import FilterRow
+
+    found = filter_of(catalog, text)
+    return lambda line: found.matches(FilterRow(line))
+
+
+def filter_of(catalog: Catalog, text: str) -> Filter:
+    """The filter that a text says, with the names of a catalogue; FilterError where it is none."""
+    from kwire_cli.filter import compile_filter
 
     codes = {row.name: row.code for row in catalog.errors}
     keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
-    found = compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
-    return lambda line: found.matches(FilterRow(line))
+    return compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
 
 
 def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:

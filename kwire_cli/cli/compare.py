@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 """Options that mean something with --paper."""
 
@@ -91,6 +91,24 @@ def command(
     --values. What is compared is the body: with its other versions, inflexible and flexible, with all fields tagged, and with packed integers, or
     with what was asked for.
     """
+    if fmt != "html":
+        return _show(environment, catalog, source, fmt, paper, times=times, options=options)
+    from kwire_cli.cli.pages import files_among, page_of
+
+    names = [*files_among(source), *([options["message"]] if options["message"] else []), *(["--paper", paper] if paper else [])]
+    return page_of(environment, "compare", names, lambda env: _show(env, catalog, source, "table", paper, times=times, options=options))
+
+
+def _show(
+    environment: Environment,
+    catalog: Catalog,
+    source: tuple[str, ...],
+    fmt: str,
+    paper: str | None,
+    *,
+    times: bool | None,
+    options: dict[str, Any],
+) -> Exit:
     if paper:
         from kwire_cli.cli.papers import show_paper
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         raise click.UsageError(f"--lossless keeps every byte: leave --records {options['records']} away")
     if options["follow"] and len(source) > 1:
         raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
-    decodable = anomalies = False
+    anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
     if logs and fmt == "html":
@@ -100,7 +101,24 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
         if not others:
             return _exit(strict=strict, decodable=True, anomalies=anomalies)
-    for name, found in inputs(environment, others, form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]):
+    with page or nullcontext():
+        shown = _decode(environment, catalog, others, form, fmt, options, strict=strict)
+        return _exit(strict=strict, decodable=shown[0], anomalies=anomalies or shown[1])
+
+
+def _decode(
+    environment: Environment, catalog: Catalog, sources: tuple[str, ...] | list[str], form: str, fmt: str, options: dict[str, Any], *, strict: bool
+) -> tuple[bool, bool]:
+    """Show what is in the inputs; whether anything could be decoded, and whether there was any anomaly."""
+    decodable = anomalies = False
+    page, several = options["page"], len(sources) > 1
+    for name, found in inputs(
+        environment, tuple(sources), form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]
+    ):
+        if page and page.more:
+            break
+        if page and several:
+            page.file = name or ""
         if isinstance(found, CaptureFile):
             from kwire_cli.cli.captures import show_capture
 
@@ -108,18 +126,16 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             continue
         _refuse_capture_options(fmt, options)
-        if name and len(source) > 1 and fmt in {"tree", "hex"}:
+        if name and several and fmt in {"tree", "hex"}:
             environment.write_lines([[(f"{name}:", "dim")]])
         for result in _results(environment, catalog, found, options):
             if page and page.is_full:
-                page.more = f"--limit {2 * len(page)}"
+                page.leave(f"--limit {2 * len(page)}")
                 break
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(result.anomalies)
             environment.flush()
-    if page:
-        page.end()
-    return _exit(strict=strict, decodable=decodable, anomalies=anomalies)
+    return decodable, anomalies
 
 
 def _new_page(environment: Environment, source: tuple[str, ...], options: dict[str, Any]) -> Page:

@@ -16,7 +16,7 @@ from kwire_cli.stores import path_of
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "html")
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -52,7 +52,13 @@ def command(
     REV:PATH), or two encoded messages (files, FILE@FRAME, or the bytes themselves), or copies of a partition (folders, log directories,
     segments), of which it is shown where they first differ.
     """
-    different = _differs(environment, catalog, things, fmt, values, options)
+    if fmt == "html":
+        from kwire_cli.cli.pages import files_among, page_of
+
+        names = things if len(things) == 3 else files_among(things)
+        different = page_of(environment, "diff", names, lambda env: _differs(env, catalog, things, "text", values, options))
+    else:
+        different = _differs(environment, catalog, things, fmt, values, options)
     return Exit.FOUND if exit_code and different else Exit.DONE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -110,15 +111,14 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         from kwire_cli.cli.pages import new_page
 
         run.page, run.left = new_page(environment, "batches", "dump", paths, run.left), None
-    for file in files_of(environment, paths, every=options["every"]):
-        if run.left == 0:
-            break
-        if not options["topics"] or file.topic in options["topics"]:
-            _show_file(run, file)
-            environment.flush()
+    with run.page or nullcontext():
+        for file in files_of(environment, paths, every=options["every"]):
+            if run.left == 0:
+                break
+            if not options["topics"] or file.topic in options["topics"]:
+                _show_file(run, file)
+                environment.flush()
     run.progress.done()
-    if run.page:
-        run.page.end()
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -196,7 +196,8 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     for shown in _chosen(run, file, source, reader):
         item, _, notes = shown
         if run.page and run.page.is_full:
-            run.page.more, run.left = _next_page(run, item), 0
+            run.page.leave(_next_page(item, len(run.page)))
+            run.left = 0
             break
         if isinstance(item, Gap):
             gaps += 1
@@ -210,17 +211,18 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
 
 
-def _next_page(run: Run, item: Batch | Gap) -> str:
-    """What gives the batches behind those that the page has."""
+def _next_page(item: Batch | Gap, shown: int) -> str:
+    """The option that gives the batches behind those that a page has; where a gap comes next, a page that has more."""
     from kwire_cli.records.model import Gap
 
-    where = f"{run.file} " if run.several else ""
-    return f"{where}--limit {2 * len(run.page)}" if isinstance(item, Gap) else f"{where}--offsets {item.head.base_offset}-"
+    return f"--limit {2 * shown}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
 
 
 def _begin_file(run: Run, file: SegmentFile) -> None:
     """What follows is of this file: where the lines do not say so, a heading does."""
     run.file = file.label
+    if run.page and run.several:
+        run.page.file = file.label
     if run.several and run.fmt in {"tree", "hex", "table"}:
         run.environment.write_lines([[(f"{file.label}:", "dim")]])
         run.headed = False

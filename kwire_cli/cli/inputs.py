@@ -65,12 +65,12 @@ def _sources(environment: Environment, arguments: tuple[str, ...], what: str) ->
         arguments = ("-",)
     if not arguments:
         raise InputError(f"no input: give files, - for standard input, or {what}")
-    if not any(argument == "-" or is_file(argument) for argument in arguments):
+    if not any(argument == "-" or _is_file(argument) for argument in arguments):
         _refuse_paths(arguments[0])
         yield " ".join(arguments).encode("utf-8", "surrogateescape")
         return
     for argument in arguments:
-        if argument != "-" and not is_file(argument):
+        if argument != "-" and not _is_file(argument):
             raise InputError("there is no such file", file=argument)
         yield argument
 
@@ -122,7 +122,7 @@ class Live:
         return data
 
 
-def is_file(argument: str) -> bool:
+def _is_file(argument: str) -> bool:
     """Whether this is the name of a file, or of a pipe: what can be read."""
     try:
         return path_of(argument).exists() and not path_of(argument).is_dir()

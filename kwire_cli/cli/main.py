@@ -27,8 +27,10 @@ COMMANDS = {
     "explain": "Explain a message, a batch or a rule byte by byte.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
+    "sanitize": "Rewrite a capture or a segment so that it can be shown to anybody.",
     "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
+    "tui": "Look through a capture or a segment in the terminal.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from kwire_cli.cli.options import complete_message, complete_version, with_outpu
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 MOST_ROWS = 25
 """Rows of a table for eyes, unless --top says otherwise."""
@@ -63,5 +64,10 @@ def command(environment: Environment, catalog: Catalog, laid: Catalog | None, so
 
     asked = Asked(environment, catalog, options, laid)
     counted = count(asked, source)
-    show(asked, counted, fmt)
+    if fmt == "html":
+        from kwire_cli.cli.pages import files_among, page_of
+
+        page_of(environment, "overhead", files_among(source), lambda env: show(replace(asked, environment=env), counted, "table"))
+    else:
+        show(asked, counted, fmt)
     return Exit.DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cli.overhead import MOST_ROWS
+from kwire_cli.cli.pages import Collected
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
@@ -21,6 +22,10 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     made = report(counted.amounts, counted.tables, top)
     limits = _distances(asked, counted)
     if fmt == "table":
+        if isinstance(asked.environment, Collected):
+            from kwire_cli.view.html.overhead import charts
+
+            asked.environment.charts += charts(made, counted.amounts)
         _show_tables(asked, counted, made, limits)
     elif fmt == "csv":
         write_csv(asked.environment, made, counted if counted.written else None)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from kwire_cli.cli.environment import Environment
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from kwire_cli.cli.environment import Environment
+    from kwire_cli.view.html.blocks import Block
     from kwire_cli.view.html.page import Page
+    from kwire_cli.view.lines import Line
 
+Found = TypeVar("Found")
 LONGEST = 60
+"""Characters of a name in a title."""
 MOST = 500
 """Frames or batches of a page without --limit."""
 
@@ -24,20 +29,25 @@ def refuse_terminal(environment: Environment) -> None:
         raise click.UsageError("a page in HTML is for a browser: send it to a file, as in … --format html > report.html")
 
 
-def title_of(command: str, sources: Sequence[str]) -> str:
-    """What a page is called: the command, and the files that it was given; their end where they are long."""
-    names = files_among(sources)
+def title_of(command: str, names: Sequence[str]) -> str:
+    """What a page is called: the command, and what it was given, the end of it where it is long."""
     shown = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return " ".join(["kwire", command, *shown]) + more
 
 
 def files_among(sources: Sequence[str]) -> list[str]:
-    """The arguments that are files or standard input, as text. Bytes that are an argument themselves are not told: there may be secrets in them."""
-    from kwire_cli.cli.inputs import is_file
+    """The arguments that are files, folders or standard input, as text. What is bytes itself is not told, as secrets may be in it."""
     from kwire_cli.cli.segments import path_text
 
-    return [path_text(source) for source in sources if source == "-" or is_file(source)]
+    return [path_text(source) for source in sources if source == "-" or _exists(source) or _exists(source.rpartition("@")[0])]
+
+
+def _exists(name: str) -> bool:
+    try:
+        return bool(name) and Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def new_page(environment: Environment, kind: str, command: str, sources: Sequence[str], limit: int | None) -> Page:
@@ -51,5 +61,41 @@ def new_page(environment: Environment, kind: str, command: str, sources: Sequenc
     def write(text: str) -> None:
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
-    line = shlex.join(["kwire", command, *files_among(sources), "--format", "html"])
-    return Page(write, kind, title_of(command, sources), line, most=limit or MOST)
+    return Page(write, kind, title_of(command, files_among(sources)), most=limit or MOST)
+
+
+class Collected(Environment):
+    """An environment that keeps the lines that are for eyes; all else is as in the one that it stands for."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment.stdin, environment.stdout, environment.stderr, environment.variables, "never")
+        self.lines: list[Line] = []
+        self.charts: list[Block] = []
+        """What a report has to show besides, where it knows that it is for a page."""
+
+    def write_lines(self, lines: Iterable[Line]) -> None:
+        """Keep them."""
+        self.lines += lines
+
+    def write(self, text: str) -> None:
+        """Keep a line without styles."""
+        self.lines.append([(text, "")])
+
+
+def report_page(environment: Environment, command: str, names: Sequence[str], lines: Iterable[Line], charts: Sequence[Block] = ()) -> None:
+    """Write a page of a report: its charts, then what a terminal would show."""
+    from kwire_cli.view.html.blocks import blocks_of
+    from kwire_cli.view.html.page import report
+
+    refuse_terminal(environment)
+    text = report(title_of(command, names), [*charts, *blocks_of(lines)])
+    environment.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def page_of(environment: Environment, command: str, names: Sequence[str], show: Callable[[Environment], Found]) -> Found:
+    """Write what `show` shows for eyes as a page; gives what it gives."""
+    refuse_terminal(environment)
+    collected = Collected(environment)
+    found = show(collected)
+    report_page(environment, command, names, collected.lines, collected.charts)
+    return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 FILES = ("parquet", "csv", "json")
 EVERY = 10.0
 """Seconds between two looks of --follow."""
@@ -63,8 +63,19 @@ def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, m
     the table `faults`, and no error.
     """
     _check(paths, options)
-    settings = dict(_setting(each) for each in conf)
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
+    if fmt != "html":
+        return _run(environment, paths, fmt, master, conf, options)
+    if options["out"]:
+        raise click.UsageError("--out writes rows to files of its own, and --format html a page")
+    from kwire_cli.cli.pages import page_of
+
+    asked = [f"--report {options['report']}"] if options["report"] else [f"--table {options['table']}"] if options["table"] else ["--sql"]
+    return page_of(environment, "scan", [*asked, *paths], lambda env: _run(env, paths, "table", master, conf, options))
+
+
+def _run(environment: Environment, paths: tuple[str, ...], fmt: str, master: str | None, conf: tuple[str, ...], options: dict[str, Any]) -> int:
+    settings = dict(_setting(each) for each in conf)
     from kwire_cli.cli.spark import explained, watched
     from kwire_cli.pipeline.session import LOCAL, session
 

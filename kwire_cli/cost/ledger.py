@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import GAP
 
 if TYPE_CHECKING:
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
 
 GAP_PATH, GUESS_PATH = "gap", "guess"
@@ -31,7 +32,11 @@ def ledger(decoded: Decoded) -> list[Row]:
     total = decoded.stop - decoded.start
     if decoded.guess:
         return [Row(GUESS_PATH, 0, total, 1)]
-    spans = decoded.raw
+    return rows_of(decoded.raw)
+
+
+def rows_of(spans: Spans) -> list[Row]:
+    """The rows of spans in the order of their fields, whatever declaration these are of."""
     sums: dict[tuple[bool, str], list[int]] = {}
     leaves = spans.program.leaves
     start = spans.start

@@ -18,6 +18,8 @@ XERIAL_VERSION = 1
 XERIAL_HEADER = Struct("magic" / Bytes(8), "version" / Int32sb, "compatible_version" / Int32sb)
 XERIAL_CHUNK = Struct("size" / Int32sb)
 """Before every chunk, a raw snappy block. The header may come again in its place: streams can be joined."""
+SNAPPY_LITERAL = ((60, 0), (1 << 8, 1), (1 << 16, 2), (1 << 24, 3), (1 << 32, 4))
+"""How many bytes a literal of a block can have, and how many bytes of its length less one follow its tag. Up to 60 the length stands in the tag."""
 SNAPPY_PREAMBLE = 5
 """Bytes that the length before a raw block takes at most; a varint without zigzag."""
 
@@ -57,11 +59,16 @@ ZSTD_BLOCK = Struct("low" / _U16, "high" / Int8ub)
 ZSTD_RLE = 1
 """The type of a block whose content is one byte, to be repeated `size` times."""
 ZSTD_CHECKSUM = Struct("checksum" / _U32)
+ZSTD_PLAIN_HEADER = Struct("magic" / _U32, "descriptor" / Int8ub, "window" / Int8ub)
+"""The header of a frame that does not say the size of its content. The two low bits of the descriptor say how long a dictionary's id is that follows,
+1 or 2 bytes for these numbers; 0 is the id of none."""
 
 # gzip
 
 GZIP_MAGIC = b"\x1f\x8b"
 GZIP_DEFLATE, GZIP_OS_UNKNOWN = 8, 255
+GZIP_NAME = 0x08
+"""The flag of a name behind the header, which a zero ends."""
 GZIP_HEADER = Struct(
     "magic" / Bytes(2), "compression_method" / Int8ub, "flags" / Int8ub, "mtime" / _U32, "extra_flags" / Int8ub, "operating_system" / Int8ub
 )

@@ -109,6 +109,11 @@ class Packets:
         return self._pieces.name
 
     @property
+    def format(self) -> str | None:
+        """`pcap` or `pcapng`, as soon as that is known."""
+        return self._reader.format
+
+    @property
     def notices(self) -> list[Notice]:
         """What the reader of the file has to be told, so far."""
         return self._reader.notices + self._notices

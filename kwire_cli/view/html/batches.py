@@ -19,6 +19,8 @@ from kwire_cli.view.lines import counted
 from kwire_cli.view.meaning import moment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Area, Gap, Hide
     from kwire_cli.spec.catalog import Catalog
@@ -88,9 +90,9 @@ def title(item: Batch) -> str:
     return f"{what}, {offsets}{packed}, {item.layout.name}"
 
 
-def row(item: Batch | Gap, file: str) -> dict[str, Any]:
+def row(item: Batch | Gap) -> dict[str, Any]:
     """A batch in the list: what is not there is left out."""
-    shown: dict[str, Any] = {"position": item.position, "size": item.size} | ({"file": file} if file else {})
+    shown: dict[str, Any] = {"position": item.position, "size": item.size}
     if not isinstance(item, Batch):
         return shown | {"title": f"gap: {item.code}", "kind": "gap"}
     head = item.head
@@ -104,7 +106,7 @@ def row(item: Batch | Gap, file: str) -> dict[str, Any]:
     return shown
 
 
-def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> dict[int, Below]:
+def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> Mapping[tuple[int, int], Below]:
     """What keys and values of Kafka's own records mean, by the offsets at which they stand."""
     if not has_payloads(item):
         return {}
@@ -119,5 +121,6 @@ def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> d
             starts = {"key": origin + record.key_at, "value": origin + record.value_at}
             within.payloads(payload.record.payloads, {name: at for name, at in starts.items() if at >= origin}, area.data, origin, hidden)
         elif payload.control and record.key_at >= 0:
-            within.text(origin + record.key_at, "(control)", dumps(payload.control.to_json(), indent=False))
+            at = origin + record.key_at
+            within.text((at, at + len(record.key or b"")), "(control)", dumps(payload.control.to_json(), indent=False))
     return within.found

@@ -1,11 +1,14 @@
 // Charts as inline SVG: bars, icicles, histograms, points over time. Each says in text what it shows, so that none needs its colours.
 
+function barOf(part) {
+  return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: "track", width: 100, height: 10 }), svg("rect", { class: "fill", width: (100 * part).toFixed(2), height: 10 }));
+}
+
 function bars(items, all, unit = (value) => counted(value, "byte")) {
   const most = Math.max(1, ...items.map((item) => item.value));
   const shown = items.map((item) => {
-    const width = (100 * Math.max(item.value, 0)) / most;
-    const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-    bar.append(svg("rect", { class: "track", width: 100, height: 10 }), svg("rect", { class: item.look || "fill", width, height: 10 }));
+    const bar = barOf(Math.max(item.value, 0) / most);
     const name = item.pick ? el("button", { type: "button", class: "link", onclick: item.pick }, item.name) : item.name;
     return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "bars" }, bar), el("td", { class: "right" }, unit(item.value)),
       el("td", { class: "right dim" }, all ? share(item.value, all) : item.note || ""));
@@ -24,9 +27,12 @@ function icicle(root, pick) {
     deepest = Math.max(deepest, depth);
     parts.push({ item, depth, from, room, turn });
     let at = from;
-    (item.children || []).forEach((child, i) => {
+    const children = item.children || [];
+    // Colours begin where there are several parts to tell from each other.
+    const parted = turn < 0 && children.filter((child) => child.value > root.value / 20).length > 1;
+    children.forEach((child, i) => {
       const inner = item.value ? (room * child.value) / item.value : 0;
-      place(child, depth + 1, at, inner, depth ? turn : i % 6);
+      place(child, depth + 1, at, inner, parted ? i % 6 : turn);
       at += inner;
     });
   };

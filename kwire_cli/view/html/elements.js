@@ -20,7 +20,7 @@ function fill(made, properties, children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined && child !== "") made.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== "") made.append(child);
 }
 
 function readData(name) {

@@ -48,7 +48,7 @@ class Place:
 class Part:
     """A message, or whatever else has its tree, spans and name, in a buffer. `shift` is where the data of its spans begin in the buffer's offsets.
 
-    `hidden` are the spans that must not be seen. `below` has what is within a field by the offset of its value; `records` adds the
+    `hidden` are the spans that must not be seen. `below` has what is within a field by the offsets of its value; `records` adds the
     batches in a field of records, of a topic as far as fields before it say it.
     """
 
@@ -57,7 +57,7 @@ class Part:
     hidden: frozenset[int]
     buffer: int
     shift: int = 0
-    below: Mapping[int, Below] = field(default_factory=dict)
+    below: Mapping[tuple[int, int], Below] = field(default_factory=dict)
     records: Callable[[Outline, Place, int, str | None], None] | None = None
     topic: str | None = None
 
@@ -151,8 +151,8 @@ class _Walk:
             part.records(outline, place, depth + 1, part.topic)
         elif self.roles.get(item.leaf.id) in {TOPIC, TOPIC_ID}:
             part.topic = str(leaf_value(item, self.tree))
-        if place.value in part.below and value < item.end:
-            part.below[place.value](outline, place, depth + 1)
+        if meaning := part.below.get((place.value, place.end)):
+            meaning(outline, place, depth + 1)
 
     def value(self, item: Item) -> Line:
         """What a leaf says."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.message.frames import PAYLOADS, hidden_below
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_fields import holds_records
@@ -114,7 +115,8 @@ def line_entry(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int
     """The fields and bytes of a line of a capture; of what is no frame only that it is odd, if so."""
     if line.frame:
         return frame_entry(catalog, line.frame, hidden, line.reading(hide), outline, asked=line.asked)
-    return outline.to_json([]) | ({"anomalies": [{"code": line.seen.code, "path": "", "offset": 0, "detail": ""}]} if line.seen.code else {})
+    code = line.seen.code
+    return outline.to_json([Anomaly(code, "", 0, MEANING.get(code, ""))] if code else [])
 
 
 def _title(api: str | None, key: int | None, kind: str) -> str:

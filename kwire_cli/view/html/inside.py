@@ -21,13 +21,13 @@ NOTHING: frozenset[int] = frozenset()
 
 
 class Within:
-    """Meanings by position; `found` is what `Part` takes as `below`."""
+    """Meanings by the offsets of what means something; `found` is what `Part` takes as `below`."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.found: dict[int, Below] = {}
+        self.found: dict[tuple[int, int], Below] = {}
 
-    def text(self, at: int, name: str, text: str) -> None:
+    def text(self, at: tuple[int, int], name: str, text: str) -> None:
         """A meaning that is a text."""
 
         def below(outline: Outline, place: Place, depth: int) -> None:
@@ -47,9 +47,9 @@ class Within:
                 continue  # of what was decompressed first there is no place
             if payload.body:
                 starts |= {f"{payload.path}.{span.path}": at + span.value for span in payload.body.spans}
-            self._payload(payload, at, hidden.get(payload.path, NOTHING))
+            self._payload(payload, (at, at + payload.size), hidden.get(payload.path, NOTHING))
 
-    def _payload(self, payload: Payload, at: int, hidden: frozenset[int]) -> None:
+    def _payload(self, payload: Payload, at: tuple[int, int], hidden: frozenset[int]) -> None:
         version = "" if payload.version is None else f" version {payload.version}"
         guess = ", guessed" if payload.guess else ""
         body = payload.body
@@ -59,7 +59,9 @@ class Within:
 
         def below(outline: Outline, place: Place, depth: int) -> None:
             outline.node(depth, "(means)", "", place.row, [(f"{body.message}{version}", "title"), (guess, "warning")])
-            Part(self.catalog, body, hidden, place.buffer, at, self.found).add(outline, depth + 1)
+            del self.found[at]  # within it, its only field may be all of it
+            Part(self.catalog, body, hidden, place.buffer, at[0], self.found).add(outline, depth + 1)
+            self.found[at] = below
 
         self.found[at] = below
 
@@ -72,4 +74,4 @@ class Within:
                 outline.node(depth, f"({name})", "", where, [(f"{part.message} version {part.version}", "dim")])
                 Part(self.catalog, part, hidden.get(name, NOTHING), place.buffer).add(outline, depth + 1)
 
-        self.found[at] = below
+        self.found[at, frame.stop] = below

@@ -155,9 +155,9 @@ class Inspector {
     this.view = view;
     document.body.dataset.view = view;
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-pressed", String(name === view));
-    if (view === "costs") this.chartHost.replaceChildren(...this.costs());
-    else if (view === "time") this.chartHost.replaceChildren(...this.overTime());
-    else if (view === "odd") this.chartHost.replaceChildren(this.anomalies());
+    if (view === "costs") this.chartHost.replaceChildren(...costsOf(this.fields, this.rows[this.current].title, (i) => this.jump(this.current, i)));
+    else if (view === "time") this.chartHost.replaceChildren(...overTime(this.rows, this.page.kind, (index) => this.go(index, true)));
+    else if (view === "odd") this.chartHost.replaceChildren(anomaliesOf(this.odd, this.rows, this.page.kind, (index) => this.toOdd(index)));
     else if (this.fields) {
       this.tree.rows.draw();
       this.bytes.rows.draw();
@@ -212,7 +212,7 @@ class Inspector {
       const fields = hit.node >= 0 ? this.peek(hit.row) : null;
       const place = fields ? fields.path(hit.node) || fields.nodes[hit.node].name : "";
       return el("button", { type: "button", class: "hit", "data-hit": index, onclick: () => this.toHit(index) },
-        el("span", { class: "number" }, String(row.number ?? row.position)), el("span", { class: "place" }, place || `${row.title}`),
+        el("span", { class: "number" }, String(row.number ?? row.position)), el("span", { class: "place", title: place }, place.length > 36 ? `…${place.slice(-35)}` : place || row.title),
         el("span", { class: "said" }, hit.offset === undefined ? (fields ? fields.text(hit.node) : "") : `byte ${hit.offset}`));
     });
     this.foundHost.replaceChildren(el("p", { class: "count" }, `${more}${counted(found.length, "place")} found`), ...shown);
@@ -229,60 +229,11 @@ class Inspector {
     this.jump(hit.row, hit.node);
   }
 
-  anomalies() {
-    if (!this.odd.length) return el("p", { class: "nothing" }, "Nothing is odd.");
-    const rows = this.odd.map(({ row, anomaly }, index) => el("tr", { "data-odd": index, tabindex: "0", onclick: () => this.toOdd(index), onkeydown: (event) => event.key === "Enter" && this.toOdd(index) },
-      el("td", { class: "right" }, String(this.rows[row].number ?? this.rows[row].position)), el("td", {}, el("span", { class: "chip warn" }, anomaly.code)), el("td", { class: "mono" }, anomaly.path),
-      el("td", { class: "right" }, String(anomaly.offset)), el("td", {}, anomaly.detail)));
-    const heads = [this.page.kind === "batches" ? "at" : "frame", "code", "path", "offset", "what"];
-    return el("div", { class: "scroll" }, el("table", { class: "odd" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
-  }
-
   toOdd(index) {
     const { row, anomaly } = this.odd[index];
     this.oddAt = index;
     this.go(row, true);
     this.jump(row, this.fields.ofAnomaly(anomaly));
-  }
-
-  costs() {
-    const { nodes, buffers } = this.fields;
-    const items = nodes.map((node, i) => ({ node: i, name: node.name, title: this.fields.path(i) || node.name, value: node.end - node.start, children: [] }));
-    const name = `${this.rows[this.current].title}, ${counted(buffers[0]?.size || 0, "byte")}`;
-    const root = { name, value: buffers[0]?.size || 0, children: [] };
-    const kinds = new Map();
-    const add = (kind, size) => size && kinds.set(kind, (kinds.get(kind) || 0) + size);
-    nodes.forEach((node, i) => {
-      if (node.buffer || (node.parent >= 0 && node.name === "(means)")) return;
-      const inner = node.parent < 0 ? root : items[node.parent];
-      if (node.parent < 0 || nodes[node.parent].buffer === 0) inner.children.push(items[i]);
-      if (!node.kind || node.has || this.within(i)) return;
-      const what = { count: "counts of elements", presence: "presence markers", "tag-count": "counts of tags", "tag-header": "tags and their sizes", gap: "not decoded" }[node.kind];
-      add(what || "values", node.end - (what ? node.start : node.value));
-      if (!what) add("lengths before values", node.value - node.start);
-    });
-    nodes.forEach((node, i) => {
-      // what stands before the batches in a records field
-      if (node.kind && node.has && !node.buffer && !this.within(i)) add("lengths before values", node.value - node.start);
-    });
-    const sorted = [...kinds].map(([kind, value]) => ({ name: kind, value })).sort((a, b) => b.value - a.value);
-    return [el("h2", {}, "What takes the bytes"), icicle(root, (i) => this.jump(this.current, i)), el("h2", {}, "By kind"), bars(sorted, root.value)];
-  }
-
-  // Whether a field is a part of the meaning of another one's bytes, which count once.
-  within(i) {
-    for (let at = this.fields.nodes[i].parent; at >= 0; at = this.fields.nodes[at].parent) if (this.fields.nodes[at].name === "(means)") return true;
-    return false;
-  }
-
-  overTime() {
-    const timed = this.rows.map((row, index) => ({ row, index })).filter(({ row }) => row.at);
-    const point = (value) => ({ row, index }) => ({ at: row.at, value: value(row), look: row.kind, odd: row.odd, row: index, name: `${row.number ?? row.position} ${row.title}` });
-    const slow = timed.filter(({ row }) => row.latency > 0).map(point((row) => row.latency));
-    const sizes = timed.filter(({ row }) => row.size > 0).map(point((row) => row.size));
-    const pick = (index) => this.go(index, true);
-    const parts = slow.length ? [el("h2", {}, "Latency of responses"), points(slow, seconds, pick)] : [];
-    return [...parts, el("h2", {}, this.page.kind === "batches" ? "Sizes of batches by their last timestamp" : "Sizes: requests are squares, responses circles"), points(sizes, short, pick)];
   }
 
   key(event) {

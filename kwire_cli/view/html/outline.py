@@ -16,7 +16,19 @@ MOST_NODES = 20_000
 MOST_BYTES = 256 << 10
 """Bytes of a buffer in a page where not all are asked for."""
 
-_CLASSES = {"number": "n", "text": "t", "bytes": "b", "null": "z", "meaning": "m", "dim": "d", "warning": "w", "secret": "s", "title": "h"}
+CLASSES = {
+    "number": "n",
+    "text": "t",
+    "bytes": "b",
+    "null": "z",
+    "meaning": "m",
+    "dim": "d",
+    "warning": "w",
+    "secret": "s",
+    "title": "h",
+    "name": "k",
+}
+"""Classes of the style sheet by the names of styles."""
 
 
 class Outline:
@@ -58,7 +70,7 @@ class Outline:
         row: list[Any] = [depth, name, kind, *place]
         for text, style in line:
             if text:
-                row += (text, _CLASSES.get(style, ""))
+                row += (text, CLASSES.get(style, ""))
         self._nodes.append(row)
 
     def to_json(self, anomalies: Iterable[Anomaly]) -> dict[str, Any]:

@@ -10,16 +10,18 @@ import hashlib
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from kwire_cli import __version__
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "inspect.js", "report.js", "start.js")
+SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "views.js", "inspect.js", "report.js", "start.js")
 """In the order in which they stand in the page's one script; each is for what its name says."""
+BY = f"kwire {__version__}"
 MOST_TEXT = 48 << 20
 """Characters of data in one page; what is beyond is for the next one."""
 
@@ -27,16 +29,18 @@ MOST_TEXT = 48 << 20
 class Page:
     """A page that is written as it comes: entries, each a frame or batch with its fields and bytes, then what is said of all of them.
 
-    `write` takes text. Nothing is kept but the rows of the list.
+    `write` takes text. Nothing is kept but the rows of the list. As a context it ends the page, also where something breaks it off; not where that is
+    before the first entry, so that an error leaves no page of nothing.
     """
 
-    def __init__(self, write: Callable[[str], None], kind: str, title: str, command: str, *, most: int) -> None:
-        self._write, self._kind, self._most, self._title, self._command = write, kind, most, title, command
+    def __init__(self, write: Callable[[str], None], kind: str, title: str, *, most: int) -> None:
+        self._write, self._kind, self._most, self._title = write, kind, most, title
         self._rows: list[dict[str, Any]] = []
         self._text = 0
+        self.file = ""
+        """The file of the entries that come, where there are several."""
         self.more: str | None = None
         """How to get what is not in this page, where there is more."""
-        write(head(title))
 
     @property
     def is_full(self) -> bool:
@@ -46,25 +50,42 @@ class Page:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._rows or kind is None:
+            self.end()
+
     def add(self, row: dict[str, Any], entry: dict[str, Any]) -> None:
         """A frame or batch: its row in the list, and its fields and bytes."""
+        if not self._rows:
+            self._write(head(self._title))
         if odd := len(entry["anomalies"]):
             row = row | {"odd": odd}
         text = data(f"e{len(self._rows)}", entry)
         self._text += len(text)
-        self._rows.append(row)
+        self._rows.append(row | ({"file": self.file} if self.file else {}))
         self._write(text)
 
-    def end(self, **facts: Any) -> None:
-        """The rest of the page; `facts` are of all of it."""
-        about = {"kind": self._kind, "title": self._title, "command": self._command, "rows": self._rows, "more": self.more, **facts}
-        self._write(data("page", about))
+    def leave(self, option: str) -> None:
+        """There is more, which this option gives."""
+        self.more = f"{self.file} {option}" if self.file else option
+
+    def end(self) -> None:
+        """The rest of the page."""
+        if not self._rows:
+            self._write(head(self._title))
+        self._write(data("page", {"kind": self._kind, "title": self._title, "by": BY, "rows": self._rows, "more": self.more}))
         self._write(tail())
 
 
-def report(title: str, command: str, blocks: list[dict[str, Any]]) -> str:
+def report(title: str, blocks: list[dict[str, Any]]) -> str:
     """A page of tables and charts."""
-    about = {"kind": "report", "title": title, "command": command, "blocks": blocks}
+    about = {"kind": "report", "title": title, "by": BY, "blocks": blocks}
     return head(title) + data("page", about) + tail()
 
 

@@ -2,12 +2,12 @@
 
 function reportPage(page) {
   document.body.className = "report";
-  document.body.append(el("header", {}, el("h1", {}, page.title)), el("main", {}, page.blocks.map(block)), el("footer", {}, el("code", {}, page.command)));
+  document.body.append(el("header", {}, el("h1", {}, page.title)), el("main", {}, page.blocks.map(block)), el("footer", {}, page.by));
 }
 
 function block(found) {
   const made = {
-    facts: () => el("dl", { class: "facts" }, found.facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, typeof value === "number" ? number(value) : value)])),
+    facts: () => el("dl", { class: "facts" }, found.facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "number" ? number(value) : value)))),
     text: () => el("p", {}, found.text),
     table: () => table(found),
     bars: () => bars(found.items, found.all),
@@ -15,7 +15,7 @@ function block(found) {
     histogram: () => histogram(found.items, found.unit),
     lines: () => el("pre", { class: "lines" }, found.lines.map((line) => [...pieces(line), "\n"])),
   }[found.type]();
-  return el("section", { class: `block ${found.type}` }, found.title ? el("h2", {}, found.title) : null, found.note ? el("p", { class: "dim" }, found.note) : null, made);
+  return el("section", { class: `block of-${found.type}` }, found.title ? el("h2", {}, found.title) : null, found.note ? el("p", { class: "dim" }, found.note) : null, made);
 }
 
 function pieces(line) {
@@ -26,20 +26,28 @@ function pieces(line) {
 
 function table({ columns, rows }) {
   const body = el("tbody");
-  const numeric = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
-  const draw = (shown) => body.replaceChildren(...shown.map((row) => el("tr", {}, row.map((cell, i) => el("td", { class: numeric[i] ? "right" : i ? "" : "mono" }, typeof cell === "number" ? number(cell) : cell ?? "")))));
+  const value = (cell) => (Array.isArray(cell) ? cell[0] : cell?.bar ?? cell);
+  const numeric = columns.map((_, i) => rows.some((row) => Array.isArray(row[i])));
+  const cellOf = (cell, i) => {
+    if (cell?.bar !== undefined) return el("td", { class: "bars" }, barOf(cell.bar));
+    return el("td", { class: numeric[i] ? "right" : i ? "" : "mono" }, Array.isArray(cell) ? cell[1] : cell ?? "");
+  };
+  const draw = (shown) => body.replaceChildren(...shown.map((row) => el("tr", { class: row[0] === "total" && "total" }, row.map(cellOf))));
   let by = -1;
   let down = true;
   const sort = (i, head) => {
     down = by === i ? !down : numeric[i];
     by = i;
-    const value = (row) => row[i] ?? (numeric[i] ? -Infinity : "");
-    const order = (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+    const least = numeric[i] ? -Infinity : "";
+    const key = (row) => value(row[i]) || (value(row[i]) === 0 ? 0 : least);
+    const order = (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
+    const last = rows.filter((row) => row[0] === "total");
     for (const each of head.closest("tr").children) each.removeAttribute("aria-sort");
     head.closest("th").setAttribute("aria-sort", down ? "descending" : "ascending");
-    draw([...rows].sort((a, b) => (down ? -order(a, b) : order(a, b))));
+    draw([...rows.filter((row) => row[0] !== "total").sort((a, b) => (down ? -order(a, b) : order(a, b))), ...last]);
   };
   const heads = columns.map((name, i) => {
+    if (!name) return el("th");
     const head = el("button", { type: "button", class: "sort" }, name);
     head.addEventListener("click", () => sort(i, head));
     return el("th", { scope: "col", class: numeric[i] ? "right" : "" }, head);

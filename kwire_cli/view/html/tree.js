@@ -114,11 +114,12 @@ class Tree {
       if (has && !this.open.has(i - 1)) while (i < nodes.length && nodes[i].depth > depth) i += 1;
     }
     this.place = new Map(this.seen.map((i, index) => [i, index]));
-    this.rows.reset(this.seen.length + (this.fields.leftOut ? 1 : 0));
+    this.rows.reset(this.seen.length + (this.fields.leftOut || !nodes.length ? 1 : 0));
   }
 
   row(index) {
     const i = this.seen[index];
+    if (i === undefined && !this.fields.leftOut) return el("div", { class: "row note" }, "This is no frame of Kafka's: it has no fields, and its bytes are not in the page.");
     if (i === undefined) return el("div", { class: "row note" }, `${counted(this.fields.leftOut, "field or more", "fields or more")} are left out; --full has all`);
     const node = this.fields.nodes[i];
     const open = this.open.has(i);

@@ -37,6 +37,12 @@ class Look:
     def said(self, selector):
         return self.page.text_content(selector)
 
+    def searched(self):
+        """Wait until all of the page was searched; without code made of text, which the page refuses."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator("#found .count")).not_to_contain_text("so far")
+
     def row(self, name, number=0):
         """The row of a field of this name among those that are seen."""
         return self.page.locator(".tree .row").filter(has=self.page.locator(".name", has_text=name)).nth(number)

@@ -47,7 +47,7 @@ def test_a_byte_that_is_clicked_opens_its_field(look_at):
     look = look_at("decode", RECORDS)
     fields = leaf_rows("decode", RECORDS)
     look.page.keyboard.press("Home")
-    for row in fields[:: max(1, len(fields) // 25)]:
+    for row in fields[:: max(1, len(fields) // 15)]:
         start, _, end = row["place"]
         if start == end:
             continue
@@ -74,7 +74,7 @@ def test_search_finds_values_paths_and_offsets_in_all_frames(look_at):
     look.page.keyboard.press("/")
     look.page.keyboard.type("kp-consumer")
     look.page.wait_for_selector("#found .hit")
-    look.page.wait_for_function("!document.querySelector('#found .count').textContent.startsWith('so far')")
+    look.searched()
     lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
     wanted = [line["frame"] for line in lines if line.get("header", {}).get("clientId") == "kp-consumer"]
     hits = look.page.eval_on_selector_all("#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])")
@@ -144,12 +144,16 @@ def test_anomalies_are_a_list_that_jumps_to_the_bytes(look_at):
         assert note["offset"] - position in look.lit("chosen")
 
 
-def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at):
-    look = look_at("decode", "samples/frames/metadata-v13-response.hex", "--api", "Metadata", "--version", "13")
+@pytest.mark.parametrize("arguments", [("decode", CAPTURE), ("dump", "samples/segments/__consumer_offsets-0")], ids=lambda arguments: arguments[0])
+def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at, arguments):
+    look = look_at(*arguments)
     look.page.keyboard.press("2")
-    total = int(look.said(".icicle .part title").split(", ")[1].split()[0].replace(",", ""))
-    kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
-    assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == total
+    for row in entries(parsed_page(*arguments)):
+        size = row["buffers"][0]["size"]
+        assert look.said(".icicle .part title").endswith(f": {size:,} bytes, 100.0 %")
+        kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
+        assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == size
+        look.page.keyboard.press("n")
 
 
 def test_what_is_not_seen_is_not_made(look_at, tmp_path):
@@ -169,6 +173,11 @@ def test_what_is_not_seen_is_not_made(look_at, tmp_path):
     look.page.keyboard.press("Enter")
     assert look.said("#status strong") == "topics[2999].name"
     assert look.lit("chosen")
+
+
+def test_a_page_of_nothing_says_so(look_at):
+    look = look_at("dump", "samples/segments/orders-zstd-0", "--offsets", "900-")
+    assert look.said(".facts") == "0 batches · 0 B"
 
 
 def test_hostile_names_are_text(look_at, tmp_path):
@@ -193,7 +202,6 @@ def test_what_is_not_of_the_page_can_not_run_nor_load(look_at):
             const image = document.createElement("img"); image.src = "https://example.com/x"; document.body.append(image);
         }"""
     )
-    look.page.wait_for_function("true")
     assert look.page.title() != "run"
     assert len(look.trouble) == 2
     assert all("Content Security Policy" in text for text in look.trouble)
@@ -217,3 +225,46 @@ def test_a_phone_has_room_for_it(look_at, arguments, scheme):
     look.page.click("nav [data-view=list]")
     look.page.click('.list [data-row="3"]')
     assert look.page.locator(".tree").is_visible()
+
+
+REPORTS = [
+    ("overhead", CAPTURE),
+    ("advise", CAPTURE),
+    ("compare", CAPTURE),
+    ("diff", "MetadataResponse", "0", "13"),
+]
+
+
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
+    look = look_at(*arguments, **PHONE, scheme="dark")
+    assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert "[object" not in look.said("main")
+    words = kwire(*arguments).out.split()
+    shown = look.said("main")
+    assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
+
+
+def test_tables_sort_by_what_is_clicked_and_keep_their_total(look_at):
+    look = look_at("overhead", CAPTURE)
+    table = look.page.locator("table").filter(has=look.page.locator("th", has_text="api")).first
+
+    def column(number):
+        return table.locator(f"tbody td:nth-child({number})").all_text_contents()
+
+    sizes = [int(text) for text in column(3)]
+    assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
+    table.locator("th", has_text="bytes").get_by_role("button").click()
+    table.locator("th", has_text="bytes").get_by_role("button").click()
+    assert [int(text) for text in column(3)] == [*sorted(sizes[:-1]), sizes[-1]]
+    assert table.locator("th[aria-sort=ascending]").count() == 1
+    table.locator("th", has_text="api").get_by_role("button").click()
+    assert column(1) == [*sorted(column(1)[:-1]), "total"]
+
+
+def test_charts_say_in_text_what_they_show(look_at):
+    look = look_at("overhead", CAPTURE)
+    titles = look.page.locator(".icicle .part title").all_text_contents()
+    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["bytes"]
+    assert titles[0] == f"all bytes: {total:,} bytes, 100.0 %"
+    assert any(title.startswith("ApiVersions: ") for title in titles)

@@ -1,5 +1,6 @@
 """The fields on a page against the spans that they are made of: every leaf, every byte, every path."""
 
+import base64
 import json
 
 import pytest
@@ -64,6 +65,29 @@ def test_what_is_in_fields_of_kafkas_own_records_stands_below_them_at_its_bytes(
     assert group["text"] == '"txn-group"'
     assert any(row["text"].startswith("OffsetCommitValue") for row in rows)
     assert any(row["name"].startswith("(control)") and "COMMIT" in row["text"] for row in rows)
+
+
+def test_a_payload_of_one_field_is_that_field_once():
+    generation = bytes.fromhex("00000007")
+    metadata = base64.b64encode(bytes(6) + len(generation).to_bytes(4, "big") + generation).decode()
+    protocols = [{"name": "cooperative-sticky", "metadata": metadata}]
+    value = {"groupId": "g", "sessionTimeoutMs": 1, "rebalanceTimeoutMs": 1, "memberId": "", "protocolType": "consumer", "protocols": protocols}
+    header = bytes.fromhex("000b 0002 00000001 ffff")
+    frame = header + kwire_cli.encode(value, message="JoinGroupRequest", version=2)
+    (entry,) = entries(page("decode", frame.hex(), "--unframed"))
+    rows = [row for row in rows_of(entry) if row["path"].endswith("userData.generation")]
+    assert [(row["path"], row["text"]) for row in rows] == [("protocols[0].metadata.userData.generation", "7")]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("kind", ["pcapng", "log"])
+def test_pages_of_what_real_clients_and_brokers_wrote_have_every_byte(kind):
+    files = sorted(file for file in (ROOT.parent / "shared" / "real").rglob(f"*.{kind}") if file.stat().st_size)
+    for file in files[:: 1 + len(files) // 20]:
+        topic = ["--as-topic", file.name.split("__0")[0].rpartition("-")[0] or "t"] if kind == "log" else []
+        for entry in entries(page("decode" if kind == "pcapng" else "dump", file, "--limit", "60", *topic)):
+            for number in range(len(entry["buffers"])):
+                assert None not in leaves(entry, number) or "leftOut" in entry
 
 
 def test_compressed_records_are_a_buffer_of_their_own():

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 
+import pytest
 from command_line import kwire
 from pages import entries, page, parsed, rows_of
 
@@ -38,7 +39,7 @@ def test_a_page_has_no_element_but_its_own():
 
 
 def test_the_policy_names_the_style_and_the_script_and_refuses_all_else():
-    found = parsed(report("t", "kwire", []))
+    found = parsed(report("t", []))
     policy = next(attributes["content"] for tag, attributes in found.elements if attributes.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; ")
     assert f"script-src 'sha256-{digest(script())}'" in policy
@@ -47,7 +48,7 @@ def test_the_policy_names_the_style_and_the_script_and_refuses_all_else():
 
 
 def test_nothing_in_a_page_points_elsewhere():
-    text = report("t", "kwire", [])
+    text = report("t", [])
     assert not re.search(r"(?:src|href|url)\s*[=(]", text)
     assert set(re.findall(r"https?://[^\s\"']+", text)) == {"http://www.w3.org/2000/svg"}  # the name of a namespace
     assert "innerHTML" not in text
@@ -73,17 +74,48 @@ def test_what_somebody_named_is_data_in_the_page():
 
 def test_a_page_takes_so_many_and_says_when_it_is_full():
     out = []
-    made = Page(out.append, "frames", "t", "kwire", most=2)
+    made = Page(out.append, "frames", "t", most=2)
     entry = {"nodes": [], "buffers": [], "anomalies": []}
     for _ in range(2):
         assert not made.is_full
         made.add({"size": 1}, entry)
     assert made.is_full
-    made.more = "--frames 3-"
+    made.leave("--frames 3-")
     made.end()
     found = parsed("".join(out))
     assert len(entries(found)) == 2
     assert found.data["page"]["more"] == "--frames 3-"
+
+
+def test_what_breaks_off_leaves_a_page_of_what_there_is_and_an_error_none():
+    def write(made, entries_before):
+        with made:
+            for _ in range(entries_before):
+                made.add({"size": 1}, {"nodes": [], "buffers": [], "anomalies": []})
+            raise KeyboardInterrupt
+
+    def broken(entries_before):
+        out = []
+        with pytest.raises(KeyboardInterrupt):
+            write(Page(out.append, "frames", "t", most=9), entries_before)
+        return "".join(out)
+
+    assert len(parsed(broken(2)).data["page"]["rows"]) == 2
+    assert broken(0) == ""
+    done = kwire("decode", "--format", "html", "-", stdin=b"no hex at all")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_several_files_are_told_apart():
+    files = ["samples/captures/midstream.pcap", "samples/frames/metadata-v0-request.hex"]
+    found = page("decode", *files).data["page"]
+    assert {row["file"] for row in found["rows"]} == {*files}
+    found = page("decode", *files, "--limit", "3").data["page"]
+    assert (len(found["rows"]), found["more"]) == (3, f"{files[0]} --frames 4-")
+
+
+def test_nothing_that_was_asked_for_is_a_page_of_nothing():
+    assert page("dump", "samples/segments/orders-zstd-0", "--offsets", "900-").data["page"]["rows"] == []
 
 
 def test_pages_of_a_capture_follow_each_other():

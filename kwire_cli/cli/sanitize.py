@@ -1,0 +1,138 @@
+"""`kwire sanitize`: a capture or a segment that can be shown to anybody."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kwire_cli.sanitize.fields import Fields
+    from kwire_cli.spec.catalog import Catalog
+
+
+@click.command(name="sanitize")
+@click.argument("source", metavar="INPUT")
+@click.argument("target", metavar="OUTPUT")
+@click.option("--key", metavar="TEXT", help="What replacements are made from; the same text gives the same ones.  [default: a random one]")
+@click.option("--as-topic", "topic", metavar="NAME", help="Of a segment, its topic; otherwise its folder's name says it.")
+@click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--force", is_flag=True, help="Write over OUTPUT if it is there.")
+@with_catalog
+@with_output
+def command(
+    environment: Environment, catalog: Catalog, source: str, target: str, key: str | None, topic: str | None, port: int | None, *, force: bool
+) -> int:
+    """Rewrite a packet capture, a segment or a log directory so that it can be shown to anybody.
+
+    Names, keys, values, headers, secrets and addresses are replaced: equal ones by equal ones, of the same length, so that all sizes, offsets, times
+    and errors stay what they were. Checksums are made right again. What can't be understood, TLS too, becomes blank.
+    """
+    from kwire_cli.sanitize.fields import Fields
+    from kwire_cli.sanitize.replacing import Replacement
+
+    file, out = Path(source), Path(target)
+    if not file.exists():
+        raise InputError("there is no such file or folder", file=source)
+    if out.exists() and (not force or (file.is_dir() != out.is_dir()) or out.samefile(file)):
+        same = out.samefile(file)
+        raise InputError("this is the input itself" if same else "is there already; --force writes over it", file=target)
+    fields = Fields(catalog, Replacement(key.encode() if key is not None else None))
+    if file.is_dir():
+        return _folder(environment, fields, file, out)
+    from kwire_cli.source.frames import capture_in
+
+    if capture_in(source) is not None:
+        _capture(environment, fields, source, out, port)
+        return Exit.DONE
+    from kwire_cli.records.opening import begins_with_batch
+    from kwire_cli.source.logs.names import BATCH_KINDS, file_name
+    from kwire_cli.stores import mapped
+
+    if not (begins_with_batch(mapped(source)) or file_name(file.name).kind in BATCH_KINDS):
+        raise InputError("is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log", file=source)
+    _segment(fields, file, out, topic)
+    _tell(environment, fields.counts)
+    return Exit.DONE
+
+
+def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
+    from kwire_cli.sanitize.captures import Sanitizer
+    from kwire_cli.source.capture.files import packets
+    from kwire_cli.view.lines import counted
+
+    with _written(out) as file:
+        done = Sanitizer(fields, file, port=port).run(packets(source))
+    for notice in done.notices:
+        environment.note(f"kwire: {source}: {notice.text}")
+    environment.note(f"kwire: {out}: {counted(done.packets, 'packet')} with {counted(done.frames, 'frame')} of Kafka")
+    _tell(environment, done.counts)
+
+
+def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
+    from kwire_cli.sanitize.logs import rewritten, topic_of_file
+
+    with _written(out) as target:
+        for piece in rewritten(file, topic or topic_of_file(file), fields):
+            target.write(piece)
+
+
+def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
+    from kwire_cli.sanitize.logs import NUMBERS_ALONE, tasks
+
+    found = list(tasks(folder, fields))
+    if all(task.left_out for task in found):
+        raise InputError("there is no segment and no snapshot in this folder", file=str(folder))
+    if out.resolve().is_relative_to(folder.resolve()):
+        raise InputError("this is within the folder that is read", file=str(out))
+    for task in found:
+        target = out / task.path
+        if task.left_out:
+            environment.note(f"kwire: {task.file}: left out: what it holds is not known to be harmless")
+            continue
+        with _errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        if task.kind in NUMBERS_ALONE:
+            with _errors(target):
+                shutil.copyfile(task.file, target)
+        else:
+            _segment(fields, task.file, target, task.topic)
+    _tell(environment, fields.counts)
+    return Exit.DONE
+
+
+@contextlib.contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror or error}", file=str(path)) from None
+
+
+@contextlib.contextmanager
+def _written(out: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `out` once all is well, and is no more where it is not."""
+    part = out.with_name(f"{out.name}.part")
+    with _errors(out):
+        file = part.open("w+b")
+    try:
+        with file, _errors(out):
+            yield file
+        with _errors(out):
+            part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
+    for what, number in sorted(counts.items()):
+        environment.note(f"kwire: not as before: {number} {what}")

@@ -1,0 +1,279 @@
+"""Captures: packets with blank contents at first, in which the frames of Kafka's streams are put as soon as they are rewritten.
+
+The streams are put together from payloads that know where in the new file they belong. Frames, tokens and gaps come out of a connection in the order
+of its bytes, so that each takes the next places of its side. What several packets carry is told once, and copied to the others at the end.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from kwire_cli.message.plain import Layouts
+from kwire_cli.sanitize.frames import Frames
+from kwire_cli.sanitize.packets import Headers, mend
+from kwire_cli.sanitize.records import NO_BATCH
+from kwire_cli.sanitize.writing import Patched, PcapngWriter, PcapWriter
+from kwire_cli.source.capture.events import Data, End
+from kwire_cli.source.capture.half import signed
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.capture.tcp import Streams
+from kwire_cli.source.kafka.connection import State
+from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.protocols import LONGEST, beginning
+from kwire_cli.source.kafka.traffic import Watch
+
+if TYPE_CHECKING:
+    from kwire_cli.sanitize.fields import Fields
+    from kwire_cli.source.capture.events import Event
+    from kwire_cli.source.capture.files import Packets
+    from kwire_cli.source.capture.model import Notice, Packet
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.connection import Seen
+
+BLANK = NO_BATCH
+"""What stands for bytes of a stream in which no frame was recognised: as a size it is none."""
+
+
+class _Same:
+    """Addresses that stay."""
+
+    def ip(self, address: bytes) -> bytes:
+        return address
+
+    mac = ip
+
+
+_AS_THEY_ARE = Headers(_Same())
+
+
+class Placed:
+    """A payload, or a part of one: its bytes, where they belong in the new file, between which ends they went and at which sequence number.
+
+    Streams take it for bytes: it has a length, and parts.
+    """
+
+    __slots__ = ("data", "ends", "place", "sequence")
+
+    def __init__(self, data: bytes, place: int, ends: bytes, sequence: int) -> None:
+        self.data, self.place, self.ends, self.sequence = data, place, ends, sequence
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, part: slice) -> Placed:
+        start, _, _ = part.indices(len(self.data))
+        return Placed(self.data[part], self.place + start, self.ends, self.sequence + start)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placed) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+
+class _Told:
+    """Where the bytes of one direction between two ends are in the new file, by their sequence numbers, which are counted on beyond 32 bits."""
+
+    __slots__ = ("last", "places", "sizes", "starts")
+
+    def __init__(self) -> None:
+        self.starts, self.places, self.sizes = array("q"), array("q"), array("q")
+        self.last = 0
+
+    def at(self, sequence: int) -> int:
+        """The position of a sequence number: the nearest one to the last."""
+        return self.last + signed(sequence - self.last)
+
+    def add(self, placed: Placed) -> None:
+        self.last = start = self.at(placed.sequence) if self.starts else placed.sequence
+        if not self.starts or start > self.starts[-1]:
+            self.starts.append(start)
+            self.places.append(placed.place)
+            self.sizes.append(len(placed))
+            return
+        index = bisect_right(self.starts, start)
+        self.starts.insert(index, start)
+        self.places.insert(index, placed.place)
+        self.sizes.insert(index, len(placed))
+
+    def copied(self, sequence: int, size: int, out: Patched) -> list[tuple[int, bytes]]:
+        """What is known of so many bytes from a sequence number on: how far behind it, and the bytes."""
+        start = self.at(sequence)
+        found = []
+        index = max(bisect_right(self.starts, start) - 1, 0)
+        while index < len(self.starts) and self.starts[index] < start + size:
+            first, last = max(start, self.starts[index]), min(start + size, self.starts[index] + self.sizes[index])
+            if first < last:
+                found.append((first - start, out.get(self.places[index] + first - self.starts[index], last - first)))
+            index += 1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was done: packets, frames that were rewritten, and what is not as it was, by what it is."""
+
+    packets: int
+    frames: int
+    counts: dict[str, int]
+    notices: list[Notice]
+
+
+class Sanitizer:
+    """Rewrites one capture into a file."""
+
+    def __init__(self, fields: Fields, out: IO[bytes], *, port: int | None = None) -> None:
+        self._fields = fields
+        self._out = Patched(out)
+        self._headers = Headers(fields.addresses)
+        self._watch = Watch(Layouts(fields.catalog), port, Names())
+        self._frames = Frames(fields, self._watch.names.topic)
+        self._segments, self._streams = Segments(), Streams()
+        self._waiting: dict[tuple[int, int], deque[Placed]] = {}
+        self._begun: dict[tuple[int, int], bytearray] = {}
+        self._told: dict[bytes, _Told] = {}
+        self._repeated: list[tuple[bytes, int, int, int]] = []
+        self._count = 0
+        self._delivered = -1
+
+    def run(self, packets: Packets) -> Summary:
+        """All packets. InputError where the file can't be read, or is no capture."""
+        writer: PcapWriter | PcapngWriter | None = None
+        kinds, lengths, sizes = array("H"), array("I"), array("I")
+        for batch in packets.batches():
+            for packet in batch:
+                if writer is None:
+                    writer = PcapWriter(self._out, packet.link) if packets.format == "pcap" else PcapngWriter(self._out)
+                kinds.append(packet.link)
+                lengths.append(packet.wire_length & 0xFFFFFFFF)
+                sizes.append(len(packet.data))
+                self._packet(packet, writer)
+        if writer is None:
+            writer = PcapngWriter(self._out)
+        self._take(self._streams.close())
+        self._lines(self._watch.close())
+        self._copy()
+        for place, kind, length, size in zip(writer.places, kinds, lengths, sizes, strict=True):
+            self._mend(place, kind, length, size)
+        self._out.flush()
+        return Summary(len(writer.places), self._count, dict(self._fields.counts), packets.notices)
+
+    def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> None:
+        made = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
+        place = writer.add(packet.time, packet.link, made.data, packet.wire_length)
+        segment = self._segments.segment(packet)
+        if segment is None:
+            return
+        if made.payload is None:
+            self._fields.count("bytes in fragments", len(segment.payload))
+            placed = Placed(segment.payload, -1, segment.ends, segment.sequence)
+        else:
+            placed = Placed(segment.payload, place + made.payload[0], segment.ends, segment.sequence)
+        self._delivered = -1
+        self._take(self._streams.feed(segment._replace(payload=cast("Any", placed))))
+        if placed and self._delivered != placed.place >= 0:
+            self._repeated.append((segment.ends, segment.sequence, placed.place, len(placed)))
+
+    def _take(self, events: Any) -> None:
+        for event in events:
+            self._event(event)
+
+    def _event(self, event: Event) -> None:
+        if isinstance(event, Data):
+            placed = cast("Placed", event.data)
+            self._waiting.setdefault((event.connection, event.direction), deque()).append(placed)
+            if placed.place >= 0:
+                told = self._told.get(placed.ends)
+                if told is None:
+                    told = self._told[placed.ends] = _Told()
+                told.add(placed)
+            self._delivered = placed.place
+            event = event._replace(data=placed.data)
+        connection = self._watch.connections.get(event.connection)
+        self._lines(self._watch.take([event]))
+        if isinstance(event, End):
+            for side in (0, 1):
+                self._foreign(event.connection, side, None)
+                self._waiting.pop((event.connection, side), None)
+                self._begun.pop((event.connection, side), None)
+        elif connection and connection[0].state is State.FOREIGN:
+            for side in (0, 1):
+                self._foreign(event.connection, side, None)
+
+    def _lines(self, lines: list[Captured]) -> None:
+        for line in lines:
+            seen, stream = line.seen, line.stream
+            if line.is_frame:
+                frame = line.connection.frame(seen)
+                asked = line.connection.frame(seen.request) if seen.request else None
+                made = self._frames.frame(frame, cut=bool(seen.missing), asked=asked)
+                assert len(made) == len(seen.data)  # noqa: S101 - what follows would be put in the wrong place
+                self._count += 1
+                self._put(stream, seen, made)
+            elif seen.kind == "sasl-token":
+                self._put(stream, seen, self._frames.token(seen.data))
+            elif seen.kind == "gap":
+                self._fields.count("bytes in which no frame was recognised", len(seen.data))
+                self._put(stream, seen, BLANK * len(seen.data))
+            else:
+                self._foreign(stream, seen.side, len(seen.data) or seen.size)
+
+    def _put(self, stream: int, seen: Seen, made: bytes) -> None:
+        """The next bytes of a side."""
+        waiting = self._waiting[stream, seen.side] if made else deque()
+        at = 0
+        while at < len(made):
+            placed = waiting.popleft()
+            size = min(len(placed), len(made) - at)
+            if size < len(placed):
+                waiting.appendleft(placed[size:])
+            if placed.place >= 0:
+                self._out.put(placed.place, made[at : at + size])
+            at += size
+
+    def _foreign(self, stream: int, side: int, size: int | None) -> None:
+        """The next bytes of a side, all that there are by default, are of another protocol: what shows which one stays."""
+        waiting = self._waiting.get((stream, side))
+        begun = self._begun.setdefault((stream, side), bytearray())
+        while waiting and size != 0:
+            placed = waiting.popleft()
+            if size is not None:
+                if len(placed) > size:
+                    waiting.appendleft(placed[size:])
+                    placed = placed[:size]
+                size -= len(placed)
+            kept = b""
+            if len(begun) < LONGEST:
+                before = len(begun)
+                begun += placed.data[: LONGEST - before]
+                kept = bytes(begun[before : max(_telling(bytes(begun)), before)])
+            self._fields.count("bytes of other protocols", len(placed))
+            if placed.place >= 0:
+                self._out.put(placed.place, kept + BLANK * (len(placed) - len(kept)))
+
+    def _copy(self) -> None:
+        """Give bytes that were sent again what they were given the first time."""
+        for ends, sequence, place, size in self._repeated:
+            told = self._told.get(ends)
+            for behind, data in told.copied(sequence, size, self._out) if told else ():
+                self._out.put(place + behind, data)
+
+    def _mend(self, place: int, kind: int, length: int, size: int) -> None:
+        """Make the checksums of a packet right."""
+        data = bytearray(self._out.get(place, size))
+        checksums = _AS_THEY_ARE.rewrite(kind, bytes(data), length).checksums
+        if checksums:
+            mend(data, checksums)
+            self._out.put(place, data)
+
+
+def _telling(data: bytes) -> int:
+    """How many of the first bytes of a side show which protocol it is."""
+    found = beginning(data)
+    if found is None:
+        return 0
+    return next((size for size in range(1, len(data) + 1) if (known := beginning(data[:size])) and known.protocol == found.protocol), 0)

@@ -1,0 +1,77 @@
+"""Requests, responses and SASL tokens with other contents, byte for byte as long as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.headers import head_size
+from kwire_cli.message.inside import Forwarded
+from kwire_cli.message.record_sets import by_span
+from kwire_cli.message.roles import roles
+from kwire_cli.sanitize.records import RecordSets
+from kwire_cli.source.kafka.sides import GSSAPI_TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.engine.body import Body
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.sanitize.fields import Fields, Inner
+
+TOKEN_BYTE = b"x"
+"""What a SASL token consists of afterwards: as the head of a request it would name no api."""
+
+
+class Frames:
+    """Rewrites frames; `topic` gives the name of a topic id where one is known."""
+
+    def __init__(self, fields: Fields, topic: Callable[[str], str]) -> None:
+        self.fields, self._topic = fields, topic
+        self._records = RecordSets(fields)
+
+    def token(self, data: bytes) -> bytes:
+        """A SASL token behind its size; only what shows that it is one of GSSAPI stays."""
+        start = SIZE_BYTES + (data[SIZE_BYTES : SIZE_BYTES + 1] == bytes((GSSAPI_TAG,)))
+        return data[:start] + TOKEN_BYTE * (len(data) - start)
+
+    def frame(self, frame: Frame, *, cut: bool, asked: Frame | None = None) -> bytes:
+        """A request or response. `cut` says that the capture does not have all of it, `asked` is a response's request.
+
+        Of one that is not known for sure only the head stays.
+        """
+        data = bytes(frame.data[frame.start : frame.stop])
+        header, body = frame.header, frame.body
+        at = SIZE_BYTES if frame.prefixed else 0
+        if frame.guess or frame.kind == "unknown" or header is None:
+            self.fields.count("frames that are not known", 1)
+            keep = at + head_size(self.fields.catalog, frame.kind if frame.kind == "request" else "response")
+            return data[:keep].ljust(len(data), b"\0")
+        out = bytearray(data[:at].ljust(len(data), b"\0"))
+        made = self.fields.rewritten(header.raw, message=header.message)
+        start = header.start - frame.start
+        out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
+        if body is None:
+            return bytes(out)
+        if body.guess or not (body.complete or cut):
+            self.fields.count("frames that could not be decoded", 1)
+            return bytes(out)
+        made = self.fields.body(body, self._in_fields(frame, asked))
+        start = body.start - frame.start
+        out[start : start + len(made)] = made
+        return bytes(out[: len(data)])
+
+    def _in_fields(self, frame: Frame, asked: Frame | None) -> Callable[[Body], Inner]:
+        """Record sets, and what an Envelope carries."""
+
+        def found(body: Body) -> Inner:
+            inner: Inner = {}
+            for at, each in by_span(roles(body.spec, body.entry), body.raw):
+                topic = self._topic(each.topic) if each.topic else None
+                inner[body.raw.value[at]] = self._records(bytes(body.data[each.start : each.stop]), topic)
+            for carried in frame.inside(asked):
+                if isinstance(carried, Forwarded):
+                    inner[carried.frame.start] = self.frame(carried.frame, cut=False)
+            return inner
+
+        return found

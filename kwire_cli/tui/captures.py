@@ -1,0 +1,148 @@
+"""Captures in a list: read once from end to end, a line made again when it is on the screen."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.redact.secrets import hidden_in_frame, hidden_in_record
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.columns import FilterRow, LineRow
+from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.tui.costs import frame_costs
+from kwire_cli.tui.index import Index
+from kwire_cli.tui.look import Look, look_of
+from kwire_cli.tui.pace import Pace
+from kwire_cli.view.html.frames import line_entry, line_row
+from kwire_cli.view.html.outline import Outline
+from kwire_cli.view.table import TABLE, heading, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.filter import Filter
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.lines import Line
+
+    Matches = Callable[[Any], bool]
+
+ROWS = 1024
+"""Rows of the list that are kept once they were made."""
+_NARROW = ("frame", "kind", "api", "apiVersion", "size", "latency", "error", "topics")
+_MIDDLE = ("frame", "time", "kind", "api", "apiVersion", "clientId", "size", "latency", "error", "topics")
+
+
+class Captures:
+    """The lines of a capture file. `filter_of` compiles a filter."""
+
+    what = ("frame", "frames")
+    number_is = "a frame's number"
+
+    def __init__(
+        self, catalog: Catalog, path: str, filter_of: Callable[[str], Filter], *, port: int | None, key_logs: Sequence[str], show_secrets: bool
+    ) -> None:
+        self.catalog, self.path, self.port, self.key_logs, self.show_secrets = catalog, path, port, key_logs, show_secrets
+        self.notes: list[str] = []
+        self._filter_of = filter_of
+        self._index = Index(catalog)
+        self._read = False
+        self._size = max(Path(path).stat().st_size, 1)
+        self._capture().packets  # noqa: B018 - what can't be read says so at once
+        self._rows = lru_cache(maxsize=ROWS)(self._row)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def _capture(self, source: Any = None) -> Capture:
+        return Capture(source or self.path, key_logs=self.key_logs)
+
+    def _lines(self, names: Names | None) -> Iterator[tuple[float, Captured]]:
+        """The lines, with the share of the file that has been read; what ended it early is noted."""
+        with Path(self.path).open("rb") as file:
+            capture = self._capture(file)
+            lines = traffic(self.catalog, capture, port=self.port, waiting_since=capture.waiting_since, again=self._capture, names=names)
+            for line in lines:
+                yield file.tell() / self._size, line
+            self.notes = [f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices]
+
+    def read(self) -> Iterator[float]:
+        """Find the lines. Names of topics are learnt on the way, so that rows get them that were found before."""
+        pace = Pace()
+        for share, line in self._lines(self._index.names):
+            self._index.add(line)
+            if pace.is_due():
+                yield share
+        self._rows.cache_clear()
+        self._read = True
+
+    def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
+        """What finds the lines that match: the capture is read again for them, which is quicker than making each line again."""
+        return partial(self._select, self._filter_of(text).matches)
+
+    def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
+        names = Names(dict(self._index.names.topics), dict(self._index.names.brokers)) if self._read else None
+        found: list[int] = []
+        pace = Pace()
+        for share, line in self._lines(names):
+            if matches(FilterRow(line)):
+                found.append(line.number - 1)
+            if pace.is_due():
+                yield share, found
+                found = []
+        yield 1.0, found
+
+    def _columns(self, width: int) -> tuple[str, ...]:
+        return _NARROW if width < 120 else _MIDDLE if width < 180 else TABLE
+
+    def heading(self, width: int) -> Line:
+        """The names of the columns."""
+        return heading(self._columns(width))
+
+    def row(self, number: int, width: int) -> Line:
+        """A line as in the table of `kwire decode`."""
+        return self._rows(number, self._columns(width))
+
+    def _row(self, number: int, columns: tuple[str, ...]) -> Line:
+        return row(LineRow(self._index.line(number)), columns)
+
+    def title(self, number: int) -> str:
+        """The frame's number, and what it is."""
+        shown = line_row(self._index.line(number))
+        version = f" version {shown['version']}" if "version" in shown else ""
+        return f"frame {number + 1}: {shown['title']}{version}, {shown['src']} to {shown['dst']}"
+
+    def is_odd(self, number: int) -> bool:
+        """Whether it has an anomaly."""
+        return self._index.is_odd(number)
+
+    def partner(self, number: int) -> int | None:
+        """Its response or its request."""
+        found = self._index.request_of(number)
+        return self._index.response_of(number) if found is None else found
+
+    def numbered(self, text: str) -> int | None:
+        """The frame of this number."""
+        return int(text) - 1 if text.isdecimal() and 1 <= int(text) <= len(self) else None
+
+    def look(self, number: int, *, full: bool) -> Look:
+        """The frame of a line, with its request where it is a response."""
+        line = self._index.line(number)
+        hide = None if self.show_secrets else partial(hidden_in_record, self.catalog)
+        hidden = {} if self.show_secrets or not line.frame else self._hidden(line)
+        entry = line_entry(self.catalog, line, hidden, hide, Outline(full=full))
+        notes = [line.seen.reason] if line.seen.reason else []
+        return look_of(
+            entry, frame_costs(line.frame) if line.frame else [], partial(line.to_json, records="decoded", hidden=hidden, hide=hide), notes
+        )
+
+    def _hidden(self, line: Captured) -> dict[str, frozenset[int]]:
+        assert line.frame  # noqa: S101 - for the type checker
+        known = line.kind == "request" or line.request is not None
+        return hidden_in_frame(self.catalog, line.frame, known=known, asked=line.asked)
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        self._index.close()

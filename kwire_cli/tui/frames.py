@@ -1,0 +1,121 @@
+"""Frames from a text or from bytes in a list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.record_fields import RecordsAs
+from kwire_cli.redact.secrets import hidden_in_frame, hidden_in_record
+from kwire_cli.source.frames import frames_in
+from kwire_cli.source.text import Input
+from kwire_cli.tui.costs import frame_costs
+from kwire_cli.tui.look import Look, look_of
+from kwire_cli.tui.rows import FrameRow
+from kwire_cli.view.html.frames import frame_entry
+from kwire_cli.view.html.outline import Outline
+from kwire_cli.view.table import text_of
+from kwire_cli.view.tree import frame_title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.filter import Filter
+    from kwire_cli.message.frames import Frame, Hints
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.lines import Line
+
+    Matches = Callable[[Any], bool]
+
+_WIDTHS = {"frame": 6, "kind": 8, "api": 28, "ver": 3, "size": 9}
+
+
+class Frames:
+    """The frames of an input that is no capture; the text was read already, so that it is in memory."""
+
+    what = ("frame", "frames")
+    number_is = "a frame's number"
+
+    def __init__(
+        self, catalog: Catalog, found: Input, filter_of: Callable[[str], Filter], hints: Hints, *, framed: bool | None, show_secrets: bool
+    ) -> None:
+        self.catalog, self.found, self.hints, self.framed, self.show_secrets = catalog, found, hints, framed, show_secrets
+        self.notes: list[str] = []
+        self._filter_of = filter_of
+        self._frames: list[Frame] = []
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def read(self) -> Iterator[float]:
+        """Find the frames."""
+        chunks = self.found.chunks
+        for number, chunk in enumerate(chunks):
+            one = Input(self.found.form, (chunk,), self.found.detail)
+            first = len(self._frames)
+            self._frames += [_numbered(frame, first) for frame in frames_in(self.catalog, one, self.hints, framed=self.framed)]
+            yield (number + 1) / len(chunks)
+
+    def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
+        """What finds the frames that match."""
+        return partial(self._select, self._filter_of(text).matches)
+
+    def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
+        number = 0
+        while number < len(self._frames):  # which may still be read
+            found = [number] if matches(FrameRow(self.catalog, self._frames[number])) else []
+            number += 1
+            yield number / len(self._frames), found
+
+    def heading(self, width: int) -> Line:  # noqa: ARG002 - as that of other listings
+        """The names of the columns."""
+        return [(f"{'  '.join(_cell(name, name) for name in _WIDTHS)}  anomalies", "dim")]
+
+    def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
+        """A frame in one line."""
+        frame = self._frames[number]
+        cells = (number + 1, frame.kind, frame.api or text_of(frame.api_key), text_of(frame.api_version), frame.size)
+        styles = ("dim", "", "name", "", "number")
+        line: Line = []
+        for name, cell, style in zip(_WIDTHS, cells, styles, strict=True):
+            line += [(_cell(name, str(cell)), style), ("  ", "")]
+        codes = ",".join(dict.fromkeys(anomaly.code for anomaly in frame.anomalies))
+        return [*line, (codes, "warning"), ("  guessed" if frame.guess else "", "dim"), (f"  # {text_of(frame.label)}" if frame.label else "", "dim")]
+
+    def title(self, number: int) -> str:
+        """What a frame is."""
+        return "".join(text for text, _ in frame_title(self._frames[number]))
+
+    def is_odd(self, number: int) -> bool:
+        """Whether it has an anomaly."""
+        return bool(self._frames[number].anomalies)
+
+    def partner(self, number: int) -> int | None:  # noqa: ARG002 - as above
+        """Nothing says which belong together."""
+        return None
+
+    def numbered(self, text: str) -> int | None:
+        """The frame of this number."""
+        return int(text) - 1 if text.isdecimal() and 1 <= int(text) <= len(self) else None
+
+    def look(self, number: int, *, full: bool) -> Look:
+        """A frame byte by byte."""
+        frame = self._frames[number]
+        hide = None if self.show_secrets else partial(hidden_in_record, self.catalog)
+        hidden = {} if self.show_secrets else hidden_in_frame(self.catalog, frame)
+        reading = RecordsAs(self.catalog, hide=hide)
+        entry = frame_entry(self.catalog, frame, hidden, reading, Outline(full=full))
+        return look_of(entry, frame_costs(frame), partial(frame.to_json, records="decoded", hidden=hidden, reading=reading))
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def _numbered(frame: Frame, first: int) -> Frame:
+    return replace(frame, number=first + frame.number)
+
+
+def _cell(name: str, text: str) -> str:
+    width = _WIDTHS[name]
+    return f"{text:>{width}}" if name in {"frame", "ver", "size"} else f"{text[:width]:<{width}}"

@@ -1,0 +1,56 @@
+"""Taking turns: long work beside a screen that has to answer at once, with bytes that only one of them may read at a time."""
+
+from __future__ import annotations
+
+import time
+from threading import RLock
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+T = TypeVar("T")
+
+TURN = 0.01
+"""Seconds of work at a time: less than eyes and fingers notice."""
+PAUSE, LONG_PAUSE = 0.0005, 0.01
+"""Seconds between two turns of work; the longer one after the screen had to wait, which has more to do then."""
+
+
+class Pace:
+    """Counts the time since the last turn."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether it is somebody else's turn; if so, the next one begins."""
+        now = time.monotonic()
+        if now - self._since < TURN:
+            return False
+        self._since = now
+        return True
+
+
+class Turns:
+    """A lock that the screen holds (`with turns`) while it makes something of the bytes, and work while it does a step (`step`)."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._asked = False
+
+    def __enter__(self) -> None:
+        self._asked = True
+        self._lock.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lock.release()
+
+    def step(self, steps: Iterator[T]) -> T | None:
+        """The next of some steps of work, and time for the screen after it; None behind the last."""
+        with self._lock:
+            found = next(steps, None)
+        pause, self._asked = LONG_PAUSE if self._asked else PAUSE, False
+        time.sleep(pause)
+        return found

@@ -1,0 +1,97 @@
+"""Frames of a text and batches as filters see them: the columns that they have, and their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
+from kwire_cli.records.batch import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.model import Gap
+    from kwire_cli.spec.catalog import Catalog
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A frame without a capture around it: there are no times, ends and streams."""
+
+    catalog: Catalog
+    frame: Frame
+
+    def column(self, name: str) -> Any:
+        """The value of a column; None where there is none."""
+        found = _FRAME_COLUMNS.get(name)
+        return found(self) if found else None
+
+    def fields(self) -> dict[str, Any]:
+        """Header and body in JSON form."""
+        return {name: part.to_json() for name, part in self.frame.parts if name != "size"}
+
+    def header(self, name: str) -> Any:
+        """A field of the header."""
+        return self.frame.header.value.get(name) if self.frame.header else None
+
+    def roles(self) -> dict[str, list[bytes]]:
+        """The values in the body that have a role."""
+        body = self.frame.body
+        return {} if body is None or body.guess else role_values(roles(body.spec, body.entry), body.raw)
+
+
+def _topics(row: FrameRow) -> list[str]:
+    names, ids = topics_in(row.roles())
+    return [*names, *ids]
+
+
+def _errors(row: FrameRow) -> list[str | int]:
+    codes = error_codes(row.roles()) if row.frame.kind == "response" else []
+    return [row.catalog.error_name(code) or code for code in codes]
+
+
+_FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
+    "frame": lambda row: row.frame.number,
+    "kind": lambda row: row.frame.kind,
+    "size": lambda row: row.frame.size,
+    "apiKey": lambda row: row.frame.api_key,
+    "api": lambda row: row.frame.api,
+    "apiVersion": lambda row: row.frame.api_version,
+    "correlationId": lambda row: row.header("correlationId"),
+    "clientId": lambda row: row.header("clientId"),
+    "topics": _topics,
+    "error": _errors,
+    "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """A batch or gap of a segment: its `size`, `kind` (batch, control or gap), `time` (the largest) and `anomaly`.
+
+    All else are fields of its JSON form, with its records if `deep`.
+    """
+
+    item: Batch | Gap
+    deep: bool
+
+    def column(self, name: str) -> Any:
+        """The value of a column; None where there is none."""
+        item = self.item
+        if name == "size":
+            return item.size
+        if name == "kind":
+            return "gap" if not isinstance(item, Batch) else "control" if item.head.control else "batch"
+        if name == "time" and isinstance(item, Batch):
+            return None if item.head.max_timestamp < 0 else item.head.max_timestamp * MILLION
+        if name == "anomaly":
+            return [anomaly.code for anomaly in item.anomalies] if isinstance(item, Batch) else [item.code]
+        return None
+
+    def fields(self) -> dict[str, Any]:
+        """Its JSON form, with its records where these are asked for."""
+        return {"batch": self.item.to_json(deep=self.deep)}

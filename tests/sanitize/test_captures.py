@@ -1,0 +1,215 @@
+"""Captures before and after: the same in all but what is said, and nothing of that left."""
+
+import json
+from functools import cache
+
+import packets as make
+import pytest
+from command_line import ROOT, kwire
+
+from kwire_cli.message.record_sets import record_sets
+from kwire_cli.message.roles import roles
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.opening import source_of
+from kwire_cli.records.reading import read_items
+from kwire_cli.sanitize.harmless import FIELDS, WORDS
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.structs.network.transport import SYN
+
+CATALOG = catalog((), None)
+SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
+MEANS_SOMETHING = 4
+"""Bytes that a value has at least of which it can be said whether it is in a file by chance."""
+
+
+@pytest.fixture(scope="module")
+def rewritten(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sanitized")
+
+    @cache
+    def one(path, key="a key"):
+        out = folder / f"{len(list(folder.iterdir()))}{path.suffix}"
+        done = kwire("sanitize", path, out, "--key", key)
+        assert done.code == 0, done.err
+        return out
+
+    return one
+
+
+def lines(source):
+    capture = Capture(source)
+    return list(traffic(CATALOG, capture)), capture.summary
+
+
+def shape(line):
+    """What has to stay: all of a line but names, values, ids and addresses."""
+    document = line.to_json(records="size")
+    out = {key: document.get(key) for key in ("frame", "time", "stream", "packet", "kind", "size", "apiKey", "api", "apiVersion", "code", "protocol")}
+    out |= {
+        "latency": line.latency,
+        "anomalies": line.anomalies,
+        "errors": line.errors,
+        "correlation": line.correlation_id,
+        "in flight": line.seen.in_flight,
+    }
+    out |= {"payloads": [(each["path"], each["type"]) for each in document.get("payloads", ())]}
+    frame = line.frame
+    out["spans"] = [[(name, *span) for span in part.spans] for name, part in frame.parts] if frame else None
+    out["records"] = [list(map(batch_shape, sets_of(frame)))] if frame and frame.body else None
+    return out
+
+
+def sets_of(frame):
+    body = frame.body
+    for each in record_sets(roles(body.spec, body.entry), body.raw):
+        yield from read_items(source_of(bytes(body.raw.data[each.start : each.stop])))
+
+
+def batch_shape(item):
+    if not isinstance(item, Batch):
+        return item.to_json()
+    notes = []
+    records = [
+        (*each[:3], size(each.key), size(each.value), [(len(key.encode()), size(value)) for key, value in each.headers])
+        for each in item.records(notes)
+    ]
+    return (item.position, item.size, item.crc_valid, item.head._replace(crc=0), records, [note.code for note in (*item.notes, *notes)])
+
+
+def size(data):
+    return None if data is None else len(data)
+
+
+def values(part):
+    """Texts, bytes and ids, and what is in records."""
+    spans = part.raw
+    for node, start, stop in zip(spans.node, spans.value, spans.end, strict=True):
+        leaf = spans.program.leaves[node]
+        if leaf.kind in {"string", "bytes", "uuid"} and leaf.path not in FIELDS.get(part.message, ()):
+            yield bytes(spans.data[start:stop])
+
+
+def said(found):
+    """All that the frames of a capture say: the values in them, and what they become where they are compressed."""
+    for line in found:
+        if line.kind == "sasl-token":
+            yield bytes(line.seen.data[4:])
+        for _, part in line.frame.parts if line.frame else ():
+            yield from values(part)
+        for item in sets_of(line.frame) if line.frame and line.frame.body else ():
+            for record in item.records() if isinstance(item, Batch) else ():
+                yield from (record.key, record.value)
+                for key, value in record.headers:
+                    yield from (key.encode(), value)
+
+
+# In cases.pcapng TLS is opened by keys that the file has, and that are taken out of it.
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.name != "cases.pcapng"], ids=lambda path: path.name)
+def test_all_but_what_is_said_stays(path, rewritten):
+    (before, unseen), (after, unseen_after) = lines(path), lines(rewritten(path))
+    assert unseen_after == unseen
+    assert [shape(line) for line in after] == [shape(line) for line in before]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_nothing_that_is_said_is_left(path, rewritten):
+    out = rewritten(path)
+    secret = {each for each in said(lines(path)[0]) if each and len(each) >= MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")}
+    shown = out.read_bytes() + b"|".join(each for each in said(lines(out)[0]) if each)
+    kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()  # the names of software
+    assert [each for each in secret if each in shown and each not in kept] == []
+    assert secret or path.name in {"not-kafka.pcapng", "broker.pcapng", "cases.pcapng"}
+
+
+def test_the_same_key_gives_the_same_file_and_another_one_another(rewritten, tmp_path):
+    path = SAMPLES[0]
+    again = tmp_path / "again"
+    assert kwire("sanitize", path, again, "--key", "a key").code == 0
+    assert again.read_bytes() == rewritten(path).read_bytes() != rewritten(path, "another key").read_bytes()
+
+
+def test_equal_names_stay_equal(rewritten):
+    def names(path):
+        found = [json.loads(line) for line in kwire("decode", path, "--format", "jsonl").out.splitlines()]
+        return [(each.get("header", {}).get("clientId"), *each.get("topics", ())) for each in found]
+
+    path = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+    pairs = set(zip(names(path), names(rewritten(path)), strict=True))
+    assert len({before for before, _ in pairs}) == len(pairs) == len({after for _, after in pairs})
+    assert len(pairs) > 3
+
+
+# Packets that come twice, in another order, in other pieces, or cut
+
+REQUEST_KEYS = [b"the-first-name", b"the-second-name"]
+
+
+def talk(wire, how):
+    """The packets of a connection on which two requests are made, one of them delivered in an odd way."""
+    frames = [wire.request("Metadata", 4, number, name.decode(), topics=[{"name": name.decode()}]) for number, name in enumerate(REQUEST_KEYS, 1)]
+    stream, start = b"".join(frames), 1001
+    syn = [(b"", 1000, SYN)]
+    pieces = {
+        "twice": [(stream, 0), (stream, 0)],
+        "in other pieces": [(stream[:30], 0), (stream[30:], 30), (stream[10:50], 10)],
+        "overlapping": [(stream[:40], 0), (stream[20:], 20)],
+        "another order": [(stream[50:], 50), (stream[:50], 0)],
+    }[how]
+    parts = syn + [(data, start + at, 16) for data, at in pieces]
+    made = [
+        make.packet(make.ethernet(make.ipv4(make.tcp(data, sequence, 1, flags)), padded=False), number)
+        for number, (data, sequence, flags) in enumerate(parts, 1)
+    ]
+    return make.pcap_file(made), pieces, len(stream)
+
+
+@pytest.mark.parametrize("how", ["twice", "in other pieces", "overlapping", "another order"])
+def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
+    data, pieces, length = talk(wire, how)
+    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    path.write_bytes(data)
+    assert kwire("sanitize", path, out).code == 0
+    (before, unseen), (after, unseen_after) = lines(path), lines(out)
+    assert unseen_after == unseen
+    assert [shape(line) for line in after] == [shape(line) for line in before]
+    stream = bytearray(length)
+    got = [packet.data[-len(piece) :] for packet, (piece, _) in zip(list(packets(out))[1:], pieces, strict=True)]
+    for piece, (_, at) in zip(got, pieces, strict=True):
+        stream[at : at + len(piece)] = piece
+    assert all(stream[at : at + len(piece)] == piece for piece, (_, at) in zip(got, pieces, strict=True))
+    assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
+
+
+def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
+    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    cut = [packet._replace(data=packet.data[:150]) for packet in packets(ROOT / "samples" / "captures" / "midstream.pcap")]
+    path.write_bytes(make.pcap_file(cut, link=cut[0].link))
+    assert kwire("sanitize", path, out).code == 0
+    (before, unseen), (after, unseen_after) = lines(path), lines(out)
+    assert unseen_after == unseen
+    assert [(line.kind, line.api, line.seen.size, line.seen.missing) for line in after] == [
+        (line.kind, line.api, line.seen.size, line.seen.missing) for line in before
+    ]
+
+
+def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
+    path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
+    packet = make.packet(make.ethernet(make.ipv4(make.tcp(b"x"))))
+    named = make.section("<") + make.interface("<", options=make.option("<", 2, b"secret-interface") + make.option("<", 0, b""))
+    path.write_bytes(named + make.enhanced("<", packet) + make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!"))
+    assert kwire("sanitize", path, out).code == 0
+    assert b"secret" not in out.read_bytes()
+    assert b"a key" not in out.read_bytes()
+    assert [each.time for each in packets(out)] == [packet.time]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn"])
+def test_captures_of_real_clients(name, tmp_path):
+    path, out = ROOT.parent / "shared" / "real" / "own" / "captures" / name / "capture.pcapng", tmp_path / "out.pcapng"
+    assert kwire("sanitize", path, out).code == 0
+    after = [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(out)[0]]
+    assert after == [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(path)[0]]

@@ -1,0 +1,111 @@
+import packets as make
+import pytest
+
+from kwire_cli.sanitize.addresses import Addresses
+from kwire_cli.sanitize.packets import Headers, internet_checksum, mend
+from kwire_cli.sanitize.replacing import Replacement
+from kwire_cli.source.capture.model import Packet
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.structs.network import ip as ips, link as links
+
+PAYLOAD = b"the payload is not to be seen"
+MACS = bytes.fromhex("0c42a1112233 0c42a1445566")
+ENDS6 = {"source": bytes.fromhex("20010db8000000000000000000000001"), "destination": bytes.fromhex("20010db8000000000000000000000002")}
+V4, V6 = make.ipv4(make.tcp(PAYLOAD)), make.ipv6(make.tcp(PAYLOAD), **ENDS6)
+INSIDE = make.ethernet(V4, padded=False)
+OTHERS = {
+    "ethernet": (links.LINK_ETHERNET, make.ethernet(V4)),
+    "ipv6": (links.LINK_ETHERNET, make.ethernet(V6, links.ETHER_IPV6)),
+    "vlan": (links.LINK_ETHERNET, make.ethernet(make.vlan(V4), 0x8100)),
+    "two vlans": (links.LINK_ETHERNET, make.ethernet(make.vlan(make.vlan(V4), 0x8100), 0x88A8)),
+    "sll": (links.LINK_SLL, make.sll(V4)),
+    "sll2": (links.LINK_SLL2, make.sll2(V4)),
+    "raw": (links.LINK_RAW_IP, V6),
+    "options": (links.LINK_RAW_IP, make.ipv4(make.tcp(PAYLOAD), options=b"\x07\x07\x04" + make.CLIENT + b"\0")),
+    "extension": (links.LINK_RAW_IP, make.ipv6(make.extension(ips.PROTOCOL_TCP) + make.tcp(PAYLOAD), ips.HOP_BY_HOP, **ENDS6)),
+    "vxlan": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.vxlan(INSIDE), ips.PROTOCOL_UDP))),
+    "geneve": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.geneve(INSIDE), ips.PROTOCOL_UDP))),
+    "gre": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(V4, links.ETHER_IPV4), ips.PROTOCOL_GRE))),
+    "gre with ethernet": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(INSIDE, links.ETHER_BRIDGED), ips.PROTOCOL_GRE))),
+    "ip in ip": (links.LINK_RAW_IP, make.ipv4(V4, ips.PROTOCOL_IPV4)),
+}
+
+
+def headers():
+    return Headers(Addresses(Replacement(b"a key")))
+
+
+def words(data):
+    """The sum of 16-bit words with the carries added, as RFC 1071 does it step by step."""
+    total = 0
+    for at in range(0, len(data), 2):
+        total += int.from_bytes(data[at : at + 2].ljust(2, b"\0"))
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+@pytest.mark.parametrize(("link", "data"), OTHERS.values(), ids=OTHERS)
+def test_the_segment_is_the_same_between_other_addresses(link, data):
+    made = headers().rewrite(link, data, len(data))
+    before, after = (Segments().segment(Packet(1, 0, link, bytes(each), len(data))) for each in (data, made.data))
+    assert len(made.data) == len(data)
+    assert after.payload == bytes(len(PAYLOAD))
+    assert after[3:6] == before[3:6]
+    assert (after.source.port, after.destination.port) == (before.source.port, before.destination.port)
+    assert after.source.address != before.source.address
+    start, stop = made.payload
+    assert data[start:stop] == PAYLOAD
+    assert PAYLOAD[:8] not in made.data
+    for address in (make.CLIENT, make.SERVER, *ENDS6.values()):
+        assert address not in made.data
+
+
+@pytest.mark.parametrize(("link", "data"), OTHERS.values(), ids=OTHERS)
+def test_checksums_are_right_afterwards(link, data):
+    made = headers().rewrite(link, data, len(data))
+    start, stop = made.payload
+    made.data[start:stop] = b"y" * (stop - start)
+    mend(made.data, made.checksums)
+    assert made.checksums
+    for each in made.checksums:
+        unused = each.never_zero and made.data[each.at : each.at + 2] == b"\0\0"
+        assert unused or words(each.pseudo + bytes(made.data[each.start : each.stop])) == 0
+
+
+def test_hardware_addresses_are_replaced_but_for_those_of_all():
+    data = MACS + make.ethernet(V4)[12:]
+    made = headers().rewrite(links.LINK_ETHERNET, data, len(data)).data
+    assert made[:12] != MACS
+    assert made[:6] != made[6:12]
+    assert made[0] & 1 == 0
+    everybody = b"\xff" * 6 + data[6:]
+    assert headers().rewrite(links.LINK_ETHERNET, everybody, len(data)).data[:6] == b"\xff" * 6
+
+
+def test_of_what_is_not_tcp_only_headers_stay():
+    arp = MACS + b"\x08\x06" + bytes(range(46))
+    made = headers().rewrite(links.LINK_ETHERNET, arp, len(arp)).data
+    assert made[12:] == b"\x08\x06" + bytes(46)
+    dns = make.ethernet(make.ipv4(make.udp(b"a question", 53), ips.PROTOCOL_UDP))
+    assert b"question" not in headers().rewrite(links.LINK_ETHERNET, dns, len(dns)).data
+
+
+def test_options_of_tcp_that_say_who_it_is_become_nothing():
+    options = bytes.fromhex("02040550 0101080a 0000000100000002 1312") + b"signature-of-md5" + b"\1\1"
+    data = make.ipv4(make.tcp(PAYLOAD, options=options))
+    made = headers().rewrite(links.LINK_RAW_IP, data, len(data))
+    start, _ = made.payload
+    assert bytes(made.data[start - len(options) : start]) == options[:16] + b"\1" * 20
+
+
+@pytest.mark.parametrize("size", range(0, 80, 3))
+def test_packets_that_are_cut_anywhere(size):
+    for link, data in OTHERS.values():
+        made = headers().rewrite(link, data[:size], len(data))
+        assert len(made.data) == len(data[:size])
+        mend(made.data, made.checksums)
+
+
+def test_the_checksum_of_zeros():
+    assert internet_checksum(bytes(20)) == 0xFFFF
+    assert internet_checksum(b"\xff\xff") == 0

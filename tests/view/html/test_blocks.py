@@ -1,0 +1,102 @@
+"""Reports as pages: they say what a terminal does, their tables have the numbers, their charts add up."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from pages import page
+
+from kwire_cli.view.grid import bar, bar_share, grid_lines
+from kwire_cli.view.html.blocks import MOST_BRANCHES, blocks_of, icicle
+
+CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
+REPORTS = [
+    ("overhead", CAPTURE),
+    ("overhead", "samples/segments/orders-zstd-0", "--batching"),
+    ("advise", CAPTURE, "--histograms", "0"),
+    ("compare", CAPTURE, "--by-field"),
+    ("compare", "samples/segments/orders-zstd-0"),
+    ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
+    ("compare", "--paper", "kip98"),
+    ("diff", "MetadataResponse", "9", "12"),
+    ("diff", CAPTURE, "--frames", "4,20"),
+    ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def said(blocks):
+    """All words of a page, without those of its charts."""
+    for block in blocks:
+        if block["type"] == "lines":
+            for line in block["lines"]:
+                yield from "".join(line[::2]).split()
+        elif block["type"] == "table":
+            for text in (block["title"], *block["columns"], *(cell_text(cell) for row in block["rows"] for cell in row)):
+                yield from text.split()
+
+
+def cell_text(cell):
+    return "" if isinstance(cell, dict) else cell[1] if isinstance(cell, list) else cell
+
+
+@pytest.mark.parametrize("arguments", REPORTS, ids=" ".join)
+def test_a_page_says_what_a_terminal_shows(arguments):
+    shown = kwire(*arguments).out.split()
+    blocks = page(*arguments).data["page"]["blocks"]
+    assert [*said(blocks)] == [word for word in shown if bar_share(word) is None]
+
+
+def test_the_icicle_and_the_bars_of_overhead_add_up_to_all_bytes():
+    blocks = page("overhead", CAPTURE).data["page"]["blocks"]
+    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["bytes"]
+    root = next(block["root"] for block in blocks if block["type"] == "icicle")
+    assert root["value"] == total
+    assert sum(item["value"] for item in next(block for block in blocks if block["type"] == "bars")["items"]) == total
+
+    def check(item):
+        if item["children"]:
+            assert sum(child["value"] for child in item["children"]) <= item["value"]
+            for child in item["children"]:
+                check(child)
+
+    check(root)
+    assert sum(child["value"] for child in root["children"]) == total
+
+
+def test_histograms_of_advice_count_every_value():
+    blocks = page("advise", CAPTURE, "--histograms", "2").data["page"]["blocks"]
+    rows = json.loads(kwire("advise", CAPTURE, "--format", "json").out)["integers"][:2]
+    histograms = [block for block in blocks if block["type"] == "histogram"]
+    assert len(histograms) == 4
+    for row, (packed, upacked) in zip(rows, (histograms[:2], histograms[2:]), strict=True):
+        assert packed["title"].startswith(f"{row['message']} {row['path']}")
+        assert [item["value"] for item in packed["items"]] == [each["count"] for each in row["signed"]]
+        assert [item["value"] for item in upacked["items"]] == [each["count"] for each in row["unsigned"]]
+
+
+def test_an_icicle_keeps_the_largest_parts_and_the_sum_of_the_others():
+    root = icicle("t", "all", (([str(i)], i) for i in range(1, MOST_BRANCHES + 4)))["root"]
+    assert len(root["children"]) == MOST_BRANCHES + 1
+    assert root["children"][-1] == {"name": "(3 more)", "value": 6, "children": []}
+    assert sum(child["value"] for child in root["children"]) == root["value"]
+
+
+def test_a_table_keeps_its_numbers_and_takes_the_line_above_as_its_title():
+    lines = [[("before", "")], [("sizes", "title")], *grid_lines(("a", "b", "c", ""), [("x\x1b", 1.5, "+3", bar(1, 2)), ("y", None, "", "")])]
+    text, table = blocks_of([*lines, [], [("after", "dim")]])[:2]
+    assert text == {"type": "lines", "lines": [["before", ""]]}
+    assert table["title"] == "sizes"
+    assert table["columns"] == ["a", "b", "c", ""]
+    assert table["rows"] == [["x\\x1b", [1.5, "1.500"], [3.0, "+3"], {"bar": 0.5}], ["y", "", "", ""]]
+
+
+def test_a_report_exits_as_it_does_without_a_page():
+    done = kwire("diff", "MetadataResponse", "9", "12", "--exit-code", "--format", "html")
+    assert done.code == 1
+    assert "kwire diff MetadataResponse 9 12" in done.out
+    assert kwire("diff", "MetadataResponse", "9", "12", "--format", "html", terminal=True).code == 2
