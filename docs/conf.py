@@ -6,8 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 SECTIONS = {
-    "Start here": ["cookbook", "commands", "input", "limits", "completion"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients"],
+    "Start here": ["cookbook", "commands", "input", "doctor", "limits", "completion"],
+    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "watch", "tui", "clients"],
     "On disk": ["dump", "log-directories", "state", "payloads", "pipeline"],
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
@@ -15,7 +15,7 @@ SECTIONS = {
     "Share": ["sanitize"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],
-    "How kwire is made": ["architecture", "speed", "conformance", "fuzzing", "dependencies", "/CONTRIBUTING", "/CHANGELOG"],
+    "How kwire is made": ["architecture", "speed", "conformance", "fuzzing", "hardening", "dependencies", "/CONTRIBUTING", "/CHANGELOG"],
     "Samples": ["/samples/README", "/samples/text/README", "/samples/logs/README", "/samples/golden/README"],
 }
 """Pages by section: names in docs/, or paths from the root. Those that aren't there are left out; a page that is in no section is an error."""

@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["model"])
+@pytest.mark.parametrize("page", ["cookbook", "model"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(DOCS / f"{page}.md", updating)

@@ -47,7 +47,7 @@ def _show_json(run: Run, shown: Shown) -> None:
 
         chosen = None if records is None else [records]
         for piece in line_pieces(item, label=label_of(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
-            run.environment.write_bytes(piece)
+            run.environment.write_text(piece)
         return
     from kwire_cli.records.jsonform import head_json, record_json
     from kwire_cli.view.json import dumps

@@ -251,13 +251,13 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
         if fmt == "json":
             environment.write(dumps(found, indent=True))
         else:
-            environment.write_bytes(many_dumps(found))
+            environment.write_text(many_dumps(found))
 
     def show(line: Captured | None) -> None:
         if line is None:
             return
         if quick and secrets.none_in(line):
-            environment.write_bytes(line_dumps(line, records, hide, items))
+            environment.write_text(line_dumps(line, records, hide, items))
         elif not options["pairs"]:
             write(document(line))
         elif line.kind == "response":

@@ -271,7 +271,7 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
 
     lines = Lines(label_of(run), hide_of(run) if run.deep else None, deep=run.deep)
     for text in quick_lines(source, reader, lines):
-        run.environment.write_bytes(text)
+        run.environment.write_text(text)
         run.progress.tell(file.label, reader.at, len(source.data))
     run.found = run.found or lines.batches > 0
     run.odd = run.odd or lines.odd

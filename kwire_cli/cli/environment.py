@@ -6,8 +6,10 @@ import contextlib
 import enum
 import io
 import os
+import re
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.view.lines import Line
+
+
+_MOVING = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+"""In UTF-8, the control characters but for tab and line feed, and what turns the direction of text: the same as in `view.lines.CONTROL`."""
 
 
 class Exit(enum.IntEnum):
@@ -51,7 +57,7 @@ class Environment:
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     colour: str = "auto"
 
-    @property
+    @cached_property
     def to_terminal(self) -> bool:
         """Whether results are read by eyes."""
         return self.stdout.isatty()
@@ -66,8 +72,12 @@ class Environment:
         return not self.variables.get("NO_COLOR") and self.variables.get("TERM") != "dumb" and self.to_terminal
 
     def write(self, text: str) -> None:
-        """A line of results."""
-        self.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+        """A line of results, or several."""
+        self.write_text(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def write_text(self, text: bytes) -> None:
+        """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does it."""
+        self.write_bytes(_MOVING.sub(_escape, text) if self.to_terminal else text)
 
     def write_bytes(self, data: bytes) -> None:
         """Results as they are."""
@@ -79,19 +89,23 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
     def write_lines(self, lines: Iterable[Line]) -> None:
-        """Styled lines, in colour where that is wanted."""
+        """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a terminal."""
+        from kwire_cli.view.lines import CONTROL, without_control
+
         if self.in_colour:
             paint = _painter()
             for line in lines:
-                self.write("".join([paint(text, style) for text, style in line]))
+                painted = "".join([paint(text, style) for text, style in without_control(line)])
+                self.write_bytes(painted.encode("utf-8", "backslashreplace") + b"\n")
             return
         for some in _batches(lines, 256):
-            self.write("\n".join(["".join([text for text, _ in line]).rstrip(" ") for line in some]))
+            texts = ["".join([text for text, _ in line]).rstrip(" ") for line in some]
+            self.write("\n".join([text if text.isprintable() else text.translate(CONTROL) for text in texts]))
 
     def note(self, text: str) -> None:
         """A remark on standard error."""
         with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
-            self.stderr.write(text.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.write(_MOVING.sub(_escape, text.encode("utf-8", "backslashreplace")) + b"\n")
             self.stderr.flush()
 
     def flush(self) -> None:
@@ -102,6 +116,10 @@ class Environment:
             raise ClosedPipeError from None
         except OSError as error:
             raise UnwritableError(error.strerror or str(error)) from None
+
+
+def _escape(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
 def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:

@@ -6,6 +6,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from kwire_cli.view.lines import without_control
+
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
@@ -26,7 +28,8 @@ class Progress:
         now = time.monotonic()
         if self.wanted and size and now - max(self.begun + AFTER - EVERY, self.told) >= EVERY:
             self.told = now
-            self._write(f"\r\x1b[K{label}: {100 * at // size} %")
+            [(shown, _)] = without_control([(label, "")])
+            self._write(f"\r\x1b[K{shown}: {100 * at // size} %")
 
     def done(self) -> None:
         """Take it away."""

@@ -1,0 +1,211 @@
+"""Whatever names somebody made up, nothing that kwire prints acts on a terminal: no view, no error, no note, no progress."""
+
+import io
+import json
+import re
+
+import packets as make
+import pytest
+import record_sets as records
+from command_line import Terminal, kwire
+from hypothesis import given, settings, strategies as st
+from log_lines import line as log_line
+from wire import Wire
+
+from kwire_cli.cli import progress
+from kwire_cli.cli.environment import Environment
+from kwire_cli.view.lines import CONTROL, TURNING
+
+HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p\u200fq\u061cr"
+"""A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what else terminals act on."""
+ACTS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{''.join(map(chr, TURNING))}]")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What kwire itself sends."""
+
+
+def acting(text):
+    """What a terminal would act on in a text in which colours are wanted."""
+    return ACTS.findall(COLOURS.sub("", text))
+
+
+def hostile_frames(name):
+    return b"".join(
+        [
+            Wire.request("Metadata", 1, 1, name, topics=[{"name": name}]),
+            Wire.request("ApiVersions", 3, 2, name, clientSoftwareName=name, clientSoftwareVersion=name),
+            Wire.request("FindCoordinator", 3, 3, name, key=name),
+            Wire.request("JoinGroup", 5, 4, name, groupId=name, memberId=name, protocolType="consumer", protocols=[{"name": name, "metadata": ""}]),
+            Wire.request("SaslHandshake", 1, 5, name, mechanism=name),
+        ]
+    )
+
+
+def hostile_capture(name):
+    """A connection on which a request and an answer hold the name, and what is no message at all."""
+    talk = make.Talk()
+    answer = Wire.response("Metadata", 1, 1, topics=[{"errorCode": 3, "name": name}], brokers=[{"nodeId": 1, "host": name, "port": 1, "rack": name}])
+    said = [*talk.handshake(), talk.segment(0, hostile_frames(name)), talk.segment(1, answer), talk.segment(0, name.encode() * 3), *talk.goodbye()]
+    return make.pcap_file([make.packet(make.ethernet(make.ipv4(payload)), number) for number, payload in enumerate(map(tcp_of, said), 1)])
+
+
+def tcp_of(segment):
+    ports = (50000, 9092) if segment.ends == make.ENDS else (9092, 50000)
+    return make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files of every kind with hostile names in them, under a hostile name."""
+    top = tmp_path_factory.mktemp("hostile")
+    name = HOSTILE.replace("/", "").replace("\0", "")
+    (top / f"frames{name}.bin").write_bytes(hostile_frames(HOSTILE))
+    (top / f"capture{name}.pcap").write_bytes(hostile_capture(HOSTILE))
+    (top / f"log{name}.log").write_bytes(log_line(3, 1, client=HOSTILE, request={"topics": [{"name": HOSTILE}], HOSTILE: 1}, principal=HOSTILE))
+    raw = HOSTILE.encode()
+    for at, codec in (("x-0", 0), (f"{name[:40]}-1", 1)):
+        (top / at).mkdir()
+        some = [records.record(raw, raw, number, 0, [(HOSTILE, raw)]) for number in range(2)]
+        (top / at / "00000000000000000000.log").write_bytes(records.batch(0, some, codec) + raw + records.batch(2, some, codec))
+    (top / "x-0" / f"odd{name[:40]}").write_bytes(raw)
+    (top / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + raw)
+    for number, about in enumerate((HOSTILE, HOSTILE * 2)):
+        fields = [
+            {"name": "A", "type": "string", "versions": "0+", "default": about, "about": about},
+            {"name": f"B{number}", "type": "int8", "versions": "0+", "about": about},
+        ]
+        spec = {"type": "data", "name": "Made", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+        (top / f"made{number}{name[:40]}.json").write_text(json.dumps(spec))
+    (top / "bad.json").write_text(json.dumps({"type": "data", "name": HOSTILE, HOSTILE: 1, "validVersions": HOSTILE, "fields": [{"name": HOSTILE}]}))
+    return top
+
+
+def one(folder, pattern):
+    [found] = folder.glob(pattern)
+    return found
+
+
+def forms(*names):
+    return [("--format", name) for name in names]
+
+
+COMMANDS = {
+    "decode frames": (["decode"], ["frames*"], forms("tree", "hex", "json", "jsonl")),
+    "decode frames whole": (["decode", "--full", "--lossless", "--verbose"], ["frames*"], forms("tree", "hex", "jsonl")),
+    "decode as another message": (["decode", "--api", "Metadata", "--version", "1"], ["frames*"], forms("tree", "hex")),
+    "decode a capture": (["decode"], ["capture*"], forms("tree", "hex", "table", "json", "jsonl", "csv")),
+    "decode pairs": (["decode", "--pairs"], ["capture*"], forms("tree", "jsonl")),
+    "decode fields": (["decode", "--fields", "clientId,topics,body.topics[].name"], ["capture*"], forms("table", "csv", "json")),
+    "statistics": (["decode", "--stats"], ["capture*"], forms("table", "json")),
+    "decode a log": (["decode"], ["log*"], forms("tree", "table", "json", "jsonl", "csv")),
+    "dump": (["dump"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
+    "dump records": (["dump", "--deep", "--full", "--pretty"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
+    "dump all": (["dump", "--all"], ["*-?", "leader*"], forms("tree", "table", "jsonl")),
+    "verify": (["dump", "--verify"], ["*-?"], forms("tree", "table", "jsonl")),
+    "like Kafka": (["dump", "--like-kafka", "--deep"], ["*-?"], [()]),
+    "overhead": (["overhead"], ["frames*", "capture*", "*-?"], forms("table", "json", "csv")),
+    "overhead by client": (["overhead", "--by", "client"], ["capture*"], forms("table", "json")),
+    "overhead by topic": (["overhead", "--by", "topic"], ["capture*", "*-?"], forms("table", "json")),
+    "compare": (["compare"], ["frames*"], forms("table", "json", "csv")),
+    "compare records": (["compare"], ["x-0/0*"], forms("table", "json", "csv")),
+    "clients": (["clients"], ["capture*", "log*"], forms("table", "json", "jsonl", "csv")),
+    "clients refused": (["clients", "--upgrade-to", "4.0"], ["capture*", "log*"], forms("table", "json")),
+    "advise": (["advise"], ["capture*"], forms("table", "json", "csv")),
+    "explain": (["explain"], ["frames*"], [(), *forms("json")]),
+    "explain a batch": (["explain", "batch"], ["x-0/0*"], [()]),
+    "diff definitions": (["diff"], ["made0*", "made1*"], forms("text", "json")),
+    "diff partitions": (["diff"], ["x-0", "*-1"], forms("text", "json")),
+    "breaking": (["breaking", "--against"], ["made0*", "made1*"], forms("text", "json", "jsonl")),
+    "lint": (["lint"], ["made*", "bad.json"], forms("text", "json", "jsonl")),
+    "spec": (["spec", "show", "Made", "--specs"], ["made0*"], forms("table", "json", "bnf")),
+    "no definition": (["spec", "show", "Made", "--specs"], ["bad.json"], [()]),
+}
+CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]
+FOR_EYES = {"tree", "hex", "table", "text", "bnf"}
+
+
+@pytest.mark.parametrize(("name", "form"), CASES, ids=[f"{name} {' '.join(form[1:])}" for name, form in CASES])
+def test_no_view_acts_on_a_terminal(folder, name, form):
+    words, patterns, _ = COMMANDS[name]
+    files = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    done = kwire(*words, *files, *form, terminal=True)
+    assert done.out or done.err
+    assert "Usage:" not in done.err, done.err
+    assert acting(done.out) == []
+    assert acting(done.err) == []
+    piped = kwire(*words, *files, *form)
+    assert ACTS.findall(piped.err) == []
+    if not form or form[1] in FOR_EYES:
+        if "--like-kafka" not in words:  # the lines of another tool, which are compared with its own
+            assert ACTS.findall(piped.out) == []
+    elif form[1] == "jsonl" or (form[1] == "json" and piped.out):
+        assert [json.loads(text) for text in documents(done.out, form[1])] == [json.loads(text) for text in documents(piped.out, form[1])]
+
+
+def documents(text, fmt):
+    """The JSON documents of an output."""
+    if fmt == "jsonl":
+        return text.splitlines() if text.isascii() else text.split("\n")[:-1]
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while at < len(text):
+        _, end = decoder.raw_decode(text, at)
+        found.append(text[at:end])
+        at = end + len(text[end:]) - len(text[end:].lstrip())
+    return found
+
+
+def test_the_names_are_shown_and_not_left_out(folder):
+    out = kwire("decode", one(folder, "frames*"), "--format", "tree").out
+    assert "a\\x1b]8;;http://b\\x1b\\\\c\\x1b[2Jd\\re\\x07f\\x9b31mg" in out
+    assert "\\u202ej\\u2066k" in out
+
+
+SAID = [
+    "", "--color", "advise", "breaking", "clients --upgrade-to", "compare --encoding", "decode", "decode --fields", "decode --filter",
+    "decode --overlay",
+    "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m", "errors", "explain",
+    "lint", "overhead --by", "spec list", "spec show",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_no_error_acts_on_a_terminal(words, folder):
+    for terminal in (False, True):
+        name = HOSTILE.replace("\0", "")  # no argument of a process has one
+        for more in ([name], [name, str(one(folder, "capture*"))], [f"--{name}"]):
+            done = kwire(*words.split(), *more, terminal=terminal)
+            assert done.err or done.out
+            assert acting(done.err) == []
+            assert not terminal or acting(done.out) == []
+
+
+@settings(max_examples=40)
+@given(st.text(st.sampled_from(sorted({*map(chr, CONTROL), "a", '"', "\\", "é", "\ufeff", "\U000e0041"})), min_size=1, max_size=30))
+def test_no_name_at_all_acts_on_a_terminal(name):
+    frames = hostile_frames(name)
+    for fmt in ("tree", "hex"):
+        for terminal in (False, True):
+            assert acting(kwire("decode", "--format", fmt, "-", stdin=frames, terminal=terminal).out) == []
+    plain, shown = (kwire("decode", "--format", "jsonl", "-", stdin=frames, terminal=terminal).out for terminal in (False, True))
+    assert acting(shown) == []
+    assert [json.loads(text) for text in shown.split("\n")[:-1]] == [json.loads(text) for text in plain.split("\n")[:-1]]
+
+
+def test_progress_does_not_act_beyond_its_line(monkeypatch):
+    monkeypatch.setattr(progress, "AFTER", 0)
+    monkeypatch.setattr(progress, "EVERY", 0)
+    environment = Environment(stderr=Terminal(), stdout=io.BytesIO(), stdin=Terminal())
+    telling = progress.Progress(environment)
+    telling.tell(HOSTILE, 1, 2)
+    said = environment.stderr.getvalue().decode()
+    assert said.startswith("\r\x1b[K")
+    assert said.endswith(": 50 %")
+    assert ACTS.findall(said.removeprefix("\r\x1b[K")) == []
+
+
+def test_raw_bytes_are_not_sent_to_a_terminal():
+    words = ("encode", "-m", "HeartbeatResponse", "-n", "0", "--format", "raw", '{"errorCode":0}')
+    assert kwire(*words).raw == b"\0\0"
+    done = kwire(*words, terminal=True)
+    assert done.code == 2
+    assert "raw bytes are not for a terminal" in done.err
+    assert done.raw == b""
