@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.stats import Stats
     from kwire_cli.spec.catalog import Catalog
 
-MOST_GROUPS = 10_000
-"""Clients, topics and so on that are counted one by one: memory stays flat for days."""
+MOST_GROUPS, MOST_CONNECTIONS = 10_000, 1 << 14
+"""Clients, topics and so on that are counted one by one, and connections that are open at a time: memory stays flat for days.
+
+A connection whose end was not captured stays open until others take its place.
+"""
 FORMATS = ("table", "jsonl")
 
 
@@ -90,9 +93,11 @@ def _following(
     environment: Environment, packets: str | IO[bytes], shown: _Shown, stop: Any, key_logs: tuple[str, ...], written: IO[bytes] | None
 ) -> Following:
     from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.capture.tcp import Limits
 
     return Following(
         packets,
+        limits=Limits(connections=MOST_CONNECTIONS),
         wait=shown.tick,
         stop=stop,
         note=lambda text: environment.note(f"kwire: {text}"),
