@@ -31,6 +31,7 @@ COMMANDS = {
     "scan": "Ask folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions: list, show, headers.",
     "tui": "Look through a capture or a segment in the terminal.",
+    "watch": "Watch traffic as it goes by: rates, latencies and errors.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 

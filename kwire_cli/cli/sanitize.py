@@ -66,12 +66,16 @@ def command(
 
 
 def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
+    from kwire_cli.cli.progress import Progress
     from kwire_cli.sanitize.captures import Sanitizer
     from kwire_cli.source.capture.files import packets
     from kwire_cli.view.lines import counted
 
-    with _written(out) as file:
-        done = Sanitizer(fields, file, port=port).run(packets(source))
+    progress = Progress(environment)
+    with _written(out) as file, Path(source).open("rb") as data, contextlib.ExitStack() as ending:
+        ending.callback(progress.done)
+        size = Path(source).stat().st_size
+        done = Sanitizer(fields, file, port=port).run(packets(data), lambda: progress.tell(source, data.tell(), size))
     for notice in done.notices:
         environment.note(f"kwire: {source}: {notice.text}")
     environment.note(f"kwire: {out}: {counted(done.packets, 'packet')} with {counted(done.frames, 'frame')} of Kafka")

@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
-from kwire_cli.cli.options import complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_version, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _OF_FRAMES = ("api", "version", "kind", "framed")
 @click.option("--topic", metavar="NAME", help="Of a segment, its topic; otherwise the folder says it.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
 @with_overlaid_catalog
-@with_output
-def command(environment: Environment, catalog: Catalog, source: str, filter_text: str, **options: Any) -> int:
+@click.pass_obj
+def command(environment: Environment, /, catalog: Catalog, source: str, filter_text: str, **options: Any) -> int:
     """Look through a capture, a segment or frames in the terminal.
 
     FILE is a packet capture, a log segment or snapshot, or frames in any form that kwire decode reads. Frames or batches, their fields, their bytes
@@ -47,7 +47,6 @@ def command(environment: Environment, catalog: Catalog, source: str, filter_text
     if filter_text:
         listing.select(filter_text)  # what is wrong with it is said at once
     if not (environment.to_terminal and environment.stdin.isatty()):
-        listing.close()
         raise click.UsageError("this is for a terminal; kwire decode and kwire dump print the same")
     from kwire_cli.cli.segments import path_text
     from kwire_cli.tui.app import Inspector

@@ -27,6 +27,8 @@ from kwire_cli.source.kafka.protocols import LONGEST, beginning
 from kwire_cli.source.kafka.traffic import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.sanitize.fields import Fields
     from kwire_cli.source.capture.events import Event
     from kwire_cli.source.capture.files import Packets
@@ -140,11 +142,12 @@ class Sanitizer:
         self._count = 0
         self._delivered = -1
 
-    def run(self, packets: Packets) -> Summary:
-        """All packets. InputError where the file can't be read, or is no capture."""
+    def run(self, packets: Packets, tell: Callable[[], None] = lambda: None) -> Summary:
+        """All packets; `tell` is called now and then. InputError where the file can't be read, or is no capture."""
         writer: PcapWriter | PcapngWriter | None = None
         kinds, lengths, sizes = array("H"), array("I"), array("I")
         for batch in packets.batches():
+            tell()
             for packet in batch:
                 if writer is None:
                     writer = PcapWriter(self._out, packet.link) if packets.format == "pcap" else PcapngWriter(self._out)

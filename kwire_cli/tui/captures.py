@@ -87,6 +87,11 @@ class Captures:
         found: list[int] = []
         pace = Pace()
         for share, line in self._lines(names):
+            while line.number > len(self) and not self._read:  # the list must have it before it is shown
+                yield share, found
+                found = []
+            if line.number > len(self):
+                break  # the file has grown since
             if matches(FilterRow(line)):
                 found.append(line.number - 1)
             if pace.is_due():

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 BAR = 10
 """Cells of a bar that is all of the bytes."""
+WIDE = 50
+"""Cells of a line from which on there is room for bars."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -57,12 +59,13 @@ class CostsPane(Lines):
         share = size / max(self.total, 1)
         eighths = round(share * BAR * 8)
         bar = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+        shown = f"{bar:<{BAR}} " if self.scrollable_content_region.width >= WIDE else ""
         prefix = f" +{row.prefix_bytes} prefix" if row.prefix_bytes and row.value_bytes else " prefix" if row.prefix_bytes else ""
         times = f" in {row.count}" if row.count > 1 else ""
         return [
             (f"{size:>7,}", "number"),
             (f" {share:>6.1%} ", "dim"),
-            (f"{bar:<{BAR}} ", "meaning"),
+            (shown, "meaning"),
             (row.path, "name"),
             (times, "dim"),
             (prefix, "dim"),

@@ -44,6 +44,7 @@ class Frames:
         self.notes: list[str] = []
         self._filter_of = filter_of
         self._frames: list[Frame] = []
+        self._read = False
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -56,6 +57,7 @@ class Frames:
             first = len(self._frames)
             self._frames += [_numbered(frame, first) for frame in frames_in(self.catalog, one, self.hints, framed=self.framed)]
             yield (number + 1) / len(chunks)
+        self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
         """What finds the frames that match."""
@@ -63,7 +65,10 @@ class Frames:
 
     def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
         number = 0
-        while number < len(self._frames):  # which may still be read
+        while number < len(self._frames) or not self._read:
+            if number == len(self._frames):
+                yield 0.0, []
+                continue
             found = [number] if matches(FrameRow(self.catalog, self._frames[number])) else []
             number += 1
             yield number / len(self._frames), found

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from typing import IO
 
 PIECE = 1 << 20
 """Bytes that wait in memory before they are written."""
 
 
 class Kept:
-    """Bytes in a temporary file without a name, in the order in which they came: one thread adds, others read."""
+    """Bytes in a temporary file without a name, once they are many, in the order in which they came: one thread adds, others read."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="kwire-")  # noqa: SIM115 - it is closed by close
+        self._file: IO[bytes] | None = None
         self._lock = threading.Lock()
         self._waiting = bytearray()
         self._written = 0
@@ -24,6 +25,7 @@ class Kept:
             at = self._written + len(self._waiting)
             self._waiting += data
             if len(self._waiting) >= PIECE:
+                self._file = self._file or tempfile.TemporaryFile(prefix="kwire-")  # noqa: SIM115 - it is closed by close
                 self._file.seek(self._written)
                 self._file.write(self._waiting)
                 self._written += len(self._waiting)
@@ -33,11 +35,12 @@ class Kept:
     def read(self, at: int, size: int) -> bytes:
         """Bytes that were kept."""
         with self._lock:
-            if at >= self._written:
+            if at >= self._written or self._file is None:
                 return bytes(self._waiting[at - self._written : at - self._written + size])
             self._file.seek(at)
             return self._file.read(size)
 
     def close(self) -> None:
         """Give them up."""
-        self._file.close()
+        if self._file:
+            self._file.close()

@@ -50,6 +50,7 @@ class Segments:
         self._what, self._magic = array("B"), array("b")
         self._odd = array("B")
         self._count = 0
+        self._read = False
         self._rows = lru_cache(maxsize=ROWS)(lambda number: batch_row(self._item(number)))
 
     def __len__(self) -> int:
@@ -62,6 +63,7 @@ class Segments:
             self._add(item)
             if pace.is_due():
                 yield item.position / len(self.source.data)
+        self._read = True
 
     def _add(self, item: Batch | Gap) -> None:
         self._position.append(item.position)
@@ -90,7 +92,11 @@ class Segments:
         deep = any(step in _HEAD for path in found.paths for step in path.split("."))
         number, pace = 0, Pace()
         some: list[int] = []
-        while number < self._count:  # which may still be read
+        while number < self._count or not self._read:
+            if number == self._count:
+                yield 0.0, some
+                some = []
+                continue
             if found.matches(BatchRow(self._item(number), deep)):
                 some.append(number)
             number += 1

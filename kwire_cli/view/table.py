@@ -143,8 +143,8 @@ def csv_row(values: Sequence[Any]) -> str:
     return out.getvalue()
 
 
-def stats_lines(stats: Stats) -> Iterator[Line]:
-    """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first."""
+def stats_lines(stats: Stats, most: int | None = None) -> Iterator[Line]:
+    """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first, of each no more than `most`."""
     yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in by_count(stats.kinds)), "number")]
     if stats.anomalies:
         yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in by_count(stats.anomalies)), "warning")]
@@ -152,11 +152,14 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
         if not ranked:
             continue
         yield []
-        width = min(max(len(name), *(len(key) for key, _ in ranked)), 40)
+        shown = ranked[:most]
+        width = min(max(len(name), *(len(key) for key, _ in shown)), 40)
         heads = f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       max  in flight  throttled  notes"
         yield [(heads, "dim")]
-        for key, group in ranked:
+        for key, group in shown:
             yield _group_line(name, key, group, width)
+        if len(shown) < len(ranked):
+            yield [(f"… and {len(ranked) - len(shown)} more", "dim")]
 
 
 def _group_line(kind: str, key: str, group: Group, width: int) -> Line:

@@ -1,6 +1,7 @@
 """Captures before and after: the same in all but what is said, and nothing of that left."""
 
 import json
+import random
 from functools import cache
 
 import packets as make
@@ -213,3 +214,54 @@ def test_captures_of_real_clients(name, tmp_path):
     assert kwire("sanitize", path, out).code == 0
     after = [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(out)[0]]
     assert after == [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(path)[0]]
+
+
+# Damage
+
+
+def damaged(some, dice):
+    """Some packets in a row, of which a few are lost, come twice or in another order, are cut or have other bytes."""
+    first = dice.randrange(len(some))
+    out = some[first : first + dice.randrange(20, 120)]
+    for _ in range(dice.randrange(1, 6)):
+        at, how = dice.randrange(len(out)), dice.randrange(5)
+        data = bytearray(out[at].data)
+        if how == 0 and len(out) > 1:
+            del out[at]
+            continue
+        if how == 1:
+            out.insert(at, dice.choice(out))
+            continue
+        if how == 2:
+            out[at - 1], out[at] = out[at], out[at - 1]
+            continue
+        if how == 3:
+            data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        else:
+            del data[dice.randrange(1, len(data)) :]
+        out[at] = out[at]._replace(data=bytes(data))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_captures(seed, tmp_path):
+    dice = random.Random(seed)
+    path = dice.choice([each for each in SAMPLES if each.parent.name == "captures"])
+    some = damaged(list(packets(path)), dice)
+    before, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    before.write_bytes(make.pcap_file(some, link=some[0].link))
+    assert kwire("sanitize", before, out).code == 0
+    assert out.stat().st_size == before.stat().st_size
+    (lines_before, _), (lines_after, _) = lines(before), lines(out)
+    assert [(line.kind, line.seen.size, line.seen.packet) for line in lines_after] == [
+        (line.kind, line.seen.size, line.seen.packet) for line in lines_before
+    ]
+    shown = out.read_bytes()
+    kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
+    assert not [each for each in names(path) if each in shown and each not in kept]
+
+
+@cache
+def names(path):
+    """What a whole sample says and is not to be seen."""
+    return [each for each in {*said(lines(path)[0])} if each and len(each) >= 2 * MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")]

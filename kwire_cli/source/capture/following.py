@@ -32,7 +32,7 @@ class Following:
 
     It goes on until a pipe's writers have closed it, the file's order is lost, or `stop` says so; then what still waits is delivered. What only more
     packets would decide is decided when nothing comes for a while. A file in the place of the one before is a capture of its own: the connections
-    of the old one end, and `note` is told. `wait` is called when there is nothing to do.
+    of the old one end, and `note` is told. `wait` is called when there is nothing to do, `keep` with all bytes as they come.
     """
 
     def __init__(
@@ -44,9 +44,10 @@ class Following:
         note: Callable[[str], None],
         limits: Limits | None = None,
         key_logs: Sequence[str] = (),
+        keep: Callable[[bytes], None] | None = None,
     ) -> None:
         self._growing = Growing(source, wait=wait, stop=stop)
-        self._note, self._limits = note, limits
+        self._note, self._limits, self._keep = note, limits, keep
         self._notices: list[Notice] = []
         self._summary: Counter[str] = Counter()
         self._tls = Decryption(key_logs, lambda: self._reader.secrets)
@@ -74,6 +75,8 @@ class Following:
     def _events(self) -> Iterator[Event]:
         for piece in self._growing:
             if isinstance(piece, bytes):
+                if self._keep:
+                    self._keep(piece)
                 for segment in self._segments(self._packets(piece)):
                     yield from self._streams.feed(segment)
                 if self._reader.stopped:

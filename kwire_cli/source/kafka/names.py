@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
 FETCH, METADATA, DESCRIBE_CLUSTER = 1, 3, 60
+MOST_SESSIONS, MOST_NAMES = 1 << 14, 1 << 17
+"""Fetch sessions, and names of each kind, that are known at a time. The oldest are forgotten: days of traffic take no more memory than hours."""
 SESSIONS_SINCE = 7
 """The first version of Fetch with sessions."""
 
@@ -68,6 +70,7 @@ class Names:
         elif seen.kind == "response" and (found := line.read):
             for topic, name in topic_names(*found):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
                 self.topics.setdefault(topic, name)
+            _forget(self.topics, MOST_NAMES)
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
                 self._learn_brokers(body)
 
@@ -81,6 +84,7 @@ class Names:
             node = broker.get("nodeId", broker.get("brokerId"))
             if node is not None and broker.get("host") and "port" in broker:  # it is whole
                 self.brokers[address_of(broker["host"], broker["port"])] = node
+        _forget(self.brokers, MOST_NAMES)
 
     def _learn_session(self, line: Captured, broker: str) -> None:
         """Keep a fetch session, and give a Fetch the topics of its own."""
@@ -89,12 +93,20 @@ class Names:
         session = line.field("sessionId")
         if line.kind == "request":
             if session and (known := self.sessions.get((broker, session))):
+                del self.sessions[broker, session]  # so that it is the newest
                 line.session = self.sessions[broker, session] = _changed(line, known)
         elif session and line.request:
             if line.request.field("sessionEpoch") in {0, -1}:
                 names, ids = line.request.own_topics
                 self.sessions[broker, session] = [*names, *ids]
+                _forget(self.sessions, MOST_SESSIONS)
             line.session = self.sessions.get((broker, session), [])
+
+
+def _forget(known: dict[Any, Any], most: int) -> None:
+    """Let the oldest go where there are more than so many."""
+    while len(known) > most:
+        del known[next(iter(known))]
 
 
 UUID_TEXT = 22

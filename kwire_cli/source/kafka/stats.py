@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.exchange import Exchange
 
 GROUPS = ("api", "client", "topic", "broker")
+OTHERS = "(others)"
+"""The group of all that have none of their own."""
 STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
@@ -188,13 +190,15 @@ def _ms(seconds: float | None) -> float | None:
 class Stats:
     """The groups, and what was counted besides: lines by kind, anomalies (and faults of request logs) by code.
 
-    `named` are topic ids of request logs with their names: whatever was counted under an id that has one is shown under its name.
+    `named` are topic ids of request logs with their names: whatever was counted under an id that has one is shown under its name. There are at most
+    so many groups of a kind as `most` says; who comes later is counted among OTHERS.
     """
 
     groups: dict[str, dict[str, Group]] = field(default_factory=lambda: {name: {} for name in GROUPS})
     kinds: Counter[str] = field(default_factory=Counter)
     anomalies: Counter[str] = field(default_factory=Counter)
     named: dict[str, str] = field(default_factory=dict)
+    most: int | None = None
 
     def add(self, line: Captured) -> None:
         """Count a line."""
@@ -239,6 +243,10 @@ class Stats:
     def _group(self, kind: str, name: str) -> Group:
         groups = self.groups[kind]
         if name not in groups:
+            if self.most is not None and len(groups) >= self.most:
+                name = OTHERS
+                if name in groups:
+                    return groups[name]
             groups[name] = Group()
         return groups[name]
 

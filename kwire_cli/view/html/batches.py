@@ -56,7 +56,8 @@ def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, dept
     secret = has_secrets(item, hide)
     hidden = hidden_in_batch(part.tree) if secret else frozenset()
     area = area_of(item, []) if item.layout.name == "v2" and (item.head.codec or has_payloads(item)) else None
-    below = {} if secret or area is None or area.compressed else _meanings(catalog, item, area, hide)
+    unsure = secret and not item.crc_valid  # what a damaged one says is not known to be what it says it is
+    below = {} if unsure or area is None or area.compressed else _meanings(catalog, item, area, hide)
     Part(catalog, part, hidden, buffer, below=below).add(outline, depth)
     if area and area.compressed and outline.has_room:
         inner = declared_part(v2.RECORDS, area.data, 0, len(area.data) if outline.full else min(len(area.data), MOST_WALKED))
@@ -64,7 +65,7 @@ def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, dept
         size = counted(len(area.data), "byte")
         outline.node(depth, "(decompressed)", "", (number, 0, 0, len(area.data)), [(f"{size} by {item.compression}", "dim")])
         hidden = hidden_in_batch(inner.tree) if secret else frozenset()
-        Part(catalog, inner, hidden, number, below={} if secret else _meanings(catalog, item, area, hide)).add(outline, depth + 1)
+        Part(catalog, inner, hidden, number, below={} if unsure else _meanings(catalog, item, area, hide)).add(outline, depth + 1)
 
 
 def add_field(catalog: Catalog, reading: RecordsAs, data: Any, outline: Outline, place: Place, depth: int, topic: str | None) -> None:

@@ -153,6 +153,7 @@ class _Walk:
             part.topic = str(leaf_value(item, self.tree))
         if meaning := part.below.get((place.value, place.end)):
             meaning(outline, place, depth + 1)
+        outline.reach(place.buffer, place.end)
 
     def value(self, item: Item) -> Line:
         """What a leaf says."""

@@ -138,16 +138,17 @@ class Inspector {
 
   about(row) {
     const way = row.src ? `${row.src} → ${row.dst}` : "";
-    const pair = row.request === undefined ? null : this.link(`answers ${row.request}`, row.request);
-    const answer = row.kind === "request" ? this.rows.find((each) => each.request === row.number) : null;
+    const pair = row.request === undefined ? null : this.link(`answers ${row.request}`, (each) => each.number === row.request && each.file === row.file);
+    const isAnswer = (each) => each.request === row.number && each.file === row.file;
+    const answer = row.kind === "request" ? this.rows.find(isAnswer) : null;
     const facts = [row.time, way, row.stream === undefined ? "" : `stream ${row.stream}`, row.client && `client ${row.client}`, row.producer && `producer ${row.producer}`, row.file,
       row.latency === undefined ? "" : `after ${seconds(row.latency)}`, counted(row.size, "byte")];
     this.factsHost.replaceChildren(el("strong", {}, `${row.number ?? `at ${row.position}`}  ${row.title}${row.version === undefined ? "" : ` v${row.version}`}`),
-      ...facts.filter(Boolean).map((text) => el("span", {}, text)), ...[pair, answer && this.link(`answered by ${answer.number}`, answer.number)].filter(Boolean));
+      ...facts.filter(Boolean).map((text) => el("span", {}, text)), ...[pair, answer && this.link(`answered by ${answer.number}`, isAnswer)].filter(Boolean));
   }
 
-  link(text, wanted) {
-    const index = this.rows.findIndex((row) => row.number === wanted);
+  link(text, isWanted) {
+    const index = this.rows.findIndex(isWanted);
     return index < 0 ? el("span", {}, text) : el("button", { type: "button", class: "link", onclick: () => this.go(index) }, text);
   }
 

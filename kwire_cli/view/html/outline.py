@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 MOST_NODES = 20_000
-"""Fields of one frame or batch in a page where not all are asked for: what is beyond is seen as bytes."""
+"""Fields of one frame or batch in a page where not all are asked for: what is beyond is not in it."""
 MOST_BYTES = 256 << 10
 """Bytes of a buffer in a page where not all are asked for."""
 
@@ -44,6 +44,7 @@ class Outline:
         self._nodes: list[list[Any]] = []
         self._buffers: list[tuple[str, int, bytes, int]] = []
         self._masked: list[list[tuple[int, int]]] = []
+        self._reached: list[int] = []
 
     @property
     def has_room(self) -> bool:
@@ -55,12 +56,18 @@ class Outline:
         shown = stop if self.full else min(stop, start + MOST_BYTES)
         self._buffers.append((name, start, bytes(data[start:shown]), stop - start))
         self._masked.append([])
+        self._reached.append(start)
         return len(self._buffers) - 1
 
     def mask(self, buffer: int, start: int, stop: int) -> None:
         """Bytes that must not be seen."""
         if start < stop:
             self._masked[buffer].append((start, stop))
+
+    def reach(self, buffer: int, end: int) -> None:
+        """All up to here was told, and what is secret in it masked: where fields are left out, bytes end here too."""
+        if self.has_room:
+            self._reached[buffer] = max(self._reached[buffer], end)
 
     def node(self, depth: int, name: str, kind: str, place: tuple[int, int, int, int], line: Line) -> None:
         """A field at a place: its buffer, where it starts, where its value does, and where it ends."""
@@ -75,15 +82,15 @@ class Outline:
 
     def to_json(self, anomalies: Iterable[Anomaly]) -> dict[str, Any]:
         """`{"nodes","buffers","anomalies"}`, and "leftOut" where that is not all; the bytes of a buffer are base64 text, masked ones zero."""
-        buffers = [self._shown(*each, masked) for each, masked in zip(self._buffers, self._masked, strict=True)]
+        buffers = [self._shown(*each, number) for number, each in enumerate(self._buffers)]
         out: dict[str, Any] = {"buffers": buffers, "nodes": self._nodes, "anomalies": [note._asdict() for note in anomalies]}
         return out | ({"leftOut": self.left_out} if self.left_out else {})
 
-    def _shown(self, name: str, start: int, data: bytes, size: int, masked: list[tuple[int, int]]) -> dict[str, Any]:
-        clear = bytearray(data)
+    def _shown(self, name: str, start: int, data: bytes, size: int, number: int) -> dict[str, Any]:
+        clear = bytearray(data[: self._reached[number] - start] if self.left_out else data)
         ranges = []
-        for a, b in masked:
-            low, high = max(a - start, 0), min(b - start, len(data))
+        for a, b in self._masked[number]:
+            low, high = max(a - start, 0), min(b - start, len(clear))
             if low < high:
                 clear[low:high] = bytes(high - low)
                 ranges.append([low, high])

@@ -37,7 +37,7 @@ function overTime(rows, kind, pick) {
   const slow = timed.filter(({ row }) => row.latency > 0).map(point((row) => row.latency));
   const sizes = timed.filter(({ row }) => row.size > 0).map(point((row) => row.size));
   const latency = slow.length ? [el("h2", {}, "Latency of responses"), points(slow, seconds, pick)] : [];
-  return [...latency, el("h2", {}, kind === "batches" ? "Sizes of batches by their last timestamp" : "Sizes: requests are squares, responses circles"), points(sizes, short, pick)];
+  return [...latency, el("h2", {}, kind === "batches" ? "Sizes of batches by their last timestamp" : "Sizes: requests are squares, responses circles"), points(sizes, (size) => `${number(size)} B`, pick)];
 }
 
 function anomaliesOf(odd, rows, kind, pick) {

@@ -1,6 +1,7 @@
 """Pages in a real browser: what is pointed at lights up, what is clicked opens, what is searched is found, keys move, a phone has room for it."""
 
 import json
+import shutil
 
 import pytest
 from command_line import ROOT, kwire
@@ -173,6 +174,18 @@ def test_what_is_not_seen_is_not_made(look_at, tmp_path):
     look.page.keyboard.press("Enter")
     assert look.said("#status strong") == "topics[2999].name"
     assert look.lit("chosen")
+
+
+def test_requests_and_responses_are_linked_within_their_file(look_at, tmp_path):
+    copy = shutil.copy(CAPTURE, tmp_path / "copy.pcapng")
+    look = look_at("decode", CAPTURE, copy)
+    look.page.focus(".list")
+    look.page.keyboard.press("End")
+    assert look.page.get_attribute(".list .row.chosen", "data-row") == "103"
+    look.page.get_by_role("button", name="answers 51").click()
+    assert look.page.get_attribute(".list .row.chosen", "data-row") == "102"
+    look.page.get_by_role("button", name="answered by 52").click()
+    assert look.page.get_attribute(".list .row.chosen", "data-row") == "103"
 
 
 def test_a_page_of_nothing_says_so(look_at):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from command_line import kwire
-from pages import entries, page, parsed, rows_of
+from pages import bytes_of, entries, page, parsed, rows_of
 
 import kwire_cli
 from kwire_cli.view.html.page import Page, data, head, report, script, style, tail
@@ -150,3 +150,62 @@ def test_a_page_is_not_for_a_terminal_and_not_for_what_it_has_no_place_for():
         done = kwire(*arguments, "--format", "html", terminal=terminal)
         assert (done.code, done.out) == (2, "")
         assert said in done.err
+
+
+def secret_rows(found):
+    """The bytes of each value that a page says is redacted."""
+    for entry in entries(found):
+        for row in rows_of(entry):
+            if row["text"].startswith("<redacted"):
+                buffer = entry["buffers"][row["buffer"]]
+                _, value, end = (at - buffer["at"] for at in row["place"])
+                yield bytes_of(buffer)[value:end], [value, end], buffer["masked"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("decode", "samples/frames/alter-scram-v0-request.hex"),
+        ("decode", "samples/frames/sasl-authenticate-request.hex"),
+        ("dump", "samples/segments/__cluster_metadata-0"),
+    ],
+    ids=lambda arguments: arguments[1].rpartition("/")[2],
+)
+def test_the_bytes_of_what_is_redacted_are_not_in_the_page(arguments):
+    hidden, shown = page(*arguments), page(*arguments, "--show-secrets")
+    rows = list(secret_rows(hidden))
+    assert rows
+    for raw, (start, end), masked in rows:
+        assert not any(raw)
+        assert start == end or any(low <= start and end <= high for low, high in masked)
+    assert not list(secret_rows(shown))
+    secrets = [
+        bytes_of(b)[low:high] for e, f in zip(entries(shown), entries(hidden), strict=True) for b, m in buffers(e, f) for low, high in m["masked"]
+    ]
+    assert secrets
+    everything = b"".join(bytes_of(buffer) for entry in entries(hidden) for buffer in entry["buffers"])
+    assert not [secret for secret in secrets if len(secret) > 8 and any(secret) and secret in everything]
+
+
+def buffers(shown, hidden):
+    return zip(shown["buffers"], hidden["buffers"], strict=True)
+
+
+def test_secrets_behind_the_fields_that_a_page_has_room_for_are_not_in_it():
+    secret = base64.b64encode(b"correct horse battery").decode()
+    one = {"name": "u", "mechanism": 1, "iterations": 4096, "salt": secret, "saltedPassword": secret}
+    body = kwire_cli.encode({"deletions": [], "upsertions": [one] * 4000}, message="AlterUserScramCredentialsRequest", version=0)
+    arguments = ("decode", "--message", "AlterUserScramCredentialsRequest", "--version", "0", "-")
+    for more in ([], ["--full"], ["--show-secrets"]):
+        (entry,) = entries(page(*arguments, *more, stdin=body.hex().encode()))
+        (buffer,) = entry["buffers"]
+        assert ("leftOut" in entry) == (more != ["--full"])
+        assert (buffer["size"] == len(bytes_of(buffer))) == (more == ["--full"])
+        assert (b"horse" in bytes_of(buffer)) == (more == ["--show-secrets"])
+
+
+def test_of_a_record_with_a_secret_all_else_is_told():
+    rows = [row for entry in entries(page("dump", "samples/segments/__cluster_metadata-0")) for row in rows_of(entry)]
+    (salt,) = {row["text"] for row in rows if row["path"].endswith(".value.salt")}
+    assert salt.startswith("<redacted")
+    assert any(row["path"].endswith(".value.iterations") and row["text"].startswith(("4096", "8192")) for row in rows)

@@ -1,0 +1,233 @@
+"""`kwire watch`: what goes by on an interface, or in a stream of packets, as it goes by."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.frame_options import with_tls_keylog
+from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.capture.tools import Capturing
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.stats import Stats
+    from kwire_cli.spec.catalog import Catalog
+
+MOST_GROUPS, MOST_CONNECTIONS = 10_000, 1 << 14
+"""Clients, topics and so on that are counted one by one, and connections that are open at a time: memory stays flat for days.
+
+A connection whose end was not captured stays open until others take its place.
+"""
+FORMATS = ("table", "jsonl")
+
+
+@click.command(name="watch")
+@click.argument("source", metavar="INTERFACE", required=False)
+@click.option("--port", type=click.IntRange(1, 65535), multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
+@click.option("--filter", "text", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.")
+@click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long; otherwise Ctrl-C ends it.")
+@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often it says something.")
+@click.option("--write", "keep", metavar="FILE", help="Keep the packets in a file, too.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How it looks.  [default: table, on a terminal one that is renewed]")
+@with_tls_keylog
+@with_catalog
+@with_output
+def command(environment: Environment, catalog: Catalog, source: str | None, **options: Any) -> int:
+    """Watch traffic with Kafka: rates, latencies and errors by api, client, topic and broker.
+
+    INTERFACE is one of this machine, such as eth0, lo or any, on which tcpdump or dumpcap then captures; or - for packets from standard input, or a
+    capture file, which is followed as it grows. Ctrl-C ends it and prints the totals.
+    """
+    from kwire_cli.cli.follow import Interrupt
+    from kwire_cli.source.capture.tools import Capturing, interfaces
+
+    if source is None:
+        if environment.stdin.isatty():
+            raise click.UsageError(
+                f"which interface? There are {', '.join(interfaces()) or 'none'}; any is for all, - for packets from standard input"
+            )
+        source = "-"
+    interrupt = Interrupt()
+    ends: float | None = None
+
+    def stop() -> bool:
+        nonlocal ends
+        if ends is None and options["duration"] is not None:
+            ends = time.monotonic() + options["duration"]  # it begins with the first look at the packets
+        return interrupt.came or (ends is not None and time.monotonic() >= ends)
+
+    with contextlib.ExitStack() as opened, interrupt.watched():
+        capturing: Capturing | None = None
+        packets: str | IO[bytes] = environment.stdin if source == "-" else source
+        if source != "-" and (source in interfaces() or not Path(source).exists()):
+            capturing = Capturing(source, options["port"])
+            opened.callback(capturing.end)
+            packets = capturing.output
+        written = opened.enter_context(_written(options["keep"])) if options["keep"] else None
+        shown = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
+        opened.callback(shown.close)
+        found = _following(environment, packets, shown, stop, options["tls_keylog"], written)
+        for line in _lines(catalog, found, options):
+            shown.add(line)
+        shown.end()
+        if capturing:
+            capturing.end()
+            if capturing.dropped:
+                environment.note(f"kwire: {capturing.tool} had no time for {capturing.dropped} packets: --port captures fewer")
+        for notice in found.notices:
+            environment.note(f"kwire: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+    return Exit.DONE
+
+
+def _following(
+    environment: Environment, packets: str | IO[bytes], shown: _Shown, stop: Any, key_logs: tuple[str, ...], written: IO[bytes] | None
+) -> Following:
+    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.capture.tcp import Limits
+
+    return Following(
+        packets,
+        limits=Limits(connections=MOST_CONNECTIONS),
+        wait=shown.tick,
+        stop=stop,
+        note=lambda text: environment.note(f"kwire: {text}"),
+        key_logs=key_logs,
+        keep=None if written is None else lambda data: _keep(written, data),
+    )
+
+
+def _lines(catalog: Catalog, found: Following, options: dict[str, Any]) -> Iterator[Captured]:
+    from kwire_cli.cli.captures import chosen
+    from kwire_cli.source.kafka.traffic import traffic
+
+    lines = traffic(catalog, found, port=options["port"][0] if len(options["port"]) == 1 else None)
+    return chosen(lines, catalog, {"frames": None, "stream": (), "limit": None, "filter": options["text"]})
+
+
+@contextlib.contextmanager
+def _written(path: str) -> Iterator[IO[bytes]]:
+    try:
+        file = Path(path).open("wb", buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror or error}", file=path) from None
+    with file:
+        yield file
+
+
+def _keep(file: IO[bytes], data: bytes) -> None:
+    try:
+        while data:
+            data = data[file.write(data) :]
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror or error}", file=file.name) from None
+
+
+class _Shown:
+    """What is counted and shown: of the last seconds, and since the beginning."""
+
+    def __init__(self, environment: Environment, where: str, every: float, fmt: str | None) -> None:
+        from kwire_cli.source.kafka.stats import Stats
+
+        self._environment, self._where, self._every = environment, where, every
+        self._document = fmt == "jsonl"
+        self._total, self._recent = Stats(most=MOST_GROUPS), Stats(most=MOST_GROUPS)
+        self._begun = self._since = time.monotonic()
+        self._screen: Any = None
+        self._live = environment.to_terminal and not self._document
+
+    def add(self, line: Captured) -> None:
+        """Count a line."""
+        self._recent.add(line)
+        if time.monotonic() - self._since >= self._every:
+            self._show()
+
+    def tick(self) -> None:
+        """Nothing has come for a moment."""
+        if time.monotonic() - self._since >= self._every:
+            self._show()
+        self._environment.flush()
+
+    def end(self) -> None:
+        """Show the totals."""
+        from kwire_cli.cli.captures import show_counts
+
+        self._total.merge(self._recent)
+        self.close()
+        if self._document:
+            self._write(self._total, "total", time.monotonic() - self._begun)
+        else:
+            show_counts(self._environment, self._total, "table")
+        self._environment.flush()
+        if not self._total.kinds:
+            self._environment.note("kwire: nothing of Kafka was seen; is the port right, and is it this interface that the traffic takes?")
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._screen:
+            self._screen.stop()
+            self._screen = None
+
+    def _show(self) -> None:
+        from kwire_cli.source.kafka.captured import time_text
+        from kwire_cli.source.kafka.stats import Stats
+        from kwire_cli.view.watch import interval_line
+
+        now = time.monotonic()
+        seconds, self._since = now - self._since, now
+        recent, self._recent = self._recent, Stats(most=MOST_GROUPS)
+        self._total.merge(recent)
+        if self._document:
+            self._write(recent, "interval", seconds)
+            return
+        line = interval_line(recent, seconds, time_text(time.time_ns()) or "")
+        if self._live:
+            self._renew(line, now - self._begun)
+        else:
+            self._environment.write_lines([line])
+
+    def _write(self, stats: Stats, kind: str, seconds: float) -> None:
+        from kwire_cli.source.kafka.captured import time_text
+        from kwire_cli.view.json import dumps
+
+        head = {"kind": kind, "time": time_text(time.time_ns()), "seconds": round(seconds, 3)}
+        self._environment.write(dumps(head | stats.to_json(), indent=False))
+
+    def _renew(self, line: Any, elapsed: float) -> None:
+        from rich.text import Text
+
+        from kwire_cli.view.lines import STYLES, without_control
+        from kwire_cli.view.watch import screen_lines
+
+        if self._screen is None:
+            self._screen = _screen(self._environment)
+        console = self._screen.console
+        text = Text(no_wrap=True, overflow="crop")
+        for each in screen_lines(self._total, line, self._where, elapsed, console.height):
+            for part, style in without_control(each):
+                text.append(part, STYLES.get(style, ""))
+            text.append("\n")
+        self._screen.update(text, refresh=True)
+
+
+def _screen(environment: Environment) -> Any:
+    """A part of the terminal that is written over."""
+    import codecs
+
+    from rich.console import Console
+    from rich.live import Live
+
+    file: Any = codecs.getwriter("utf-8")(environment.stdout, "backslashreplace")
+    console = Console(file=file, force_terminal=True, no_color=not environment.in_colour, highlight=False, markup=False)
+    live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False, vertical_overflow="crop")
+    live.start()
+    return live

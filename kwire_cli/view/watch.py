@@ -1,0 +1,55 @@
+"""Traffic as it goes by: a line for a few seconds of it, and a screen of what there was so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.source.kafka.stats import Histogram, by_count
+from kwire_cli.view.lines import counted
+from kwire_cli.view.table import stats_lines, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.kafka.stats import Stats
+    from kwire_cli.view.lines import Line
+
+TABLES = 4
+HEAD, BESIDE, LEAST = 5, 3, 2
+"""Rows of the screen above the tables, rows of a table beside its entries, and the fewest entries of each."""
+_SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def interval_line(stats: Stats, seconds: float, time: str) -> Line:
+    """What went by in so many seconds: rates, latencies and errors."""
+    groups = stats.groups["api"].values()
+    requests, size = sum(each.requests for each in groups), sum(each.request_bytes + each.response_bytes for each in groups)
+    line: Line = [(time[11:19], "dim"), (f"  {requests / seconds:8.1f} req/s  {rate(size / seconds):>10}", "number")]
+    latency, errors = Histogram(), sum((sum(each.errors.values()) for each in groups), 0)
+    for group in groups:
+        latency.merge(group.latency)
+    points = [(name, latency.percentile(share)) for name, share in _SHARES.items()]
+    line += [(f"  {name} {'-' if point is None else f'{point * 1000:.2f}ms':>9}", "number") for name, point in points]
+    line.append((f"  {counted(len(stats.groups['client']), 'client')}  {counted(len(stats.groups['topic']), 'topic')}", ""))
+    if errors:
+        named = [name for name, _ in by_count(sum((each.errors for each in groups), type(stats.kinds)()))]
+        line.append((f"  {counted(errors, 'error')}: {', '.join(map(text_of, named[:3]))}", "warning"))
+    if stats.anomalies:
+        line.append((f"  odd: {', '.join(name for name, _ in by_count(stats.anomalies)[:3])}", "warning"))
+    return line
+
+
+def rate(size: float) -> str:
+    """Bytes a second for eyes."""
+    unit, name = next(((unit, name) for unit, name in _UNITS if size >= unit), (1, "B"))
+    return f"{size / unit:.1f} {name}/s"
+
+
+def screen_lines(total: Stats, recent: Line, where: str, elapsed: float, height: int) -> Iterator[Line]:
+    """A screen of so many rows: where, for how long, the last seconds, and the busiest of each kind since the beginning."""
+    minutes, seconds = divmod(int(elapsed), 60)
+    yield [(f"{where}  ", "title"), (f"{minutes // 60}:{minutes % 60:02}:{seconds:02}  ", "number"), ("Ctrl-C ends it and shows the totals", "dim")]
+    yield recent
+    yield []
+    yield from stats_lines(total, max((height - HEAD) // TABLES - BESIDE, LEAST))

@@ -1,0 +1,39 @@
+"""docs/sanitize.md, and what the command says; what it does is tested in tests/sanitize."""
+
+import gzip
+
+from command_line import ROOT, hold_page, kwire
+
+SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+
+
+def test_the_page_says_what_the_commands_print(updating, monkeypatch, tmp_path):
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    monkeypatch.chdir(tmp_path)
+    hold_page(ROOT / "docs" / "sanitize.md", updating)
+
+
+def test_a_packed_capture_comes_out_unpacked(tmp_path):
+    packed, out, plain = tmp_path / "in.pcapng.gz", tmp_path / "out", tmp_path / "plain"
+    packed.write_bytes(gzip.compress(SAMPLE.read_bytes()))
+    assert kwire("sanitize", packed, out, "--key", "k").code == 0
+    assert kwire("sanitize", SAMPLE, plain, "--key", "k").code == 0
+    assert out.read_bytes() == plain.read_bytes()
+
+
+def test_a_capture_that_is_cut_says_so_and_is_done_as_far_as_it_goes(tmp_path):
+    cut, out = tmp_path / "in.pcapng", tmp_path / "out"
+    cut.write_bytes(SAMPLE.read_bytes()[:-10])
+    done = kwire("sanitize", cut, out)
+    assert done.code == 0
+    assert "ends in the middle" in done.err
+    assert kwire("decode", out).code == 0
+
+
+def test_nothing_is_left_of_what_went_wrong(tmp_path):
+    out = tmp_path / "out"
+    broken = tmp_path / "in.pcap"
+    broken.write_bytes(b"\x1f\x8b" + bytes(100))
+    assert kwire("sanitize", broken, out).code == 2
+    assert list(tmp_path.iterdir()) == [broken]
+    assert kwire("sanitize", SAMPLE, tmp_path / "no" / "folder").code == 2

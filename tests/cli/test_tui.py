@@ -1,0 +1,62 @@
+"""`kwire tui` where it does not come to a screen; the screen itself is in tests/tui."""
+
+import importlib.util
+
+import pytest
+from command_line import ROOT, kwire
+
+CAPTURE = ROOT / "samples/captures/ipv6.pcap"
+SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
+HEX = ROOT / "samples/frames/fetch-v18-response.hex"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([CAPTURE], "this is for a terminal; kwire decode and kwire dump print the same"),
+        (["-"], "standard input is the keyboard here: write what comes from a pipe to a file first"),
+        ([ROOT], "this is a folder; give one of the files in it"),
+        (["/no/such/file"], "/no/such/file: there is no such file"),
+        (["x" * 5000], "there is no such file"),
+        ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
+        ([CAPTURE, "--api", "Fetch"], "--api is for frames without a capture around them, and this is one"),
+        ([CAPTURE, "--topic", "t"], "--topic is of a segment, and this file is none"),
+        ([SEGMENT, "--port", "9092"], "--port is for frames, and this file has batches"),
+        ([HEX, "--port", "9092"], "--port is for packet captures, and this file is none"),
+        ([HEX, "--input", "xxd"], "expected an offset and a colon"),
+    ],
+)
+def test_errors(arguments, says):
+    done = kwire("tui", *arguments)
+    assert done.code == 2
+    assert says in done.err
+    assert not done.out
+
+
+def test_an_empty_file(tmp_path):
+    file = tmp_path / "empty"
+    file.write_bytes(b"")
+    assert "the input is empty" in kwire("tui", file).err
+
+
+def test_without_the_extra(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "textual" else real(name, *more))
+    done = kwire("tui", CAPTURE)
+    assert done.code == 2
+    assert "pip install 'kwire[tui]'" in done.err
+
+
+def test_a_screen(monkeypatch):
+    from kwire_cli.tui.app import Inspector
+
+    shown = []
+    monkeypatch.setattr(Inspector, "run", lambda app: shown.append((app.source_name, app.filter_text, app.listing.what)))
+    assert kwire("tui", CAPTURE, "--filter", "api == Fetch", stdin=None, terminal=True).code == 0
+    assert kwire("tui", SEGMENT, stdin=None, terminal=True).code == 0
+    assert kwire("tui", HEX, "--api", "Fetch", "--version", "18", stdin=None, terminal=True).code == 0
+    assert shown == [
+        (str(CAPTURE), "api == Fetch", ("frame", "frames")),
+        (str(SEGMENT), "", ("batch", "batches")),
+        (str(HEX), "", ("frame", "frames")),
+    ]

@@ -1,0 +1,84 @@
+"""The terminal interface without a terminal: keys are pressed, and what is on the screen is text."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import kwire_cli
+from kwire_cli.cli.tui import listing_of
+from kwire_cli.tui.app import Inspector
+
+ROWS = {"80x24": (80, 24), "200x60": (200, 60)}
+OPTIONS = {
+    "form": "auto",
+    "api": None,
+    "version": None,
+    "kind": None,
+    "framed": None,
+    "port": None,
+    "tls_keylog": (),
+    "topic": None,
+    "show_secrets": False,
+}
+
+
+def listing(file, **options):
+    return listing_of(kwire_cli.catalog(), str(file), OPTIONS | options)
+
+
+def read(file, **options):
+    """A listing that was read to its end."""
+    found = listing(file, **options)
+    for _ in found.read():
+        pass
+    return found
+
+
+def strips(app):
+    return app.screen._compositor.render_strips()
+
+
+def screen(app):
+    """The text on the screen."""
+    return "".join(f"{strip.text.rstrip()}\n" for strip in strips(app))
+
+
+async def settled(pilot):
+    """When nothing is being read or looked at any more."""
+    app = pilot.app
+    await pilot.pause()
+    await pilot.pause()
+    while app.share is not None or app.filter_share is not None or app._settling is not None or not all(worker.is_finished for worker in app.workers):
+        await pilot.pause(0.005)
+    app._tell()
+    await pilot.pause()
+
+
+@asynccontextmanager
+async def opened(file, size=(100, 30), filter_text="", **options):
+    """A pilot of the application that shows a file, once all of it was read."""
+    found = listing(file, **options)
+    app = Inspector(found, str(file), filter_text)
+    app.animation_level = "none"
+    try:
+        async with app.run_test(size=size) as pilot:
+            await settled(pilot)
+            yield pilot
+    finally:
+        found.close()
+
+
+async def press(pilot, *keys):
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+async def say(pilot, key, text):
+    """Open the prompt by its key and answer."""
+    await press(pilot, key)
+    pilot.app.prompt.value = text
+    await press(pilot, "enter")
+
+
+def run(steps):
+    return asyncio.run(steps)

@@ -1,0 +1,132 @@
+"""Lines of a capture that are made again are those that were read."""
+
+import gzip
+from pathlib import Path
+
+import packets as make
+import pytest
+from command_line import ROOT
+from damage import packet_of
+from hostile_capture import hostile_capture
+from screens import read
+from wire import Wire
+
+import kwire_cli
+from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.columns import COLUMNS
+from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.tui.kept import PIECE, Kept
+
+CAPTURES = sorted(ROOT.glob("samples/captures/*.pcap*"))
+LATER = {"software", "broker"}
+"""Columns that may tell more once all of the capture is known."""
+
+
+def lines(file):
+    capture = Capture(str(file))
+    return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=lambda: Capture(str(file)), names=Names()))
+
+
+def same(file):
+    found = read(file)
+    expected = lines(file)
+    assert len(found) == len(expected)
+    for number, line in enumerate(expected):
+        again = found._index.line(number)
+        assert again.to_json(records="decoded") == line.to_json(records="decoded")
+        assert {name: column(again) for name, column in COLUMNS.items() if name not in LATER} == {
+            name: column(line) for name, column in COLUMNS.items() if name not in LATER
+        }
+        assert found.is_odd(number) == bool(line.anomalies)
+        assert found.partner(number) == (line.request.number - 1 if line.request else found._index.response_of(number))
+        assert not line.request or found.partner(line.request.number - 1) == number
+    found.close()
+
+
+@pytest.mark.parametrize("file", CAPTURES, ids=lambda file: file.name)
+def test_samples(file):
+    same(file)
+
+
+def test_a_hostile_capture(tmp_path):
+    same(hostile_capture(tmp_path / "hostile.pcap"))
+
+
+def test_a_packed_capture(tmp_path):
+    file = tmp_path / "packed.pcapng.gz"
+    file.write_bytes(gzip.compress(CAPTURES[1].read_bytes()))
+    same(file)
+
+
+def capture_of(path, said):
+    talk = make.Talk()
+    segments = [*talk.handshake(), *(talk.segment(side, data, missing=missing) for side, data, missing in said)]
+    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    return path
+
+
+def test_lost_bytes(tmp_path):
+    fetch = Wire.request("Fetch", version=4, topics=[{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 9}]}])
+    same(capture_of(tmp_path / "lost.pcap", [(0, fetch[:-3], 3), (1, b"", 50), (0, fetch, 0)]))
+
+
+def test_a_capture_that_is_cut(tmp_path):
+    file = tmp_path / "cut.pcap"
+    file.write_bytes((ROOT / "samples/captures/ipv6.pcap").read_bytes()[:40_000])
+    same(file)
+    found = read(file)
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("after packet ")
+    found.close()
+
+
+def test_a_filter_finds_what_decode_finds():
+    for file in CAPTURES:
+        found = read(file)
+        expected = [line.number - 1 for line in lines(file) if line.kind == "response" and line.seen.size > 60]
+        assert [number for _, some in found.select("kind == response and size > 60")() for number in some] == expected
+        found.close()
+
+
+def test_a_filter_is_not_ahead_of_the_list():
+    from screens import listing
+
+    found = listing(CAPTURES[1])
+    steps = found.select("size > 0")()
+    for _ in range(3):
+        _, some = next(steps)
+        assert some == []
+    for _ in found.read():
+        pass
+    assert len([number for _, some in steps for number in some]) == len(found)
+    found.close()
+
+
+def test_kept_bytes():
+    kept = Kept()
+    pieces = [bytes([i]) * (PIECE // 3 + i) for i in range(8)]
+    places = [kept.add(piece) for piece in pieces]
+    assert [kept.read(at, len(piece)) for at, piece in zip(places, pieces, strict=True)] == pieces
+    assert len(kept._waiting) < PIECE
+    kept.close()
+
+
+def test_memory_does_not_hold_the_frames(tmp_path):
+    import tracemalloc
+
+    frame = Wire.request("Produce", version=3, acks=0, topicData=[{"name": "t", "partitionData": [{"index": 0, "records": None}]}])
+    big = bytearray(frame + bytes(60_000))
+    big[:4] = (len(big) - 4).to_bytes(4, "big")
+    size = 1400
+    many = [(0, bytes(big[at : at + size]), 0) for _ in range(200) for at in range(0, len(big), size)]
+    file = capture_of(Path(tmp_path) / "large.pcap", many)
+    read(file).close()  # what is loaded once
+    tracemalloc.start()
+    found = read(file)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 200
+    assert file.stat().st_size > 12_000_000
+    assert held < 4_000_000
+    found.close()

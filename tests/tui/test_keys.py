@@ -1,0 +1,282 @@
+"""What keys do: panes follow one another, filters, anomalies, pairs, copies."""
+
+import json
+
+import pytest
+from command_line import ROOT
+from hostile_capture import hostile_capture
+from screens import opened, press, read, run, say, screen, settled
+
+CAPTURE = ROOT / "samples/captures/kafka-python-4.4.0.pcapng"
+SECRET = ROOT / "samples/frames/sasl-authenticate-request.hex"
+BITFLIP = ROOT / "samples/segments/bitflip-0/00000000000000000000.log"
+FILES = ("captures/*", "segments/*/*", "frames/*.hex", "text/frame.bin")
+ALL = sorted(file for pattern in FILES for file in ROOT.glob(f"samples/{pattern}"))
+
+
+def lit(app):
+    """The bytes that are lit up, in hex."""
+    start, _, end = app.bytes.lit
+    return "".join(app.seen.buffers[app.bytes.buffer].cells(start, end))
+
+
+def messages(app):
+    return [f"{each.title} {each.message}".strip() for each in app._notifications]
+
+
+def test_fields_bytes_and_costs_follow_one_another():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await press(pilot, "tab", *["down"] * 6)
+            assert app.fields.node.name == "clientId"
+            assert bytes.fromhex(lit(app)) == b"\0\x08kp-admin"
+            assert app.costs.path == "header.clientId"
+            await press(pilot, "tab", "end", *["left"] * 3)
+            assert app.fields.node.name == "clientSoftwareVersion"
+            assert bytes.fromhex(lit(app))[1:] == b"3.0.12"
+            await press(pilot, "c")
+            app.costs.put(next(i for i, row in enumerate(app.costs.rows) if row.path == "clientSoftwareName"))
+            await press(pilot, "enter")
+            assert app.fields.node.name == "clientSoftwareName"
+            assert bytes.fromhex(lit(app))[1:] == b"kafka-python"
+
+    run(steps())
+
+
+@pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_each_byte_leads_to_its_field_and_back(file):
+    found = read(file)
+    for number in range(min(len(found), 12)):
+        look = found.look(number, full=False)
+        for at, buffer in enumerate(look.buffers):
+            for offset in range(buffer.at, min(buffer.end, buffer.at + 400)):
+                node = look.nodes[look.node_at(at, offset)]
+                assert node.start <= offset < node.end
+        total = sum(row.prefix_bytes + row.value_bytes for row in look.costs)
+        assert not look.buffers or total == look.buffers[0].size
+        paths = {row.path for row in look.costs if not row.path.endswith(("gap", "guess"))}
+        if not look.left_out:
+            assert paths <= {node.cost_path for node in look.nodes}
+        assert found.title(number)
+        assert found.row(number, 80)
+    found.close()
+
+
+def test_the_tree_opens_and_closes():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await press(pilot, "down", "tab")
+            before = app.fields.count
+            await press(pilot, "down", "down", "left")
+            assert app.fields.node.name == "header"
+            assert app.fields.count == before - 1
+            await press(pilot, "left", "space", "right")
+            assert app.fields.node.name == "correlationId"
+            await press(pilot, "left")
+            assert app.fields.node.name == "header"
+            await press(pilot, "end", "home", "pagedown", "pageup")
+            assert app.fields.cursor == 0
+
+    run(steps())
+
+
+def test_a_filter_and_none():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await say(pilot, "slash", "api == Produce and kind == request")
+            assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {"Produce request version 9"}
+            assert "1 match api == Produce" in screen(app)
+            await press(pilot, "escape")
+            assert app.rows.count == 52
+            await say(pilot, "slash", "api ==")
+            assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
+            assert app.rows.count == 52
+            await say(pilot, "slash", "has topicId")
+            assert 0 < app.rows.count < 52
+
+    run(steps())
+
+
+def test_a_filter_from_the_start_waits_for_what_is_still_read():
+    async def steps():
+        async with opened(CAPTURE, filter_text="size > 800") as pilot:
+            assert [*pilot.app.rows.chosen] == [number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800]
+
+    run(steps())
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "many"),
+    [
+        (BITFLIP, "anomaly == CRC_MISMATCH", 1),
+        (BITFLIP, "baseOffset < 10 and count == 2", 2),
+        (BITFLIP, "records.offset == 41", 1),
+        (BITFLIP, "offset == 3", 1),
+        (BITFLIP, "kind == batch and size > 100 and time > 2020-01-01T00:00:00Z", 27),
+        (SECRET, "api == SaslAuthenticate and version == 2 and client ~ java", 1),
+        (SECRET, "has body.authBytes and topic == x", 0),
+        (SECRET, "has anomaly or has error or latency > 1s", 0),
+    ],
+)
+def test_filters_of_batches_and_frames(file, text, many):
+    found = read(file)
+    assert sum(len(some) for _, some in found.select(text)()) == many
+
+
+def test_pairs_and_numbers():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await say(pilot, "g", "10")
+            assert app.fields.border_title.startswith("frame 10: CreateTopics response")
+            await press(pilot, "r")
+            assert app.seen_number == 8
+            await press(pilot, "r")
+            assert app.seen_number == 9
+            await say(pilot, "slash", "kind == request")
+            await say(pilot, "g", "10")
+            assert (app.seen_number, app.rows.count, app.filter_text) == (9, 52, "")
+            await say(pilot, "g", "53")
+            assert "there is no '53' here" in messages(app)
+
+    run(steps())
+
+
+def test_batches_are_found_by_offset_and_position():
+    found = read(BITFLIP)
+    assert found.title(found.numbered("42")).startswith("at 2981: batch, offsets 41 to 42")
+    assert found.numbered("@3000") == found.numbered("42")
+    assert found.numbered("999999") is found.numbered("x") is found.numbered("@") is None
+
+
+def test_anomalies():
+    async def steps():
+        async with opened(BITFLIP) as pilot:
+            app = pilot.app
+            await press(pilot, "a")
+            assert app.fields.node.name == "crc"
+            assert messages(app)[-1].startswith("CRC_MISMATCH crc the batch says")
+            await press(pilot, *["a"] * 20)
+            assert messages(app)[-1] == "no more anomalies below"
+            last = app.rows.cursor
+            await press(pilot, "end", "A")
+            assert app.rows.cursor == last
+
+    run(steps())
+
+
+def test_copies():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await say(pilot, "g", "9")
+            await press(pilot, "J")
+            document = json.loads(app.clipboard)
+            assert document["api"] == "CreateTopics"
+            await press(pilot, "tab")
+            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "topics[0].name"))
+            await press(pilot, "x")
+            assert bytes.fromhex(app.clipboard)[1:] == b"t-kafka-python"
+            await press(pilot, "y")
+            assert app.clipboard == '"t-kafka-python"'
+            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "topics[0]"))
+            await press(pilot, "y")
+            assert json.loads(app.clipboard) == document["body"]["topics"][0]
+            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "header.clientId"))
+            await press(pilot, "y")
+            assert app.clipboard == '"kp-admin"'
+            await press(pilot, "X")
+            assert bytes.fromhex(app.clipboard) == app.seen.buffers[0].data
+            assert len(app.clipboard) == 2 * document["size"]
+
+    run(steps())
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_secrets_are_not_shown_and_not_copied_unless_asked_for(shown):
+    async def steps():
+        async with opened(SECRET, show_secrets=shown) as pilot:
+            app = pilot.app
+            seen = []
+            for key in ("tab", "end", "up", "x", "X", "y", "J"):
+                await press(pilot, key)
+                seen += [screen(app), app.clipboard]
+            await press(pilot, "X")
+            assert (app.clipboard == app.seen.buffers[0].data.hex()) == shown
+            assert any("**" in text for text in seen) != shown
+            assert any("<redacted 22 bytes>" in text for text in seen) != shown
+
+    run(steps())
+
+
+def test_all_of_a_large_batch(monkeypatch):
+    from kwire_cli.view.html import outline
+
+    monkeypatch.setattr(outline, "MOST_NODES", 10)
+    monkeypatch.setattr(outline, "MOST_BYTES", 32)
+
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            app = pilot.app
+            await press(pilot, "down")
+            assert len(app.seen.nodes) == 10
+            cut = len(app.seen.buffers[0].data)
+            assert f"the first {cut} of 899" in app.bytes.border_title
+            assert cut <= 32
+            assert "f shows them" in app.fields.border_subtitle
+            await press(pilot, "f")
+            assert len(app.seen.nodes) > 400
+            assert len(app.seen.buffers[0].data) == 899
+            await press(pilot, "f", "X")
+            assert len(app.seen.nodes) == 10
+            assert len(app.clipboard) == 2 * cut
+
+    run(steps())
+
+
+def test_the_screen_can_become_larger_and_smaller(tmp_path):
+    file = hostile_capture(tmp_path / "hostile.pcap")
+
+    async def steps():
+        async with opened(file, (200, 60)) as pilot:
+            for size in ((20, 5), (1, 1), (190, 50)):
+                await pilot.resize_terminal(*size)
+                await press(pilot, "c", "end", "tab", "end")
+            assert pilot.app.return_code in {0, None}
+
+    run(steps())
+
+
+def test_help_and_the_mouse():
+    async def steps():
+        async with opened(CAPTURE, (120, 40)) as pilot:
+            app = pilot.app
+            await press(pilot, "question_mark")
+            assert "Everywhere" in screen(app)
+            await press(pilot, "end", "escape")
+            assert "Everywhere" not in screen(app)
+            await pilot.click("#list", offset=(10, 4))
+            await settled(pilot)
+            assert app.seen_number == 3
+            await pilot.click("#fields", offset=(10, 5))
+            assert app.fields.node.name == "(tagged fields)"
+            await pilot.click("#bytes", offset=(1 + 6, 1))
+            assert app.fields.node.name == "size"
+            await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
+            assert app.fields.node.name == "correlationId"
+            await pilot.click("#fields", offset=(1, 3))
+            assert app.fields.node.name == "header"
+
+    run(steps())
+
+
+def test_quitting_ends_well():
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            await pilot.press("q")
+            assert pilot.app.return_code == 0
+
+    run(steps())
