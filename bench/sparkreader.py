@@ -71,7 +71,7 @@ def _to_parquet(spark: SparkSession, words: list[str]) -> int:
     from kwire_cli.pipeline.files import BY, write
 
     out, *paths = words
-    return write(tables(spark, paths).table("records"), out, "parquet", BY["records"], overwrite=True)
+    return write(tables(spark, paths).rows("records"), out, "parquet", BY["records"], overwrite=True)
 
 
 def _from_parquet(spark: SparkSession, words: list[str]) -> int:

@@ -76,16 +76,21 @@ def process(command):
     return done.stdout.decode()
 
 
-def printed_anew(text, run=shell):
-    """A page's text with what its commands print now."""
-    return BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{run(block['command'])}```\n", text)
+def printed_anew(text, run=shell, only=""):
+    """A page's text with what its commands print now, those that begin with `only`."""
+
+    def anew(block):
+        command = block["command"]
+        return f"```console\n$ {command}\n{run(command)}```\n" if command.startswith(only) else block[0]
+
+    return BLOCK.sub(anew, text)
 
 
-def hold_page(file, updating, also=lambda text: text):
+def hold_page(file, updating, also=lambda text: text, run=shell, only=""):
     """Hold a page against what its commands print, and what `also` makes of its text, or write that into it; from ROOT, where its commands run."""
     text = file.read_text("utf-8")
     assert BLOCK.search(text)
-    now = also(printed_anew(text))
+    now = also(printed_anew(text, run, only))
     if updating:
         file.write_text(now, "utf-8")
     else:

@@ -5,9 +5,12 @@ import functools
 from pathlib import Path
 
 from kwire_cli.codec.compression import compress
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import v2
 
+RECORD_SETS = {name: getattr(record_format.declared, record_format.record_set) for name, record_format in RECORD_FORMATS.items()}
+"""The declaration of a whole record set of each format."""
 SEGMENTS = Path(__file__).resolve().parent.parent / "samples" / "segments"
 HEAD = {
     "partitionLeaderEpoch": 0,

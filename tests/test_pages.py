@@ -1,11 +1,14 @@
 """Pages that no single room owns: their commands print what they say, their code runs, and they leave nothing out."""
 
+import os
 import re
+import shutil
 
 import pytest
-from command_line import ROOT, hold_page
+from command_line import BLOCK, ROOT, hold_page, process
 
 import kwire_cli
+from kwire_cli.cli.main import COMMANDS
 
 DOCS = ROOT / "docs"
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
@@ -28,3 +31,23 @@ def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
 def test_the_page_on_the_library_uses_every_public_name():
     code = "\n".join(CODE.findall((DOCS / "library.md").read_text("utf-8")))
     assert [name for name in kwire_cli.__all__ if f"kwire.{name}" not in code] == []
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"doctor", "scan"}])
+def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(DOCS / "commands.md", updating, only=f"kwire {name} ")
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not shutil.which("java") and "JAVA_HOME" not in os.environ, reason="there is no Java")
+def test_scan_prints_what_the_page_on_commands_says(updating):
+    hold_page(DOCS / "commands.md", updating, run=process, only="kwire scan ")
+
+
+def test_each_command_has_three_examples():
+    sections = dict(re.findall(r"^## kwire (\w+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE))
+    assert [*sections] == [*COMMANDS]
+    for name, text in sections.items():
+        shown = [block["command"] for block in BLOCK.finditer(text)] or text.splitlines()
+        assert sum(f"kwire {name} " in f"{command} " for command in shown) >= 3

@@ -9,6 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Exit
 from kwire_cli.errors import InputError
+from kwire_cli.records.formats import RECORD_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--header-name", multiple=True, metavar="NAME", help="The name of a header; repeatable.  [default: header-1 and so on]"),
             click.option("--header-size", type=click.IntRange(0, MOST_BYTES), metavar="BYTES", help="That of headers' values.  [default: 16]"),
             click.option("--record-format", metavar="NAME", help="The format of the records that are read: auto, v0, v1, v2 or a draft."),
-            click.option("--record-forms", metavar="A,B", help="The formats to write: v0, v1, v2, kip98-draft, kip82-draft.  [default: all]"),
+            click.option("--record-forms", metavar="A,B", help=f"The formats to write: {', '.join(RECORD_FORMATS)}.  [default: all]"),
             click.option("--batch", metavar="N,N", help=f"Records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
             click.option("--codec", metavar="A,B", help="none, gzip, snappy, lz4, zstd, with a level as in zstd:19, or as-is.  [default: as-is]"),
             click.option("--headers-as", metavar="A,B", help="The forms of headers to write, none or all.  [default: all, where there are headers]"),

@@ -15,6 +15,7 @@ from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
+from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex", "html")
-RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 
 
 @dataclass
@@ -82,9 +82,7 @@ class Run:
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="No more than so many batches; with --deep, records.")
 @click.option("--as-topic", metavar="NAME", help="The topic of the records, where the folder's name does not say it.")
-@click.option(
-    "--record-format", type=click.Choice(RECORD_FORMATS), default="auto", show_default=True, help="The format; auto goes by the magic byte."
-)
+@click.option("--record-format", type=click.Choice(CHOICES), default="auto", show_default=True, help="The format; auto goes by the magic byte.")
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
 @click.option("--pretty", is_flag=True, help="Show values that are JSON over several lines in the tree.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")

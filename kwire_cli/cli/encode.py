@@ -13,13 +13,12 @@ from kwire_cli.cli.inputs import contents
 from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
+from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.spec.catalog import Catalog
-
-RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 
 
 @click.command(name="encode")
@@ -32,7 +31,7 @@ RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 @click.option("--correlation-id", type=int, default=0, show_default=True, help="With --api: the header's.")
 @click.option("--client-id", default="kwire", show_default=True, help="With --api: the request header's; empty for null.")
 @click.option("--records", is_flag=True, help="The JSON is a record set: batches as dump --deep prints them, or written by hand.")
-@click.option("--record-format", type=click.Choice(RECORD_FORMATS), help="With --records: the format; auto goes by the magic of each batch.")
+@click.option("--record-format", type=click.Choice(CHOICES), help="With --records: the format; auto goes by the magic of each batch.")
 @click.option("--as-topic", metavar="NAME", help="With --records: Kafka's own topic to which decoded keys and values belong.")
 @click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")

@@ -13,6 +13,7 @@ from kwire_cli.cli.explain_topics import TOPICS
 from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
 from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, did_you_mean
+from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 DEFAULT = "message"
 LONGEST = 40
 """Letters of a word from which on it may be base64."""
-RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 
 
 class Topics(click.Group):
@@ -106,7 +106,7 @@ def command() -> None:
 )
 @click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
-@click.option("--record-format", type=click.Choice(RECORD_FORMATS), default="auto", help="The input is record batches of this format.")
+@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The input is record batches of this format.")
 @click.option("--as-topic", metavar="NAME", help="The topic of record batches, where the folder's name does not say it.")
 @click.option("--all", "every", is_flag=True, help="Explain each element and batch, also those that bring nothing new.")
 @click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field in which this byte lies.")

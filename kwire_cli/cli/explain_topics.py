@@ -10,6 +10,7 @@ import click
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.options import complete_api, with_catalog, with_output
 from kwire_cli.errors import EncodeError, InputError, did_you_mean
+from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +125,7 @@ def tag(environment: Environment, catalog: Catalog, output: Output, data: tuple[
 
 @click.command(name="crc", short_help="The checksum of a batch: crc FILE@POSITION.")
 @click.argument("source", metavar="FILE[@POSITION]")
-@click.option("--record-format", type=click.Choice(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]), default="auto", help="The format.")
+@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The format.")
 @with_explanation
 @with_catalog
 @with_output

@@ -10,12 +10,12 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_captures, of_frames
 from kwire_cli.cli.options import complete_message, complete_version, with_output, with_what_if
+from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = ("table", "json", "jsonl", "csv", "html")
-RECORD_FORMATS = ("auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft")
 MOST_ROWS = 25
 """Rows of a table for eyes, unless --top says otherwise."""
 
@@ -46,7 +46,7 @@ MOST_ROWS = 25
 @of_frames
 @of_captures
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
-@click.option("--record-format", type=click.Choice(RECORD_FORMATS), help="The input is a record set of this format.")
+@click.option("--record-format", type=click.Choice(CHOICES), help="The input is a record set of this format.")
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
+    from kwire_cli.pipeline.parts import Rows
 
 FORMATS = ("table", "json", "jsonl", "csv", "html")
 FILES = ("parquet", "csv", "json")
@@ -128,10 +129,10 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
         summary.rows = _follow(spark, paths, columns, options)
         return Exit.DONE
     found = _tables(spark, paths, options)
-    frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
     if options["out"]:
-        summary.rows = _write(frame, options)
+        summary.rows = _write(found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns), options)
     else:
+        frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
         summary.rows = _print(environment, frame, fmt, options["limit"])
     summary.size, summary.faults = found.inputs.tally.size, found.inputs.tally.faults
     return Exit.DONE
@@ -151,11 +152,11 @@ def _reading(options: dict[str, Any]) -> Reading:
     return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"])
 
 
-def _write(frame: DataFrame, options: dict[str, Any]) -> int:
+def _write(rows: DataFrame | Rows, options: dict[str, Any]) -> int:
     """Write files; the number of rows."""
     from kwire_cli.pipeline.files import write
 
-    return write(frame, options["out"], options["out_format"] or "parquet", _folders(frame, options), overwrite=options["overwrite"])
+    return write(rows, options["out"], options["out_format"] or "parquet", _folders(rows, options), overwrite=options["overwrite"])
 
 
 def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any]) -> int:
@@ -171,13 +172,13 @@ def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | No
         return follow(frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over)
 
 
-def _folders(frame: DataFrame, options: dict[str, Any]) -> list[str]:
+def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
     """The columns by which rows are written to folders."""
     from kwire_cli.pipeline.files import BY
 
     if options["partition_by"] is not None:
         return [name.strip() for name in options["partition_by"].split(",") if name.strip()]
-    return [name for name in BY.get(options["table"], ()) if name in frame.columns and len(frame.columns) > 1]
+    return [name for name in BY.get(options["table"], ()) if name in rows.columns and len(rows.columns) > 1]
 
 
 def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
 from kwire_cli.structs.records.parts import Choice, Series, SizedStruct
@@ -74,13 +74,5 @@ def _gather(decl: Any, path: str, found: dict[str, Special]) -> None:
             _gather(sc.subcon, dot + sc.name, found)
 
 
-FORMATS = {
-    "v0": "message, format v0 (magic 0, Kafka 0.8)",
-    "v1": "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)",
-    "v2": "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)",
-    "kip98-draft": "message set of the KIP-98 draft, never shipped",
-    "kip82-draft": "message of the KIP-82 draft, never shipped",
-}
+FORMATS = {name: record_format.about for name, record_format in RECORD_FORMATS.items()}
 """What a batch of each format is called."""
-
-assert FORMATS.keys() == LAYOUTS.keys()  # noqa: S101 - a new format has to have a name

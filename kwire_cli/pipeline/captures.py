@@ -18,7 +18,7 @@ from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_
 from kwire_cli.pipeline.line_filters import wanted_lines
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
 from kwire_cli.pipeline.model import Told
-from kwire_cli.pipeline.parts import Tally
+from kwire_cli.pipeline.parts import MOST_TASKS, Tally
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 FEW_BYTES = 256 << 20
 """Bytes of files that are cut into parts without a Spark job."""
-OWNED_BYTES = 128 << 20
-"""Bytes of captures for each task that owns connections, about."""
+OWNED_BYTES = 32 << 20
+"""Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core idle at the end."""
 
 
 class Captures:
@@ -223,7 +223,9 @@ class Captures:
 
     @property
     def _tasks(self) -> int:
-        return self._partitions or max(2 * self._spark.sparkContext.defaultParallelism, -(-self.size // OWNED_BYTES))
+        cores = self._spark.sparkContext.defaultParallelism
+        turns = max(2, -(-min(self.size // OWNED_BYTES, MOST_TASKS) // cores))
+        return self._partitions or turns * cores
 
     def _parts(self) -> DataFrame:
         """The numbers of the parts, one a task."""

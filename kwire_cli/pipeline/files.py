@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation, functions as f, types as t
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.parquet_files import folder_for_tasks, write_in_tasks
+from kwire_cli.pipeline.parts import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "csv", "json")
 BY = {"batches": ("topic",), "records": ("topic",)}
 """The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay few."""
+KEPT_TOGETHER = frozenset({"file", "topic", "partition"})
+"""Columns whose values are those of a file: rows that tasks make come by them."""
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 HOW: dict[str, dict[str, str]] = {
     "parquet": {},
@@ -25,16 +29,21 @@ HOW: dict[str, dict[str, str]] = {
 """Options of Spark's writers."""
 
 
-def write(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool) -> int:
+def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool) -> int:
     """Write all rows to files in a folder; how many these are.
 
     Raises:
-        InputError: As `as_files`.
+        InputError: As `as_files`; as `write_in_tasks`, where tasks write what they make.
 
     """
+    if isinstance(rows, Rows):
+        _check(rows.columns, by)
+        if fmt == "parquet" and KEPT_TOGETHER.issuperset(by) and (there := folder_for_tasks(rows.numbers.sparkSession, folder)):
+            return write_in_tasks(rows, there, by, overwrite=overwrite)
+        rows = rows.frame()
     counted = Observation()
     writer = (
-        as_files(frame, fmt, by)
+        as_files(rows, fmt, by)
         .observe(counted, f.count(f.lit(1)).alias("rows"))
         .write.mode("overwrite" if overwrite else "errorifexists")
         .partitionBy(*by)
@@ -50,11 +59,15 @@ def as_files(frame: DataFrame, fmt: str, by: Sequence[str]) -> DataFrame:
         InputError: There is no such column to make folders of, or none would be left.
 
     """
-    if unknown := [name for name in by if name not in frame.columns]:
-        raise InputError(f"--partition-by {unknown[0]}: there is no such column, only {', '.join(frame.columns)}")
-    if by and len(set(by)) == len(frame.columns):
-        raise InputError(f"--partition-by {','.join(by)}: no column would be left in the files")
+    _check(frame.columns, by)
     return frame if fmt == "parquet" else frame.select([_plain(field, fmt) for field in frame.schema])
+
+
+def _check(columns: Sequence[str], by: Sequence[str]) -> None:
+    if unknown := [name for name in by if name not in columns]:
+        raise InputError(f"--partition-by {unknown[0]}: there is no such column, only {', '.join(columns)}")
+    if by and len(set(by)) == len(columns):
+        raise InputError(f"--partition-by {','.join(by)}: no column would be left in the files")
 
 
 def _plain(field: t.StructField, fmt: str) -> Column:

@@ -20,7 +20,7 @@ from kwire_cli.pipeline.line_columns import FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
-from kwire_cli.pipeline.parts import Tally, rows_of_parts
+from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
 from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
@@ -85,6 +85,10 @@ class FromParts:
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`."""
+        return self.rows(inputs, wanted).frame()
+
+    def rows(self, inputs: Inputs, wanted: Needed) -> Rows:
+        """The same before Spark has them."""
         parts = self.table.parts(inputs.paths, wanted.filters, inputs.split_size)
         return rows_of_parts(inputs.spark, self.table, parts, wanted.columns, inputs.reading, inputs.tally)
 
@@ -181,12 +185,18 @@ class Tables(Mapping[str, "DataFrame"]):
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """A table with these columns only. InputError where there is no such table or column."""
+        found = self.rows(name, columns)
+        return found.frame() if isinstance(found, Rows) else found
+
+    def rows(self, name: str, columns: Sequence[str] | None = None) -> DataFrame | Rows:
+        """As `table`; of a table whose rows files hold, what makes them in tasks, which can do something else with them than giving them to Spark."""
         if name not in MAKERS:
             raise InputError(f"there is no table {name!r}: tables are {', '.join(MAKERS)}")
-        schema = MAKERS[name].schema
-        if unknown := [each for each in columns or () if each not in schema.names]:
-            raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(schema.names)}")
-        return MAKERS[name].make(self.inputs, Needed(tuple(schema.names if columns is None else columns)))
+        maker = MAKERS[name]
+        if unknown := [each for each in columns or () if each not in maker.schema.names]:
+            raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}")
+        wanted = Needed(tuple(maker.schema.names if columns is None else columns))
+        return maker.rows(self.inputs, wanted) if isinstance(maker, FromParts) else maker.make(self.inputs, wanted)
 
     def sql(self, query: str) -> DataFrame:
         """What a query over the tables gives. Of each table only the columns are made, and only the parts of files read, that it needs."""

@@ -16,10 +16,11 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from kwire_cli.pipeline.model import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark import Accumulator
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Reading, Table
 
@@ -69,16 +70,32 @@ class Tally:
         return sum(each.faults for each in self.counted.value.values())
 
 
-def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names: Sequence[str], reading: Reading, tally: Tally) -> DataFrame:
+@dataclass(frozen=True)
+class Rows:
+    """Rows that tasks make by Arrow, of the `numbers` of what each reads."""
+
+    numbers: DataFrame
+    make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    schema: StructType
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return self.schema.names
+
+    def frame(self) -> DataFrame:
+        """The rows as Spark takes them."""
+        return self.numbers.mapInArrow(self.make, self.schema)
+
+
+def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names: Sequence[str], reading: Reading, tally: Tally) -> Rows:
     """The rows of parts with these columns, a task for each part. What tasks need to know of parts is sent to each worker once."""
     row_type = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
     schema = to_arrow_schema(row_type, timezone="UTC")
     pickled = [pickle.dumps(part) for part in parts]
-    if not pickled:
-        return spark.createDataFrame([], row_type)
     sent, key = spark.sparkContext.broadcast(pickled), tally.table()
 
-    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for some in numbers:
             for number in some.column(0).to_pylist():
                 part, told = pickle.loads(sent.value[number]), Told(stop=reading.fail_fast)  # noqa: S301 - our own
@@ -86,5 +103,4 @@ def rows_of_parts(spark: SparkSession, table: Table, parts: Iterable[Any], names
                     yield found.cast(schema)
                 tally.add(key, number, told)
 
-    tasks = min(len(pickled), MOST_TASKS)
-    return spark.range(0, len(pickled), 1, tasks).mapInArrow(read, row_type)
+    return Rows(spark.range(0, len(pickled), 1, min(max(len(pickled), 1), MOST_TASKS)), read, row_type)

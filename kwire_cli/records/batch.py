@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
@@ -149,17 +150,8 @@ class Batch:
 
 @cache
 def _format(name: str) -> Format:
-    if name == "v2":
-        from kwire_cli.records import shipped  # noqa: PLC0415 - each format's module is loaded when there is a batch of it
-
-        return shipped
-    if name == "kip98-draft":
-        from kwire_cli.records import draft98  # noqa: PLC0415
-
-        return draft98
-    from kwire_cli.records import legacy  # noqa: PLC0415
-
-    return legacy
+    reader: Format = RECORD_FORMATS[name].reader  # each format's module is loaded when there is a batch of it
+    return reader
 
 
 def int64(number: int) -> int:

@@ -14,11 +14,14 @@ import construct
 from kwire_cli.codec.checksums import crc32, crc32c
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import InputError
-from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
+from kwire_cli.records.formats import AUTO, BY_MAGIC, CHOICES, RECORD_FORMATS
+from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import Bits, offset_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from kwire_cli.records.formats import RecordFormat
 
 CHECKSUMS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
 
@@ -34,8 +37,8 @@ SIZE_AT = offset_of(v0.MESSAGE, "messageSize")
 OVERHEAD = offset_of(v0.MESSAGE, "crc")
 """Bytes of a batch or message that its size does not count (Records.LOG_OVERHEAD)."""
 MAGIC_AT = offset_of(v0.MESSAGE, "magic")
-_LENGTHS = {v0.MESSAGE: 2, v1.MESSAGE: 2, kip82.MESSAGE: 2}
-"""Lengths of key and value that stand in a message whatever it holds."""
+_LENGTHS = {"legacy": 2}
+"""Lengths of key and value that stand in a message whatever it holds, by the kind of format."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,13 +66,15 @@ class Layout:
         return dict(zip(self.head.names, self.head.unpack(data, at), strict=True))
 
 
-def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
+def _layout(name: str, record_format: RecordFormat) -> Layout:
+    module = record_format.declared
+    decl = getattr(module, record_format.batch)
     head = fixed(leading(decl))
-    least = head.size + _LENGTHS.get(decl, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
+    least = head.size + _LENGTHS.get(record_format.kind, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
     crc_from, crc_at = offset_of(decl, module.CRC_FROM), offset_of(decl, "crc")
     return Layout(
         name,
-        magic,
+        record_format.magic,
         decl,
         head,
         least,
@@ -82,15 +87,8 @@ def _layout(name: str, magic: int, decl: Any, module: Any) -> Layout:
     )
 
 
-LAYOUTS = {
-    "v0": _layout("v0", 0, v0.MESSAGE, v0),
-    "v1": _layout("v1", 1, v1.MESSAGE, v1),
-    "v2": _layout("v2", 2, v2.BATCH, v2),
-    "kip98-draft": _layout("kip98-draft", 2, kip98.MESSAGE_SET, kip98),
-    "kip82-draft": _layout("kip82-draft", 2, kip82.MESSAGE, kip82),
-}
-AUTO = "auto"
-FORMATS = (AUTO, *LAYOUTS)
+LAYOUTS = {name: _layout(name, record_format) for name, record_format in RECORD_FORMATS.items()}
+FORMATS = CHOICES
 
 
 def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
@@ -102,4 +100,4 @@ def layouts_of(form: str) -> Mapping[int, Layout]:
     """The layouts by magic byte that a format stands for: "auto" for those of Kafka; InputError for one that there is not."""
     if form not in FORMATS:
         raise InputError(f"format={form!r}: record formats are {', '.join(FORMATS)}")
-    return by_magic(("v0", "v1", "v2") if form == AUTO else (form,))
+    return by_magic(BY_MAGIC if form == AUTO else (form,))

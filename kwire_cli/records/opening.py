@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
-from kwire_cli.records.layouts import AUTO, layouts_of
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.model import Source
 from kwire_cli.records.reading import Reader, read_items
 from kwire_cli.stores import mapped

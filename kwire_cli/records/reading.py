@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.model import CORRUPT, PADDING, TRUNCATED, Gap, Source
+from kwire_cli.stores import let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,12 +120,8 @@ class Reader:
 
     def let_go(self, at: int) -> None:
         """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at it."""
-        page = mmap.PAGESIZE
-        file, upto = self.view.obj, at // page * page
-        if isinstance(file, mmap.mmap) and len(file) == len(self.view) and hasattr(file, "madvise"):
-            first = -(-self.kept // page) * page
-            file.madvise(mmap.MADV_DONTNEED, first, upto - first)
-        self.kept = upto
+        let_go(self.view, self.kept, at)
+        self.kept = at // mmap.PAGESIZE * mmap.PAGESIZE
 
     def frame(self, at: int) -> Frame | None:
         """What begins here if it is a batch; it may end beyond the bytes. None where it can be none."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOT_THERE = {"partitionLeaderEpoch": -1, "isControl": False, "deleteHorizonMs": None}
 
 
-def write_message_set(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
+def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
     """A message set and its last offset; `first` is its offset where it does not say one."""
     item.absent(NOT_THERE, layout.name)
     records = item.list("records")

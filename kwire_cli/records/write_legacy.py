@@ -30,7 +30,7 @@ NOT_THERE = {
 }
 
 
-def write_messages(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
+def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
     """A message for each record, or a wrapper with all of them, and the last offset; `first` is the first one where nothing says it."""
     item.absent(NOT_THERE, layout.name)
     records = item.list("records")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HEADER_KEYS = ("key", "value")
 
 
-def write_batch(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
+def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
     """A batch and its last offset; `first` is its base offset where it does not say one."""
     records = item.list("records")
     base = item.number("baseOffset", "int64", records[0].number("offset", "int64", first) if records else first)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import EncodeError
+from kwire_cli.records.formats import AUTO, RECORD_FORMATS
 from kwire_cli.records.given import Given, given
-from kwire_cli.records.layouts import AUTO, layouts_of
+from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.payload_bytes import Payloads
-from kwire_cli.records.write_draft98 import write_message_set
-from kwire_cli.records.write_legacy import write_messages
-from kwire_cli.records.write_shipped import write_batch
 from kwire_cli.structs.places import shown
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     Writer = Callable[[Given, Layout, Payloads, int], tuple[bytes, int]]
 
-_WRITERS: Mapping[str, Writer] = {"v2": write_batch, "kip98-draft": write_message_set}
 _WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
 """What is said of a batch by its place, or follows from what is in it."""
 ITEM_KEYS = _WITHOUT_MEANING | {
@@ -38,7 +35,7 @@ def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Ca
     Args:
         items: Objects as `Batch.to_json` and `Gap.to_json` give them. A gap needs its bytes as `data`. Most keys of a batch may be left out: offsets
             count up, numbers that are not there are -1, sizes, counts and checksums are computed.
-        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `structs.records.formats` is the format of all of them.
+        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `records.formats` is the format of all of them.
         topic: That of Kafka's own topics to which `decoded` keys and values belong.
         catalog: What control records and `decoded` payloads are encoded with, the bundled definitions by default.
 
@@ -70,7 +67,8 @@ def write_each(items: Iterable[Any], *, form: str = AUTO, topic: str | None = No
         if "records" not in item.value:
             raise item.refuse("records", "it is missing; dump with --deep to have the records of a batch")
         try:
-            data, last = _WRITERS.get(layout.name, write_messages)(item, layout, payloads[own], offset)
+            writer: Writer = RECORD_FORMATS[layout.name].writer.write
+            data, last = writer(item, layout, payloads[own], offset)
         except RecursionError:
             raise EncodeError("it nests too deeply", path=item.path) from None
         offset = min(last + 1, (1 << 63) - 1)

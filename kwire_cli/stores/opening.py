@@ -117,6 +117,14 @@ def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None
     return opened(path).view(start, stop)
 
 
+def let_go(view: memoryview, start: int, stop: int) -> None:
+    """Of a mapped file, take these bytes out of this process's memory; they are read again should somebody look at them."""
+    file, page = view.obj, mmap.PAGESIZE
+    first, last = -(-max(start, 0) // page) * page, min(stop, len(view)) // page * page
+    if isinstance(file, mmap.mmap) and len(file) == len(view) and hasattr(file, "madvise") and first < last:
+        file.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
 def _folder() -> str | None:
     """Where a Spark task keeps what it needs for a while; None for where this machine does."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None

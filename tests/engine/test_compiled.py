@@ -9,6 +9,7 @@ import pytest
 from golden_rows import sample, shared
 from hypothesis import given, strategies as st
 from many_messages import by_layout, hostile_layouts, walked
+from record_sets import RECORD_SETS
 
 pytest.importorskip("numba")
 import numpy as np
@@ -20,7 +21,6 @@ from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.messages import declare
-from kwire_cli.structs.records.formats import RECORD_SETS
 
 pytestmark = pytest.mark.numba
 

@@ -4,6 +4,7 @@ from functools import cache
 import pytest
 from definitions import FLEXIBLE, definition, field
 from golden_rows import sample, shared
+from record_sets import RECORD_SETS
 
 from kwire_cli.engine import kernel, program as p, spans
 from kwire_cli.engine.codes import KERNEL_BITS
@@ -14,7 +15,6 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.records import v1, v2
-from kwire_cli.structs.records.formats import RECORD_SETS
 
 
 def entry_of(row):

@@ -3,10 +3,13 @@
 import os
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from kwire_cli.pipeline import tables
+from kwire_cli.pipeline.files import write
+from kwire_cli.pipeline.parts import Rows
 from kwire_cli.pipeline.session import session
 
 
@@ -22,13 +25,26 @@ def die_once(mark, batches):
         os.kill(executor, signal.SIGKILL)
 
 
+def then(make, do, batches):
+    return do(make(batches))
+
+
 def main(master, died, *asked):
-    """`asked` are a table, its columns and a path in turn."""
+    """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read again."""
     settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     with session(master, settings) as spark:
         for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
-            frame = tables(spark, path, split_size=9000).table(table, columns.split(","))
-            rows = frame.mapInArrow(partial(die_once, f"{died}-{table}"), frame.schema).collect()
+            found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
+            die = partial(die_once, f"{died}-{table}")
+            if isinstance(found, Rows):
+                folder = f"{died}-{table}-files"
+                made = write(replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False)
+                frame = spark.read.parquet(folder)
+                assert made == frame.count()
+                assert not [*Path(folder).glob("_temporary*")]
+            else:
+                frame = found.mapInArrow(die, found.schema)
+            rows = frame.collect()
             assert Path(f"{died}-{table}").exists()
             for row in sorted(map(str, (tuple(row) for row in rows))):
                 print(table, row)

@@ -12,7 +12,6 @@ from record_sets import b64, segments
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError, InputError
-from kwire_cli.records.layouts import FORMATS
 from kwire_cli.records.writing import write, write_each
 from kwire_cli.structs.records import v2
 
@@ -419,12 +418,6 @@ def test_a_format_is_that_of_all_items():
         assert write([{"records": [{}]}], form=form)[16] == magic
     with pytest.raises(InputError, match="kip98-draft"):
         write([], form="v3")
-
-
-def test_the_command_offers_the_formats_that_there_are():
-    from kwire_cli.cli.encode import RECORD_FORMATS
-
-    assert RECORD_FORMATS == FORMATS
 
 
 def test_the_public_name():

@@ -15,7 +15,8 @@ from kwire_cli.cost.overhead.walked import Walked
 from kwire_cli.cost.sums import Part
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.layouts import AUTO, LAYOUTS, layouts_of
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.layouts import LAYOUTS, layouts_of
 from kwire_cli.records.measuring import meter
 from kwire_cli.records.model import PADDING, Gap, Source
 from kwire_cli.records.reading import Reader

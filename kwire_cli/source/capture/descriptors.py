@@ -15,9 +15,10 @@ import numpy as np
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.model import Notice, Segment, turned
 from kwire_cli.source.capture.packet_columns import NO_TIME
-from kwire_cli.source.capture.parts import PartReader, mapped
+from kwire_cli.source.capture.parts import PartReader
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.capture.segments import Segments
+from kwire_cli.stores import let_go, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
     Octets = npt.NDArray[np.uint8]
     Rows = npt.NDArray[Any]
+
+
+WINDOW = 128 << 20
+"""Bytes of mapped files between the places that payloads were read from, that stay in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
 def _file(path: str) -> memoryview:
     """The bytes of a file; none where it can't be read any more."""
     try:
-        return memoryview(mapped(path))  # type: ignore[arg-type] # numpy's stubs do not know that it is one
+        return mapped(path)
     except InputError:
         return memoryview(b"")
 
@@ -126,7 +131,27 @@ def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[Run]
 
 def _run(each: Described, files: tuple[str, ...]) -> Run:
     rows = np.frombuffer(each.rows, DESCRIPTOR)
-    return Run(rows, _file(files[each.file]) if (rows["position"] >= 0).any() else memoryview(b""), each.kept or b"")
+    there = rows[rows["position"] >= 0]
+    if not len(there):
+        return Run(rows, memoryview(b""), each.kept or b"")
+    view = _file(files[each.file])
+    _passing(view, int(there["position"].min()), int((there["position"] + there["size"]).max()))
+    return Run(rows, view, each.kept or b"")
+
+
+_windows: dict[int, tuple[memoryview, int, int]] = {}
+"""By view of a file, between which places it was read since all were let go of last: connections are read one after the other, all over the files."""
+
+
+def _passing(view: memoryview, start: int, stop: int) -> None:
+    """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not grow with files."""
+    known = _windows.get(id(view), (view, start, stop))
+    _windows[id(view)] = (view, min(known[1], start), max(known[2], stop))
+    if sum(last - first for _, first, last in _windows.values()) > WINDOW:
+        for each in _windows.values():
+            let_go(*each)
+        _windows.clear()
+        _windows[id(view)] = (view, start, stop)
 
 
 def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[Run], list[tuple[int, Run]]]:

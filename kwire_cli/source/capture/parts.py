@@ -18,7 +18,7 @@ from kwire_cli.source.capture.packet_columns import NO_TIME, PcapColumns, Pcapng
 from kwire_cli.source.capture.pcap import HEADER_SIZE
 from kwire_cli.source.capture.pcapng import MAX_BLOCK
 from kwire_cli.source.packing import GZIP, ZSTD, Pieces
-from kwire_cli.stores import mapped as bytes_of, opened
+from kwire_cli.stores import let_go, mapped as bytes_of, opened
 
 if TYPE_CHECKING:
     import os
@@ -95,8 +95,12 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     parts: list[Part] = []
     first = latest = moment = NO_TIME
     start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
+    passed = at
     while True:
-        packets, after = reader.read(octets(whole.view(at, stop)), at, stop, CHUNK)
+        view = whole.view(at, stop)
+        let_go(view, passed, at)
+        passed = at
+        packets, after = reader.read(octets(view), at, stop, CHUNK)
         if len(packets):
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
@@ -139,8 +143,11 @@ class PartReader:
         at, stop = max(at, part.start), file.size if part.stop is None else min(part.stop, file.size)
         self.size = max(stop - part.start, 0)
         upto = stop if file.near else min(at + BUFFER, stop)
+        passed = at
         while True:
-            data = octets(file.view(at, upto))
+            view = file.view(at, upto)
+            let_go(view, passed, at)
+            passed, data = at, octets(view)
             packets, after = reader.read(data, at, upto, self.most)
             if after > at:
                 at = after
@@ -152,6 +159,7 @@ class PartReader:
                 yield data, packets
         if at < stop:
             reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
+        let_go(view, passed, stop)
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:

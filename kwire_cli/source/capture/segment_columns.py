@@ -218,7 +218,10 @@ def payloads(data: Octets, rows: npt.NDArray[Any], kept: bytes) -> tuple[Octets,
     start, size = rows["position"].copy(), rows["size"].astype(np.int64)
     there = np.flatnonzero(start < 0)
     if len(there):  # put together from fragments
-        data = np.concatenate([data, octets(kept)])
+        own = np.flatnonzero(start >= 0)
+        first, last = (int(start[own].min()), int((start + size)[own].max())) if len(own) else (0, 0)
+        data = np.concatenate([data[first:last], octets(kept)])
+        start[own] -= first
         start[there] = len(data) - len(kept) - 1 - start[there]
     offsets, out = np.zeros(len(rows) + 1, np.int64), np.empty(int(size.sum()), np.uint8)
     compiled(gathers.copy_bytes)(data, start, start + size, out, offsets)

@@ -114,7 +114,7 @@ def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem
         yield versions, new, lost
     if match.withdrawn:
         yield match.withdrawn, new, Problem("VERSION_WITHDRAWN", "", "latestVersionUnstable was set on a released version")
-    stretches = {given: Stretches(given.spec) for given in {match.old, *(common.new for common in match.common)}}
+    stretches = {given: Stretches(given.spec) for given in dict.fromkeys((match.old, *(common.new for common in match.common)))}
 
     def alike(common: Common) -> tuple[object, ...]:
         version, given, new_version = common
