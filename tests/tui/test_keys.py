@@ -93,6 +93,9 @@ def test_a_filter_and_none():
             assert app.rows.count == 52
             await say(pilot, "slash", "api ==")
             assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
+            await press(pilot, "slash", "q", "a", "escape")
+            assert not app.prompt.has_class("open")
+            assert (app.rows.has_focus, app.filter_text) == (True, "")
             assert app.rows.count == 52
             await say(pilot, "slash", "has topicId")
             assert 0 < app.rows.count < 52
@@ -231,6 +234,7 @@ def test_all_of_a_large_batch(monkeypatch):
             assert len(app.seen.nodes) > 400
             assert len(app.seen.buffers[0].data) == 899
             await press(pilot, "f", "X")
+            assert messages(app)[-1].startswith(f"hex of the first {cut} of 899 bytes: ")
             assert len(app.seen.nodes) == 10
             assert len(app.clipboard) == 2 * cut
 
@@ -278,5 +282,29 @@ def test_quitting_ends_well():
         async with opened(CAPTURE) as pilot:
             await pilot.press("q")
             assert pilot.app.return_code == 0
+
+    run(steps())
+
+
+def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
+    from kwire_cli.errors import InputError
+    from kwire_cli.tui.captures import Captures
+
+    def full_disk(self, line):
+        raise OSError(28, "No space left on device")
+
+    def unreadable(self, number, *, full):
+        raise InputError("\x1b[2J can't be read")
+
+    monkeypatch.setattr("kwire_cli.tui.index.Index.add", full_disk)
+    monkeypatch.setattr(Captures, "look", unreadable)
+
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            assert messages(pilot.app) == ["reading ends here [Errno 28] No space left on device"]
+            monkeypatch.undo()
+            monkeypatch.setattr(Captures, "look", unreadable)
+        async with opened(CAPTURE) as pilot:
+            assert messages(pilot.app) == ["this can't be shown \\x1b[2J can't be read"]
 
     run(steps())
