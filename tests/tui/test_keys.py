@@ -118,6 +118,7 @@ def test_a_filter_from_the_start_waits_for_what_is_still_read():
         (BITFLIP, "baseOffset < 10 and count == 2", 2),
         (BITFLIP, "records.offset == 41", 1),
         (BITFLIP, "offset == 3", 1),
+        (BITFLIP, "compression == zstd and producerId == 1003 and records.keySize > 2", 74),
         (BITFLIP, "kind == batch and size > 100 and time > 2020-01-01T00:00:00Z", 27),
         (SECRET, "api == SaslAuthenticate and version == 2 and client ~ java", 1),
         (SECRET, "has body.authBytes and topic == x", 0),
