@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kwire_cli.message.plain import Layouts
@@ -242,6 +243,10 @@ class Sanitizer:
         """The next bytes of a side, all that there are by default, are of another protocol: what shows which one stays."""
         waiting = self._waiting.get((stream, side))
         begun = self._begun.setdefault((stream, side), bytearray())
+        telling = 0
+        if len(begun) < LONGEST:
+            coming = b"".join([placed.data for placed in islice(waiting or (), LONGEST)])
+            telling = _telling((bytes(begun) + coming)[:LONGEST])
         while waiting and size != 0:
             placed = waiting.popleft()
             if size is not None:
@@ -249,11 +254,8 @@ class Sanitizer:
                     waiting.appendleft(placed[size:])
                     placed = placed[:size]
                 size -= len(placed)
-            kept = b""
-            if len(begun) < LONGEST:
-                before = len(begun)
-                begun += placed.data[: LONGEST - before]
-                kept = bytes(begun[before : max(_telling(bytes(begun)), before)])
+            kept = placed.data[: max(telling - len(begun), 0)]
+            begun += placed.data[: LONGEST - len(begun)]
             self._fields.count("bytes of other protocols", len(placed))
             if placed.place >= 0:
                 self._out.put(placed.place, kept + BLANK * (len(placed) - len(kept)))

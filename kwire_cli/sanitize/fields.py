@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kwire_cli.payload.fields import ADDRESS, holds_payloads, payloads_of
+from kwire_cli.message.roles import roles, top_value
+from kwire_cli.payload.fields import ADDRESS, TELEMETRY as METRICS, holds_payloads, payloads_of
 from kwire_cli.sanitize.addresses import Addresses
 from kwire_cli.sanitize.harmless import stays
 from kwire_cli.sanitize.replacing import TOKEN
+from kwire_cli.sanitize.telemetry import blank_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,8 +77,17 @@ class Fields:
         inner: Inner = records(body) if records else {}
         if holds_payloads(body.message) and not body.guess:
             found = {payload.path: payload for payload in payloads_of(self.catalog, body.spec, body.version, body.tree)}
-            inner |= {span.value: self.payload(found[span.path]) for span in body.spans if span.path in found and span.value < span.end}
+            for span in body.spans:
+                if span.path in found and span.value < span.end:
+                    inner[span.value] = self._metrics(body, found[span.path]) or self.payload(found[span.path])
         return self.rewritten(body.raw, message=body.message, inner=inner)
+
+    def _metrics(self, body: Body, payload: Payload) -> bytes | None:
+        """Metrics that say nothing in the place of others; None for any other payload, and where that can't be done."""
+        if payload.type != METRICS:
+            return None
+        codec = top_value(roles(body.spec, body.entry), body.raw, "compressionType")
+        return blank_metrics(codec, bytes(payload.data)) if isinstance(codec, int) else None
 
     def payload(self, payload: Payload) -> bytes:
         """Bytes of a field or record that may be a message of their own."""

@@ -18,6 +18,7 @@ from kwire_cli.structs.numbers import UVARINT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_LZ4_BLOCK, _XERIAL_CHUNK = fixed(declared.LZ4_BLOCK).pack, fixed(declared.XERIAL_CHUNK).pack
 _NEAR = 48
 """Places around the likely one that are tried."""
 _MOST_SPLITS = 3
@@ -89,12 +90,12 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
         packed = lz4.block.compress(data[:cut], store_size=False) if cut else b""
         parts = [header]
         if cut:
-            parts += (declared.LZ4_BLOCK.build({"size": len(packed)}), packed)
+            parts += (_LZ4_BLOCK(len(packed)), packed)
         rest = data[cut:]
         for piece in [rest[i : i + 1] for i in range(splits)] + [rest[splits:]]:
             if piece:
-                parts += (declared.LZ4_BLOCK.build({"size": len(piece) | declared.LZ4_STORED}), piece)
-        parts.append(declared.LZ4_BLOCK.build({"size": 0}))
+                parts += (_LZ4_BLOCK(len(piece) | declared.LZ4_STORED), piece)
+        parts.append(_LZ4_BLOCK(0))
         return b"".join(parts)
 
     for splits in range(_MOST_SPLITS + 1):
@@ -106,6 +107,8 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
 
 def _exact(made: Callable[[int], bytes], stop: int, size: int) -> bytes | None:
     """What is made with the cut in [0, stop] that gives the size; the further the cut, the smaller it is, but for a few bytes."""
+    if min(len(made(0)), len(made(stop))) > size:  # of a few bytes what is stored is the shortest
+        return None
     low, high = 0, stop
     while low < high:
         middle = (low + high) // 2
@@ -143,7 +146,7 @@ def _snappy(data: bytes, like: bytes, magic: int) -> bytes | None:  # noqa: ARG0
     block = _exact(made, len(data), room)
     if block is None:
         return None
-    return header + (declared.XERIAL_CHUNK.build({"size": len(block)}) if header else b"") + block
+    return header + (_XERIAL_CHUNK(len(block)) if header else b"") + block
 
 
 def _literals(data: bytes, extra: int) -> list[bytes]:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 _ETHERNET, _SLL, _SLL2 = fixed(link_types.ETHERNET), fixed(link_types.SLL), fixed(link_types.SLL2)
 _IPV4, _IPV6, _EXTENSION = fixed(declared.IPV4), fixed(declared.IPV6), fixed(declared.EXTENSION)
 _TCP, _UDP = fixed(transport.TCP), fixed(transport.UDP)
+_VLAN_SIZE = fixed(link_types.VLAN).size
+_TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(transport.TCP, "data_offset"), offset_of(transport.TCP, "checksum")
+_UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(transport.UDP, "checksum"), offset_of(declared.IPV6, "next_header")
+_IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(declared.IPV4, "source"), offset_of(declared.IPV6, "source")
+_IPV4_CHECKSUM_AT = offset_of(declared.IPV4, "checksum")
 _MAC = 6
 _SLL_ADDRESSES = {link_types.LINK_SLL: offset_of(link_types.SLL, "address"), link_types.LINK_SLL2: offset_of(link_types.SLL2, "address")}
 _PLAIN_OPTIONS = {2: 4, 3: 3, 4: 2, 8: 10}
@@ -109,7 +114,7 @@ class Headers:
             before = found.start
             if found.protocol == declared.PROTOCOL_UDP:
                 packet.data[before : before + _UDP.size] = data[before : before + _UDP.size]
-                self._checksum(packet, found, before + offset_of(transport.UDP, "checksum"), never_zero=True)
+                self._checksum(packet, found, before + _UDP_CHECKSUM_AT, never_zero=True)
             protocol, at = tunnels.inside(found.protocol, data, found.start)
             self._tunnel(data, before, at, protocol, packet.data)
             end = found.end
@@ -122,23 +127,23 @@ class Headers:
             if link.ethernet(data, inner) == (protocol, stop):
                 self._macs(data, inner, out)
                 return
-            inner -= fixed(link_types.VLAN).size
-            if stop - inner > _ETHERNET.size + 4 * fixed(link_types.VLAN).size:
+            inner -= _VLAN_SIZE
+            if stop - inner > _ETHERNET.size + 4 * _VLAN_SIZE:
                 return
 
     def _ip(self, protocol: int, data: bytes, at: int, found: Datagram, packet: Rewritten) -> None:
         """An IP header, with options and extensions that say nothing."""
         out = packet.data
         four = protocol == ETHER_IPV4
-        decl, size = (declared.IPV4, _IPV4.size) if four else (declared.IPV6, _IPV6.size)
+        source, size = (_IPV4_SOURCE_AT, _IPV4.size) if four else (_IPV6_SOURCE_AT, _IPV6.size)
         out[at : at + size] = data[at : at + size]
         half = len(found.addresses) // 2
-        where = at + offset_of(decl, "source")
+        where = at + source
         out[where : where + 2 * half] = self._addresses.ip(found.addresses[:half]) + self._addresses.ip(found.addresses[half:])
         if four:
-            self._add(packet, Checksum(at + offset_of(decl, "checksum"), at, at + (data[at] & 0x0F) * 4))
+            self._add(packet, Checksum(at + _IPV4_CHECKSUM_AT, at, at + (data[at] & 0x0F) * 4))
             return
-        position, following = at + size, data[at + offset_of(decl, "next_header")]
+        position, following = at + size, data[at + _NEXT_HEADER_AT]
         while position < found.start:
             out[position : position + _EXTENSION.size] = data[position : position + _EXTENSION.size]
             if following == declared.IPV6_FRAGMENT:
@@ -149,12 +154,12 @@ class Headers:
 
     def _tcp(self, data: bytes, found: Datagram, packet: Rewritten) -> None:
         start = found.start
-        size = (data[start + offset_of(transport.TCP, "data_offset")] >> 4) * 4
+        size = (data[start + _TCP_OFFSET_AT] >> 4) * 4
         packet.data[start : start + _TCP.size] = data[start : start + _TCP.size]
         if not _TCP.size <= size or start + size > found.end:
             return
         _options(data, start + _TCP.size, min(start + size, len(data)), packet.data)
-        self._checksum(packet, found, start + offset_of(transport.TCP, "checksum"))
+        self._checksum(packet, found, start + _TCP_CHECKSUM_AT)
         packet.payload = start + size, max(min(found.end, len(data)), min(start + size, len(data)))
 
     def _checksum(self, packet: Rewritten, found: Datagram, at: int, *, never_zero: bool = False) -> None:

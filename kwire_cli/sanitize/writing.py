@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import IO, Any
+from typing import IO
 
+from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs import captures as declared
 
+_RECORD, _BLOCK, _TRAILER = fixed(declared.PCAP["<"].record), fixed(declared.PCAPNG["<"].block), fixed(declared.PCAPNG["<"].trailer)
+_ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
 _SNAP_LENGTH = 1 << 18
 _NANOSECONDS = 9
 _SECOND = 1_000_000_000
@@ -85,8 +88,7 @@ class PcapWriter:
     def add(self, time: int | None, link: int, data: bytes | bytearray, length: int) -> int:  # noqa: ARG002 - there is one link type
         """Write a packet; where its data begins."""
         seconds, fraction = divmod(time or 0, _SECOND)
-        sizes = {"captured_length": len(data), "original_length": length}
-        self.out.append(declared.PCAP["<"].record.build({"seconds": seconds & 0xFFFFFFFF, "fraction": fraction, **sizes}))
+        self.out.append(_RECORD.pack(seconds & 0xFFFFFFFF, fraction, len(data), length))
         self.places.append(self.out.size)
         self.out.append(data)
         return self.places[-1]
@@ -112,9 +114,8 @@ class PcapngWriter:
         if not timed:
             head = self._layout.simple.build({"original_packet_length": length})
             return self._block(declared.SIMPLE_PACKET_BLOCK, head, data)
-        values: dict[str, Any] = {"interface_id": number, "timestamp_upper": (time or 0) >> 32, "timestamp_lower": (time or 0) & 0xFFFFFFFF}
-        values |= {"captured_packet_length": len(data), "original_packet_length": length}
-        return self._block(declared.ENHANCED_PACKET_BLOCK, self._layout.enhanced.build(values), data)
+        upper, lower = (time or 0) >> 32 & 0xFFFFFFFF, (time or 0) & 0xFFFFFFFF
+        return self._block(declared.ENHANCED_PACKET_BLOCK, _ENHANCED.pack(number, upper, lower, len(data), length), data)
 
     def _interface(self, link: int) -> int:
         known = self._interfaces.get(link)
@@ -128,10 +129,10 @@ class PcapngWriter:
 
     def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"") -> int:
         padded = -len(data) % 4
-        total = self._layout.block.sizeof() + len(head) + len(data) + padded + self._layout.trailer.sizeof()
-        self.out.append(self._layout.block.build({"type": kind, "total_length": total}) + head)
+        total = _BLOCK.size + len(head) + len(data) + padded + _TRAILER.size
+        self.out.append(_BLOCK.pack(kind, total) + head)
         place = self.out.size
-        self.out.append(bytes(data) + bytes(padded) + self._layout.trailer.build(total))
+        self.out.append(bytes(data) + bytes(padded) + _TRAILER.pack(total))
         if kind in {declared.SIMPLE_PACKET_BLOCK, declared.ENHANCED_PACKET_BLOCK}:
             self.places.append(place)
         return place

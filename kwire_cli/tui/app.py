@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,7 +76,7 @@ class Inspector(App[None]):
         Binding("J", "copy_all_json", "Copy all as JSON", show=False),
         Binding("f", "full", "All of it", show=False),
         Binding("escape", "leave", "Leave", show=False),
-        Binding("q", "quit", "Quit"),
+        Binding("q,ctrl+c", "quit", "Quit", key_display="q"),
     ]
 
     def __init__(self, listing: Listing, name: str, filter_text: str = "") -> None:
@@ -131,11 +132,21 @@ class Inspector(App[None]):
             yield step
 
     def _read(self) -> None:
-        for share in self._turns(self.listing.read()):
-            self.share = share
+        with self._told("reading ends here"):
+            for share in self._turns(self.listing.read()):
+                self.share = share
+        self.share = None
         if not get_current_worker().is_cancelled:
-            self.share = None
             self.call_from_thread(self._read_all)
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Say what went wrong in a thread, rather than end for it: a file that has gone, a full disk."""
+        try:
+            yield
+        except (KwireError, OSError) as error:
+            if not get_current_worker().is_cancelled:
+                self.call_from_thread(self.notify, harmless(str(error)), title=what, severity="error", markup=False)
 
     def _read_all(self) -> None:
         for note in self.listing.notes:
@@ -160,9 +171,10 @@ class Inspector(App[None]):
         self.run_worker(partial(self._filter, select, chosen), thread=True, group="filter", exclusive=True)
 
     def _filter(self, select: Callable[[], Iterator[tuple[float, list[int]]]], chosen: array[int]) -> None:
-        for share, found in self._turns(select()):
-            chosen.extend(found)
-            self.filter_share = share
+        with self._told("looking ends here"):
+            for share, found in self._turns(select()):
+                chosen.extend(found)
+                self.filter_share = share
         if not get_current_worker().is_cancelled:
             self.filter_share = None
             self.call_from_thread(self._tell)
@@ -209,7 +221,8 @@ class Inspector(App[None]):
             self.run_worker(partial(self._make_look, number), thread=True, group="look", exclusive=True)
 
     def _make_look(self, number: int) -> None:
-        with self._turn:
+        look = title = None
+        with self._told("this can't be shown"), self._turn:
             if get_current_worker().is_cancelled:
                 return
             look, title = self.listing.look(number, full=self.full), self.listing.title(number)
@@ -377,8 +390,10 @@ class Inspector(App[None]):
         self._copy(self.seen.hex_of(node) if self.seen and node else None, "hex")
 
     def action_copy_all_hex(self) -> None:
-        """All bytes."""
-        self._copy("".join(self.seen.buffers[0].cells(0, self.seen.buffers[0].end)) if self.seen and self.seen.buffers else None, "hex")
+        """All bytes, or the first of them where the others are not there."""
+        found = self.seen.buffers[0] if self.seen and self.seen.buffers else None
+        cut = f"hex of the first {len(found.data):,} of {found.size:,} bytes" if found and len(found.data) < found.size else "hex"
+        self._copy("".join(found.cells(found.at, found.end)) if found else None, cut)
 
     def action_copy_json(self) -> None:
         """The value of the field."""

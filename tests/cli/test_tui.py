@@ -1,9 +1,10 @@
 """`kwire tui` where it does not come to a screen; the screen itself is in tests/tui."""
 
 import importlib.util
+import re
 
 import pytest
-from command_line import ROOT, kwire
+from command_line import ROOT, hold_page, kwire
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
@@ -60,3 +61,18 @@ def test_a_screen(monkeypatch):
         (str(SEGMENT), "", ("batch", "batches")),
         (str(HEX), "", ("frame", "frames")),
     ]
+
+
+def test_the_page(updating, monkeypatch):
+    from kwire_cli.tui.help import KEYS
+    from kwire_cli.tui.kept import PIECE
+    from kwire_cli.view.html.outline import MOST_BYTES, MOST_NODES
+
+    def with_keys(text):
+        rows = [f"| {title} | `{keys}` | {meaning} |\n" for title, lines in KEYS for keys, meaning in lines]
+        table = f"| where | key | what it does |\n|---|---|---|\n{''.join(rows)}"
+        return re.sub(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", lambda _: table, text, flags=re.DOTALL)
+
+    assert (MOST_NODES, MOST_BYTES, PIECE) == (20_000, 256 << 10, 1 << 20)  # as the page says
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "tui.md", updating, with_keys)

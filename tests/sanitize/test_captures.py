@@ -208,7 +208,7 @@ def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn"])
+@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn", "java44-admin"])
 def test_captures_of_real_clients(name, tmp_path):
     path, out = ROOT.parent / "shared" / "real" / "own" / "captures" / name / "capture.pcapng", tmp_path / "out.pcapng"
     assert kwire("sanitize", path, out).code == 0

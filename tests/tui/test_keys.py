@@ -93,6 +93,9 @@ def test_a_filter_and_none():
             assert app.rows.count == 52
             await say(pilot, "slash", "api ==")
             assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
+            await press(pilot, "slash", "q", "a", "escape")
+            assert not app.prompt.has_class("open")
+            assert (app.rows.has_focus, app.filter_text) == (True, "")
             assert app.rows.count == 52
             await say(pilot, "slash", "has topicId")
             assert 0 < app.rows.count < 52
@@ -115,6 +118,7 @@ def test_a_filter_from_the_start_waits_for_what_is_still_read():
         (BITFLIP, "baseOffset < 10 and count == 2", 2),
         (BITFLIP, "records.offset == 41", 1),
         (BITFLIP, "offset == 3", 1),
+        (BITFLIP, "compression == zstd and producerId == 1003 and records.keySize > 2", 74),
         (BITFLIP, "kind == batch and size > 100 and time > 2020-01-01T00:00:00Z", 27),
         (SECRET, "api == SaslAuthenticate and version == 2 and client ~ java", 1),
         (SECRET, "has body.authBytes and topic == x", 0),
@@ -231,6 +235,7 @@ def test_all_of_a_large_batch(monkeypatch):
             assert len(app.seen.nodes) > 400
             assert len(app.seen.buffers[0].data) == 899
             await press(pilot, "f", "X")
+            assert messages(app)[-1].startswith(f"hex of the first {cut} of 899 bytes: ")
             assert len(app.seen.nodes) == 10
             assert len(app.clipboard) == 2 * cut
 
@@ -278,5 +283,29 @@ def test_quitting_ends_well():
         async with opened(CAPTURE) as pilot:
             await pilot.press("q")
             assert pilot.app.return_code == 0
+
+    run(steps())
+
+
+def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
+    from kwire_cli.errors import InputError
+    from kwire_cli.tui.captures import Captures
+
+    def full_disk(self, line):
+        raise OSError(28, "No space left on device")
+
+    def unreadable(self, number, *, full):
+        raise InputError("\x1b[2J can't be read")
+
+    monkeypatch.setattr("kwire_cli.tui.index.Index.add", full_disk)
+    monkeypatch.setattr(Captures, "look", unreadable)
+
+    async def steps():
+        async with opened(CAPTURE) as pilot:
+            assert messages(pilot.app) == ["reading ends here [Errno 28] No space left on device"]
+            monkeypatch.undo()
+            monkeypatch.setattr(Captures, "look", unreadable)
+        async with opened(CAPTURE) as pilot:
+            assert messages(pilot.app) == ["this can't be shown \\x1b[2J can't be read"]
 
     run(steps())

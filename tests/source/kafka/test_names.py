@@ -4,6 +4,7 @@ import pytest
 
 from kwire_cli.source.capture.events import Data, Start
 from kwire_cli.source.capture.model import Endpoint
+from kwire_cli.source.kafka import names as known
 from kwire_cli.source.kafka.traffic import traffic
 
 ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (2, 3))
@@ -112,3 +113,22 @@ def test_a_session_that_began_before_the_capture_is_not_known(wire):
 def test_a_topic_that_has_a_name_and_an_id_is_named_once(wire):
     lines = wire.lines(*named(wire, 1, (ORDERS, "orders")), (0, wire.request("Metadata", 12, 2, topics=[{"topicId": ORDERS, "name": "orders"}])))
     assert lines[-1].topics == ["orders"]
+
+
+def test_of_many_fetch_sessions_the_oldest_are_forgotten(wire, monkeypatch):
+    monkeypatch.setattr(known, "MOST_SESSIONS", 2)
+    said = []
+    for session in (1, 2, 1, 3):  # 1 is in use when 3 begins, so 2 is the oldest
+        begun = any(each[0] == session for each in said)
+        said.append((session, fetch(wire, session, session if begun else 0, int(begun), () if begun else [f"topic-{session}"], version=7)))
+        said.append((session, fetched(wire, session, session, version=7)))
+    said += [(session, fetch(wire, 10 + session, session, 5, version=7)) for session in (1, 2, 3)]
+    assert topics(wire.lines(*(each for _, each in said)))[-3:] == [["topic-1"], [], ["topic-3"]]
+
+
+def test_of_many_names_the_oldest_are_forgotten(wire, monkeypatch):
+    monkeypatch.setattr(known, "MOST_NAMES", 2)
+    said = named(wire, 1, (ORDERS, "orders")) + named(wire, 2, (PAYMENTS, "payments"))
+    lines = wire.lines(*said, fetch(wire, 3, topics=[PAYMENTS, METADATA_LOG]))
+    assert topics(lines)[-1] == ["payments", METADATA_LOG]
+    assert len(lines[-1].names.topics) == 2
