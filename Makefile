@@ -13,6 +13,7 @@ help:
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
 	@echo "make man     write manual pages of all commands into build/man"
+	@echo "make audit   ask whether faults are known of the libraries that are installed; needs the network"
 	@echo "make bench   measure against peers, as ratios of one run"
 
 $(BIN)/kwire: pyproject.toml
@@ -67,6 +68,11 @@ docs: $(VENV)/dev
 
 man: $(BIN)/kwire
 	$(BIN)/python -m kwire_cli.cli.man_pages build/man
+
+audit: $(VENV)/dev
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet pip-audit
+	$(VENV)/audit/bin/pip-audit --progress-spinner off --skip-editable --path $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
 clean:
 	rm -rf $(VENV) dist build

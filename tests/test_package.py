@@ -5,12 +5,13 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import venv
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,58 @@ def test_the_declared_dependencies_are_those_that_are_imported():
     extra = {re.match(r"[\w.-]+", line).group() for lines in project["optional-dependencies"].values() for line in lines}
     foreign = used - set(sys.stdlib_module_names) - {"kwire_cli"}
     assert base <= foreign <= base | extra
+
+
+BUILD = """
+import sys
+from hatchling.build import build_sdist, build_wheel
+print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))
+"""
+
+
+@pytest.mark.build
+def test_two_builds_are_equal_byte_for_byte(tmp_path):
+    pytest.importorskip("hatchling")
+    built = []
+    for name in ("a", "b"):
+        # Another folder, other times and other rights of the files: only what is in them counts.
+        source, out = tmp_path / name / "source", tmp_path / name / "dist"
+        for part in ("kwire_cli", "specs"):
+            shutil.copytree(ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile)
+        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
+            shutil.copyfile(ROOT / part, source / part)
+        out.mkdir()
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1760000000"}
+        subprocess.run([sys.executable, "-c", BUILD, out], cwd=source, capture_output=True, check=True, env=environment)
+        built.append({path.name: path.read_bytes() for path in out.iterdir()})
+        assert len(built[-1]) == 2
+    assert built[0] == built[1]
+
+
+ALLOWED = re.compile(r"\b(Apache|BSD|MIT|ISC|PSF|Python Software Foundation|MPL-2\.0|Zlib|0BSD|Unlicense|CC0)\b", re.IGNORECASE)
+EXCEPTIONS = {"crc32c": "LGPL"}  # used as it is, as a library of its own that anybody can replace, which the LGPL asks for; docs/dependencies.md
+FORBIDDEN = re.compile(r"\b(A?GPL|LGPL|SSPL|BUSL|Commons Clause|proprietary)", re.IGNORECASE)
+
+
+def licence_of(name):
+    """What a distribution says of its licence: an expression, classifiers, or in old metadata a text, of which the first line names it."""
+    about = distribution(name).metadata
+    classifiers = [each.rpartition("::")[2].strip() for each in about.get_all("Classifier", []) if each.startswith("License ::")]
+    stated = about.get("License-Expression") or ", ".join(classifiers) or (about.get("License") or "").strip()
+    return stated.splitlines()[0] if stated else ""
+
+
+def test_every_library_that_kwire_can_bring_in_has_a_licence_that_goes_with_its_own():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"].values()
+    asked = {re.match(r"[\w.-]+", line).group() for lines in extras for line in lines} - {"kwire"}
+    names = requirements("kwire")
+    for name in asked:
+        if any(each.metadata["Name"].lower() == name.lower() for each in distributions()):
+            names |= {name} | requirements(name)
+    for name in sorted(names):
+        licence = licence_of(name)
+        if name in EXCEPTIONS:
+            assert EXCEPTIONS[name] in licence, f"{name}: {licence} now: is it an exception still?"
+            continue
+        assert ALLOWED.search(licence), f"{name}: {licence or 'no licence is stated'}"
+        assert not FORBIDDEN.search(licence), f"{name}: {licence}"

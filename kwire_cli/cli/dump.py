@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.selecting import Selection
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("tree", "table", "json", "jsonl", "csv", "hex", "html")
+FORMATS = tuple(SHOW)
 
 
 @dataclass

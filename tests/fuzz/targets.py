@@ -1,0 +1,176 @@
+"""What is fuzzed: for each entrance a function of any bytes, which raises where kwire does what it must never do.
+
+Whatever comes in, a command ends with one of its exit codes and says why; no other exception leaves it, and nothing in its output acts on a terminal.
+"""
+
+import re
+import tempfile
+import zlib
+from pathlib import Path
+
+from command_line import ROOT, kwire
+
+import kwire_cli
+from kwire_cli.errors import KwireError
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.spec.loader import load_text
+from kwire_cli.structs.messages import declare
+
+SAMPLES = ROOT / "samples"
+ACTS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+FORMS = [
+    "auto",
+    "hex",
+    "hex-lines",
+    "xxd",
+    "hexdump",
+    "od",
+    "wireshark",
+    "wireshark-packets",
+    "tcpdump",
+    "tcpdump-packets",
+    "c",
+    "java",
+    "python",
+    "node",
+    "json",
+    "base64",
+    "raw",
+]
+KINDS = {
+    "segment": "00000000000000000000.log",
+    "index": "00000000000000000000.index",
+    "time index": "00000000000000000000.timeindex",
+    "transaction index": "00000000000000000000.txnindex",
+    "producer snapshot": "00000000000000000000.snapshot",
+    "checkpoint": "leader-epoch-checkpoint",
+    "metadata": "partition.metadata",
+}
+CATALOG = kwire_cli.catalog()
+MESSAGES = [(entry.name, version) for entry in CATALOG for version in entry.valid_versions.each()]
+
+
+def some(choices, data):
+    """One of these, the same for the same bytes."""
+    return choices[zlib.crc32(data) % len(choices)]
+
+
+def run(*words, stdin=b"", terminal=True):
+    done = kwire(*words, stdin=stdin, terminal=terminal)
+    assert done.code in {0, 1, 2}, done.code
+    assert done.code == 0 or done.raw or done.err, "it fails and says nothing"
+    assert not terminal or not ACTS.search(done.raw + done.err.encode()), "it acts on a terminal"
+    return done
+
+
+def texts(data):
+    """Bytes in any text form."""
+    form = FORMS[data[0] % len(FORMS)] if data else "auto"
+    run("decode", "--input", form, "--format", some(["tree", "hex", "jsonl"], data), "--color", "never", "-", stdin=data[1:])
+
+
+def frames(data):
+    """Requests, and responses whose api is said."""
+    asked = some([(), ("--framed",), ("--unframed",), ("--api", "Metadata", "--version", "9"), ("--response",), ("--header", "kip482")], data)
+    run("decode", "--input", "raw", *asked, "--format", some(["tree", "jsonl", "hex"], data[::-1]), "--color", "never", "-", stdin=data)
+
+
+def messages(data):
+    """A body of any message and version: what was decoded without loss is written again as it was."""
+    name, version = MESSAGES[int.from_bytes(data[:2], "big") % len(MESSAGES)]
+    body = data[2:]
+    try:
+        value = kwire_cli.decode(body, message=name, version=version).to_json(lossless=True)
+    except KwireError:
+        return
+    assert kwire_cli.encode(value, message=name, version=version) == body, "it is written in other bytes"
+
+
+def captures(data):
+    """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
+    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")], data)
+    run("decode", *asked, "--color", "never", "-", stdin=data)
+
+
+def records(data):
+    """Record sets of every format, and what their records hold."""
+    form = ["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"][data[0] % 6] if data else "auto"
+    run("dump", "--record-format", form, "--deep", "--max-decompressed", "1MiB", "--format", some(["tree", "jsonl", "hex", "table", "csv"], data),
+        "--as-topic", some(["t", "__consumer_offsets", "__transaction_state", "__cluster_metadata"], data[::-1]), "--color", "never", "-",
+        stdin=data[1:])  # fmt: skip
+
+
+def log_files(data):
+    """Files of a partition's folder: segments as they are verified and folded, indexes, snapshots, checkpoints."""
+    name = list(KINDS.values())[data[0] % len(KINDS)] if data else KINDS["segment"]
+    asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--like-kafka",), ("--state",)], data)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / some(["x-0", "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"], data[::-1])
+        place.mkdir()
+        (place / name).write_bytes(data[1:])
+        run("dump", *asked, "--max-decompressed", "1MiB", "--color", "never", str(place))
+
+
+def definitions(data):
+    """A definition of a message, as it is read, checked, shown, compared and laid out."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Made.json"
+        path.write_bytes(data)
+        run("lint", str(path), "--color", "never")
+        run("breaking", str(path), str(path), "--color", "never")
+        try:
+            spec = load_text(data.decode("utf-8", "replace"), "Made.json").spec
+            for version in [*spec.valid_versions.each()][:3]:
+                declare(spec, version)
+                decode_spec(spec, bytes(40), version)
+        except KwireError:
+            pass
+
+
+def documents(data):
+    """JSON that is to be encoded."""
+    run("encode", *some([(), ("--records",), ("-m", "MetadataRequest", "-n", "12"), ("--format", "base64")], data), "-", stdin=data)
+
+
+def request_logs(data):
+    """A broker's request log."""
+    run("decode", *some([("-f", "table"), ("-f", "jsonl"), ("--stats",)], data), "--color", "never", "-", stdin=data)
+
+
+def filters(data):
+    """The language of --filter."""
+    text = data.decode("utf-8", "replace").replace("\0", "")
+    run("decode", "-f", "table", "--color", "never", "--filter", text, str(SAMPLES / "captures" / "ipv6.pcap"))
+
+
+TARGETS = {each.__name__: each for each in (texts, frames, messages, captures, records, log_files, definitions, documents, request_logs, filters)}
+SIZE = 4096
+"""Bytes of a seed, at most: fuzzing is a matter of many runs."""
+
+
+def seeds(target):
+    """Inputs that mean something to a target: from the samples, and what once went wrong."""
+    found = [path.read_bytes() for path in sorted((Path(__file__).parent / "corpus" / target).glob("*"))]
+    return [*found, *(data[:SIZE] for data in _SEEDS[target]())]
+
+
+def _files(*patterns):
+    return [path.read_bytes() for pattern in patterns for path in sorted(SAMPLES.glob(pattern)) if path.is_file()]
+
+
+_KIND_OF = {".log": 0, ".index": 1, ".timeindex": 2, ".txnindex": 3, ".snapshot": 4, ".checkpoint": 5, "": 5, ".metadata": 6}
+_SPECS = sorted((ROOT / "specs").glob("S*Request.json"))
+_FRAMES = sorted((SAMPLES / "frames").glob("*"))
+_SEEDS = {
+    "texts": lambda: [bytes([number % len(FORMS)]) + data for number, data in enumerate(_files("text/*", "frames/*")) for number in (0, number)],
+    "frames": lambda: [kwire("encode", "--format", "raw", stdin=kwire("decode", path, "-f", "jsonl", "--lossless", "--show-secrets").raw).raw
+        for path in sorted((SAMPLES / "frames").glob("*"))],
+    "messages": lambda: [number.to_bytes(2, "big") + bytes(size) for number in range(0, len(MESSAGES), 40) for size in (4, 60)],
+    "captures": lambda: _files("captures/*", "tls/*.pcapng", "frames/*"),
+    "records": lambda: [bytes(1) + data for data in _files("segments/*/*.log")],
+    "log_files": lambda: [bytes([_KIND_OF.get(path.suffix, 0)]) + path.read_bytes() for path in sorted((SAMPLES / "logs").glob("*/*"))],
+    "definitions": lambda: _files("definitions/*.json", "definitions/*/*.json") + [path.read_bytes() for path in _SPECS[:8]],
+    "documents": lambda: _files("json/*") + [kwire("decode", path, "-f", "jsonl", "--lossless").raw for path in _FRAMES[:8]],
+    "request_logs": lambda: [b"\n".join(data.split(b"\n")[at : at + 2]) for data in _files("request-logs/*") for at in range(0, 20, 2)],
+    "filters": lambda: [b"api == Fetch and latency > 100ms", b"topic ~ 'a.*b' or not (size >= 1KiB)", b'body.topics[].name == "x" and error != 0'],
+}  # fmt: skip

@@ -1,0 +1,87 @@
+"""What CONTRIBUTING says of frequent changes is true: each is made in a copy of the package, by the one file and the one line."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from command_line import ROOT
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(ROOT / "kwire_cli", tmp_path / "kwire_cli", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    return tmp_path
+
+
+def line_before(file, mark, line):
+    text = file.read_text("utf-8")
+    assert text.count(mark) == 1
+    file.write_text(text.replace(mark, f"{line}\n    {mark}"), "utf-8")
+
+
+def kwire(copy, *arguments, stdin=b""):
+    environment = {**os.environ, "PYTHONPATH": str(copy), "NO_COLOR": "1"}
+    done = subprocess.run([sys.executable, "-m", "kwire_cli", *arguments], cwd=copy, input=stdin, capture_output=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def test_a_message(copy):
+    definition = (ROOT / "samples" / "definitions" / "before" / "LeaseRequest.json").read_text("utf-8").split("\n", 1)[1]
+    (copy / "specs" / "LeaseRequest.json").write_text(definition, "utf-8")
+    row = (
+        '{"name": "LeaseRequest", "type": "request", "apiKey": 9100, "validVersions": "0-2", "flexibleVersions": "1+", "file": "LeaseRequest.json"},'
+    )
+    line_before(copy / "specs" / "index.json", '{"name": "ProduceRequest",', row)
+    assert kwire(copy, "encode", "-m", "LeaseRequest", "-n", "1", '{"holder":"a","zones":[]}') == b"02610100\n"
+
+
+def test_a_record_format(copy):
+    folder = copy / "kwire_cli" / "structs" / "records"
+    shutil.copy(folder / "v1.py", folder / "v9.py")
+    (line,) = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
+    line_before(copy / "kwire_cli" / "records" / "formats.py", '"kip98-draft": RecordFormat', line)
+    written = kwire(copy, "encode", "--records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}')
+    shown = kwire(copy, "dump", "--deep", "--format", "tree", "--record-format", "v9", "-", stdin=written).decode()
+    assert 'value: "hello"' in shown
+    assert "crc: 0x" in shown
+    assert "wrong" not in shown
+    assert "v9" in kwire(copy, "dump", "--help").decode()
+
+
+def test_an_input_form(copy):
+    code = (
+        "from kwire_cli.source.forms.model import Chunk, Reading\n\n\n"
+        'def read(text):\n    return Reading((Chunk(bytes(map(int, text.split())), 1, None),), "decimal")\n'
+    )
+    forms = copy / "kwire_cli" / "source" / "forms"
+    (forms / "decimal.py").write_text(code, "utf-8")
+    line_before(forms / "__init__.py", '"base64": (', '"decimal": ("decimal", "read"),')
+    assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
+
+
+def test_a_report_and_a_command(copy):
+    cli = copy / "kwire_cli" / "cli"
+    (cli / "reports" / "ages.py").write_text("def show(asked):\n    return 0\n", "utf-8")
+    line_before(cli / "reports" / "__init__.py", '"stats": "by api', '"ages": "how old records are",')
+    (cli / "hello.py").write_text('import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8")
+    line_before(cli / "main.py", '"lint": ', '"hello": "Say hello.",')
+    assert "ages: how" in " ".join(kwire(copy, "scan", "--help").decode().split())
+    assert kwire(copy, "hello") == b"hello\n"
+    assert "Say hello." in kwire(copy, "--help").decode()
+
+
+def test_a_view_of_batches(copy):
+    cli = copy / "kwire_cli" / "cli"
+    (copy / "kwire_cli" / "view" / "sizes.py").write_text("def size_lines(batch):\n    return str(batch.size)\n", "utf-8")
+    batches = cli / "batches.py"
+    view = "from kwire_cli.view.sizes import size_lines\nSHOW['sizes'] = lambda run, shown: run.environment.write(size_lines(shown.item))\n"
+    batches.write_text(batches.read_text("utf-8") + view, "utf-8")
+    segment = str(ROOT / "samples" / "segments" / "txn-out-0" / "00000000000000000000.log")
+    assert kwire(copy, "dump", "--format", "sizes", "--limit", "2", segment).split() == [b"109", b"78"]
