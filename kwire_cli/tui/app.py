@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from contextlib import contextmanager
 from functools import partial
@@ -12,6 +13,7 @@ from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Event, InputEvent
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
@@ -21,7 +23,7 @@ from kwire_cli.tui.costs_pane import CostsPane
 from kwire_cli.tui.fields_pane import FieldsPane
 from kwire_cli.tui.help import Help
 from kwire_cli.tui.list_pane import ListPane
-from kwire_cli.tui.pace import Turns
+from kwire_cli.tui.pace import SWITCH, Turns
 from kwire_cli.tui.panes import Lines, harmless
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted
@@ -90,7 +92,7 @@ class Inspector(App[None]):
         self.seen_number: int | None = None
         self.anomaly = -1
         self.wanted_anomaly = False
-        self._turn = Turns()
+        self._turn, self._switch = Turns(), sys.getswitchinterval()
         self._settling: Any = None
         self.state, self.heading = Static(id="state", markup=False), Static(id="heading", markup=False)
         self.rows, self.fields, self.bytes, self.costs = ListPane(listing, self._turn), FieldsPane(), BytesPane(), CostsPane()
@@ -114,11 +116,22 @@ class Inspector(App[None]):
         self.rows.border_title = self.listing.what[1].capitalize()
         self.fields.border_title, self.bytes.border_title, self.costs.border_title = "Fields", "Bytes", "Costs"
         self.rows.focus()
+        sys.setswitchinterval(SWITCH)
         self.run_worker(self._read, thread=True, group="read", exit_on_error=True)
         if self.filter_text:
             self._start_filter(self.filter_text)
         self.set_interval(REFRESH, self._tell)
         self._tell()
+
+    def on_unmount(self) -> None:
+        """Leave Python as it was."""
+        sys.setswitchinterval(self._switch)
+
+    async def on_event(self, event: Event) -> None:
+        """Keys and the mouse come first, work beside the screen has its turn later."""
+        if isinstance(event, InputEvent):
+            self._turn.ask()
+        await super().on_event(event)
 
     # Reading, beside the screen
 
@@ -149,6 +162,7 @@ class Inspector(App[None]):
                 self.call_from_thread(self.notify, harmless(str(error)), title=what, severity="error", markup=False)
 
     def _read_all(self) -> None:
+        self.rows.forget()
         for note in self.listing.notes:
             self.notify(harmless(note), title="The file", severity="warning", markup=False)
         self._tell()

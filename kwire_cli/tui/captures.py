@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.redact.secrets import hidden_in_frame, hidden_in_record
 from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.kafka.columns import FilterRow, LineRow
+from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.tui.costs import frame_costs
@@ -29,10 +30,25 @@ if TYPE_CHECKING:
 
     Matches = Callable[[Any], bool]
 
-ROWS = 1024
-"""Rows of the list that are kept once they were made."""
+LARGE = 16 << 10
+"""Bytes of a frame from which on what its row says is kept."""
+MOST_TOPICS = 20
+"""Topics that are shown of such a frame."""
 _NARROW = ("frame", "kind", "api", "apiVersion", "size", "latency", "error", "topics")
 _MIDDLE = ("frame", "time", "kind", "api", "apiVersion", "clientId", "size", "latency", "error", "topics")
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownRow(LineRow):
+    """A row of a large frame, with what was read for it when that was read anyway."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+
+    def column(self, name: str) -> Any:
+        """The value of a column; topics by the names that are known by now."""
+        value = self.values[name]
+        return [self.names.topic(topic) for topic in value[:MOST_TOPICS]] if name == "topics" else value
 
 
 class Captures:
@@ -51,7 +67,7 @@ class Captures:
         self._read = False
         self._size = max(Path(path).stat().st_size, 1)
         self._capture().packets  # noqa: B018 - what can't be read says so at once
-        self._rows = lru_cache(maxsize=ROWS)(self._row)
+        self._known: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         return len(self._index)
@@ -73,9 +89,10 @@ class Captures:
         pace = Pace()
         for share, line in self._lines(self._index.names):
             self._index.add(line)
+            if line.seen.size >= LARGE:  # which takes long to read again for its row
+                self._known[line.number - 1] = {name: COLUMNS[name](line) for name in TABLE}
             if pace.is_due():
                 yield share
-        self._rows.cache_clear()
         self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
@@ -108,10 +125,11 @@ class Captures:
 
     def row(self, number: int, width: int) -> Line:
         """A line as in the table of `kwire decode`."""
-        return self._rows(number, self._columns(width))
+        return self._row(number, self._columns(width))
 
     def _row(self, number: int, columns: tuple[str, ...]) -> Line:
-        return row(LineRow(self._index.line(number)), columns)
+        line, known = self._index.line(number), self._known.get(number)
+        return row(LineRow(line) if known is None else _KnownRow(line, None, known, self._index.names), columns)
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""

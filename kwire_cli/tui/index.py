@@ -6,8 +6,8 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.headers import request_head
-from kwire_cli.message.plain import Layouts
+from kwire_cli.message.headers import heads, request_head
+from kwire_cli.message.plain import Headers, Layouts
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
@@ -38,6 +38,12 @@ class _Strange(NamedTuple):
     reason: str | None
 
 
+def response_correlation(catalog: Catalog, data: bytes) -> int | None:
+    """The correlation id of a response with its size prefix; None where the bytes end before it does."""
+    layout = heads(catalog)[1]
+    return int(layout.unpack(data, SIZE_BYTES)[0]) if len(data) >= SIZE_BYTES + layout.size else None
+
+
 class Index:
     """A line takes some hundred bytes here; those of its frame are in a temporary file.
 
@@ -46,7 +52,7 @@ class Index:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog, self.names = catalog, Names()
-        self._layouts = Layouts(catalog)
+        self._layouts, self._headers = Layouts(catalog), Headers(catalog)
         self._kept = Kept()
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
@@ -127,6 +133,10 @@ class Index:
         kind = _KINDS[self._kind[number]]
         head = request_head(self.catalog, data, SIZE_BYTES, len(data)) if kind == "request" else asked.seen.head if asked else None
         seen = Seen(kind, side, cut, head=head, request=asked.seen if asked else None)
+        if head and not cut.missing and (layout := self._layouts.get(kind, head.api_key, head.version)):
+            correlation = head.correlation_id if kind == "request" else response_correlation(self.catalog, data)
+            if correlation is not None:
+                seen.plain = self._headers.plain(layout, data, correlation)
         if strange := self._strange.get(number):
             seen.code, seen.protocol, seen.content, seen.reason = strange
         seen.size = self._size[number]

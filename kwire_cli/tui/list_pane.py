@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kwire_cli.tui.pace import Turns
     from kwire_cli.view.lines import Line
 
+MOST_ROWS = 1024
+"""Rows that are kept once they were made."""
+LATER = 0.1
+"""Seconds until a row is tried again."""
 MARK = 2
 """Cells before a row, for the mark of what is odd."""
 
@@ -28,6 +32,8 @@ class ListPane(Lines):
         super().__init__(id="list")
         self.listing, self._turn = listing, turn
         self.chosen: Sequence[int] | None = None
+        self._rows: dict[tuple[int, int], Line] = {}
+        self._has_turn = False
 
     @property
     def count(self) -> int:
@@ -54,11 +60,29 @@ class ListPane(Lines):
     def line(self, number: int) -> Line:
         """A row, marked where it is odd."""
         which = number if self.chosen is None else self.chosen[number]
-        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *self.listing.row(which, self.width)]
+        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *self._row(which)]
+
+    def _row(self, which: int) -> Line:
+        """A row, made once; a mark for one that can't be made now, and will be later."""
+        key = which, self.width
+        row = self._rows.get(key)
+        if row is None and self._has_turn:
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            row = self._rows[key] = self.listing.row(which, self.width)
+        if row is None:
+            self.set_timer(LATER, self.refresh)
+            return [("…", "dim")]
+        return row
+
+    def forget(self) -> None:
+        """Rows may say more now."""
+        self._rows.clear()
+        self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """All rows of the screen in one turn."""
-        with self._turn:
+        with self._turn.attempt() as self._has_turn:
             return super().render_lines(crop)
 
     def place_of(self, number: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,8 +15,14 @@ T = TypeVar("T")
 
 TURN = 0.01
 """Seconds of work at a time: less than eyes and fingers notice."""
-PAUSE, LONG_PAUSE = 0.0005, 0.01
-"""Seconds between two turns of work; the longer one after the screen had to wait, which has more to do then."""
+PAUSE, LONG_PAUSE = 0.0005, 0.02
+"""Seconds between two turns of work; the longer one while somebody presses keys."""
+ACTIVE = 0.3
+"""Seconds for which a key counts."""
+WAIT = 0.03
+"""Seconds that the screen waits for a turn."""
+SWITCH = 0.0005
+"""Seconds after which Python lets another thread go on: the screen takes many short steps, and would wait for each as long as for work."""
 
 
 class Pace:
@@ -38,19 +45,31 @@ class Turns:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._asked = False
+        self._asked = 0.0
+
+    def ask(self) -> None:
+        """Somebody has pressed a key: there is more to do for the screen now."""
+        self._asked = time.monotonic()
 
     def __enter__(self) -> None:
-        self._asked = True
         self._lock.acquire()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._lock.release()
 
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """A turn of the screen if it gets one soon, and whether it did: it must not stand still while a large frame is decoded."""
+        found = self._lock.acquire(timeout=WAIT)
+        try:
+            yield found
+        finally:
+            if found:
+                self._lock.release()
+
     def step(self, steps: Iterator[T]) -> T | None:
         """The next of some steps of work, and time for the screen after it; None behind the last."""
         with self._lock:
             found = next(steps, None)
-        pause, self._asked = LONG_PAUSE if self._asked else PAUSE, False
-        time.sleep(pause)
+        time.sleep(LONG_PAUSE if time.monotonic() - self._asked < ACTIVE else PAUSE)
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.ledger import GAP_PATH, Row, rows_of
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
-ROWS = 1024
-"""Rows of the list that are kept once they were made."""
 _CODES = (PADDING, "TRUNCATED", "CORRUPT")
 _BATCH, _WRONG = 0, 1
 _GAPS = 2
@@ -51,7 +49,6 @@ class Segments:
         self._odd = array("B")
         self._count = 0
         self._read = False
-        self._rows = lru_cache(maxsize=ROWS)(lambda number: batch_row(self._item(number)))
 
     def __len__(self) -> int:
         return self._count
@@ -111,7 +108,7 @@ class Segments:
 
     def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
         """A batch as in the table of `kwire dump`."""
-        return self._rows(number)
+        return batch_row(self._item(number))
 
     def title(self, number: int) -> str:
         """What it is, and where."""

@@ -291,10 +291,10 @@ def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
     from kwire_cli.errors import InputError
     from kwire_cli.tui.captures import Captures
 
-    def full_disk(self, line):
+    def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    def unreadable(self, number, *, full):
+    def unreadable(*_, **__):
         raise InputError("\x1b[2J can't be read")
 
     monkeypatch.setattr("kwire_cli.tui.index.Index.add", full_disk)
