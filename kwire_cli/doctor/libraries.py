@@ -19,6 +19,7 @@ PURPOSES = {
     "spark": "kwire scan; it also needs Java",
     "stores": "s3://, gs://, hdfs:// and other URLs in place of paths",
     "tls": "--tls-keylog, and pcapng files that hold secrets",
+    "tui": "kwire tui",
 }
 """The commands and options that need an extra. Which libraries it has is in the package's own metadata."""
 
