@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.app import App
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from kwire_cli.tui.listing import Listing
     from kwire_cli.tui.look import Look
 
+SEPARATOR = "  ·  "
+LEAST_NAME = 16
+"""Columns of the input's name that are shown whatever stands beside it; of a longer one the end."""
 SETTLED = 0.03
 """Seconds after which what is under the cursor is looked at: not while a key is held down."""
 REFRESH = 0.1
@@ -206,14 +210,16 @@ class Inspector(App[None]):
         """How many there are, and how far reading is; called now and then."""
         self.rows.fit()
         many = counted(len(self.listing), *self.listing.what)
-        parts = [self.source_name, many]
+        parts = [many]
         if self.filter_text:
             parts.append(f"{self.rows.count:,} match {harmless(self.filter_text)}")
         if self.filter_share is not None:
             parts.append(f"looking {self.filter_share:.0%}")
         if self.share is not None:
             parts.append(f"reading {self.share:.0%}")
-        self.state.update(Text("  ·  ".join(parts), no_wrap=True, overflow="ellipsis"))
+        room = max(self.size.width - cell_len(SEPARATOR.join(["", *parts])) - 2, LEAST_NAME)
+        name = self.source_name if cell_len(self.source_name) <= room else f"…{self.source_name[1 - room :]}"
+        self.state.update(Text(SEPARATOR.join([name, *parts]), no_wrap=True, overflow="ellipsis"))
         self.heading.update(Text(harmless(self.rows.heading()), style="dim", no_wrap=True, overflow="crop"))
         if self.rows.number != self.seen_number and self._settling is None:
             self._settle()
