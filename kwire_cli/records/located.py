@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Source
 
     Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
 
-CHUNK = 2 << 20
+CHUNK = 3 << 19
 """Bytes of records that are taken together, unless a single batch has more."""
 _MOST_RUNS = 64
 """Changes between odd and plain batches, in a chunk, up to which they are parted; breaks in a row of plain ones up to which short rows are taken."""
@@ -47,7 +48,27 @@ _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
 FIELDS: dict[str, Any] = {field.name: field for field in _ELEMENT.element.fields}  # type: ignore[union-attr]
 """The nodes of a record's fields."""
 _EVERYTHING = Selection()
-_HEAD = [(sc.name, sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons]
+_HEAD = {sc.name: (sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons}
+
+
+class Numbers:
+    """The numbers of headers that begin at these places: by a name of the declaration a column, which is read when it is first asked for."""
+
+    __slots__ = ("_data", "_known", "_start")
+
+    def __init__(self, data: Octets, start: Ints, known: Mapping[str, Ints] | None = None) -> None:
+        self._data, self._start, self._known = data, start, dict(known or {})
+
+    def __getitem__(self, name: str) -> Ints:
+        known = self._known.get(name)
+        if known is None:
+            decl, offset = _HEAD[name]
+            known = self._known[name] = numbers(decl, self._data, self._start + offset)
+        return known
+
+    def only(self, which: Any) -> Numbers:
+        """Those of some of them."""
+        return Numbers(self._data, self._start[which], {name: column[which] for name, column in self._known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +77,14 @@ class Heads:
 
     start: Ints
     end: Ints
-    numbers: Mapping[str, Ints]
+    numbers: Numbers
 
     def __len__(self) -> int:
         return len(self.start)
 
     def only(self, which: Any) -> Heads:
         """Some of them."""
-        return Heads(self.start[which], self.end[which], {name: column[which] for name, column in self.numbers.items()})
+        return Heads(self.start[which], self.end[which], self.numbers.only(which))
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """The same as the exact reader gives them; their checksums are right."""
@@ -125,19 +146,18 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
     data = octets(source.data)
     breaks = 0
     while reader.at < reader.stop:
-        starts: list[int] = []
-        ends: list[int] = []
-        for at, end, _ in reader.plain(_LAYOUT):
-            starts.append(at)
-            ends.append(end)
-            if end - starts[0] >= CHUNK:
-                yield _heads(data, starts, ends)
-                starts, ends = [], []
+        bounds = [reader.at]
+        full = reader.at + CHUNK
+        for _, end, _ in reader.plain(_LAYOUT):
+            bounds.append(end)
+            if end >= full:
+                yield _heads(data, bounds)
+                bounds, full = [end], end + CHUNK
                 reader.passed = end
-        if starts and (ends[-1] - starts[0] >= _SHORT or breaks < _MOST_RUNS):
-            yield _heads(data, starts, ends)
+        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
+            yield _heads(data, bounds)
         else:
-            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in zip(starts, ends, strict=True))  # noqa: FBT003 - as there
+            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds))  # noqa: FBT003 - as there
         breaks += 1
         for item in reader.items():
             reader.at = item.end
@@ -154,9 +174,9 @@ class _Reader(Reader):
         super().let_go(max(min(at, self.passed), self.kept))
 
 
-def _heads(data: Any, starts: list[int], ends: list[int]) -> Heads:
-    at = np.array(starts, np.int64)
-    return Heads(at, np.array(ends, np.int64), {name: numbers(decl, data, at + offset) for name, decl, offset in _HEAD})
+def _heads(data: Octets, bounds: list[int]) -> Heads:
+    at = np.array(bounds, np.int64)
+    return Heads(at[:-1], at[1:], Numbers(data, at[:-1]))
 
 
 def located(source: Source, start: int = 0, stop: int | None = None, selection: Selection = _EVERYTHING) -> Iterator[Located | Batch | Gap]:
