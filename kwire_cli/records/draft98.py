@@ -12,7 +12,7 @@ from kwire_cli.records.area import area_of
 from kwire_cli.records.batch import Head, int64, sequence_after
 from kwire_cli.records.chunks import chunks
 from kwire_cli.records.model import Record
-from kwire_cli.records.odd import add_note, add_odd, bytes_of
+from kwire_cli.records.odd import add_note, add_odd, bytes_of, has_enough
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
@@ -53,6 +53,8 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
     entry = records_entry(kip98.MESSAGES)
     count = 0
     for spans in chunks(entry, area.data):
+        if has_enough(batch, area, count, spans.start, notes):
+            return
         piece = []
         for found, places in add_odd(entry, spans, area, count, notes):
             computed = crc32(area.data[places[kip98.MESSAGE_CRC_FROM] : places["crc"]])

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Area
+
+MOST_ODD, PACKED = 10_000, 4
+"""Odd records that are read of any packed batch, and packed bytes for each one beyond."""
 
 _INDEX = re.compile(r"^(\w+)\[(\d+)\]")
 
@@ -27,6 +31,19 @@ def add_note(notes: MutableSequence[Anomaly], note: Anomaly) -> None:
     if len(notes) < MOST_NOTES:
         last = "; what else is odd in this batch is not listed" if len(notes) == MOST_NOTES - 1 else ""
         notes.append(note._replace(detail=note.detail + last))
+
+
+def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSequence[Anomaly]) -> bool:
+    """Whether the rest of a batch's decompressed records is left alone, since `read` odd ones are enough for its size; `notes` end with that then.
+
+    Zeros pack a thousand to one, and each two of them are a record and a line. Records that are not packed need no limit: there are no more than bytes.
+    """
+    if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
+        return False
+    offset, where = area.place(at)
+    detail = f"{read} records in which something is odd have been read; the {len(area.data) - at} bytes that follow are not{where}"
+    notes[MOST_NOTES - 1 :] = [Anomaly("DECOMPRESSION_LIMIT", "records", offset, detail)]
+    return True
 
 
 def add_odd(entry: Entry, spans: Spans, area: Area, before: int, notes: MutableSequence[Anomaly]) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:

@@ -12,7 +12,7 @@ from kwire_cli.records.batch import Head, int64, sequence_after
 from kwire_cli.records.chunks import chunks
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.model import Record
-from kwire_cli.records.odd import add_note, add_odd, bytes_of
+from kwire_cli.records.odd import add_note, add_odd, bytes_of, has_enough
 from kwire_cli.records.quick import AS_VALUES, Forms, reader_of
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -82,10 +82,11 @@ def made_of(batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., A
     area = area_of(batch, notes)
     partial = len(notes) > known
     count, highest, base = 0, -1, head.base_offset
-    for made, taken, last in _pieces(area, head, notes, read, make):
+    for made, taken, last in _pieces(batch, area, notes, read, make):
         count += taken
         highest = max(highest, last - base)
         yield made
+    partial = partial or any(note.code == "DECOMPRESSION_LIMIT" for note in notes[-1:])
     if count != head.records_count and not partial:
         detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
         add_note(notes, Anomaly("COUNT_MISMATCH", "recordsCount", batch.position, detail))
@@ -95,9 +96,10 @@ def made_of(batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., A
 
 
 def _pieces(
-    area: Area, head: Head, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]
+    batch: Batch, area: Area, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]
 ) -> Iterator[tuple[list[Any], int, int]]:
     """The records by the quick reader as far as it goes, then by spans and trees; with how many they are, and the last one's offset."""
+    head = batch.head
     at, stop, quick = 0, len(area.data), True
     appended = head.max_timestamp if head.timestamp_type else None
     count = 0
@@ -107,7 +109,10 @@ def _pieces(
         if taken:
             yield made, taken, last
     if at < stop:
+        before = count
         for spans in chunks(records_entry(v2.RECORDS), area.data, at):
+            if has_enough(batch, area, count - before, spans.start, notes):
+                return
             records = _odd(spans, head, area, count, notes)
             count += len(records)
             if records:

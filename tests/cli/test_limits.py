@@ -150,6 +150,7 @@ CASES = {
     "many tiny frames": (many_tiny_frames, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
     "many unknown tags": (many_tags, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
     "a bomb": (bomb, ["dump", "--deep", "-f", "jsonl", "--max-decompressed", "64KiB", "-"]),
+    "a bomb of odd records": (lambda: bomb(32 * MIB), ["dump", "--deep", "-f", "jsonl", "-"]),
     "many bombs": (many_bombs, ["dump", "--deep", "-f", "jsonl", "--max-decompressed", "16KiB", "-"]),
     "many empty batches": (many_empty_batches, ["dump", "--deep", "-f", "jsonl", "-"]),
     "a packet said to be long": (packet_said_to_be_long, ["decode", "-f", "table", "-"]),

@@ -29,6 +29,23 @@ def test_a_bomb_in_a_wrapper():
     assert first.anomalies[0].code == "DECOMPRESSION_LIMIT"
 
 
+def test_odd_records_of_a_packed_batch_are_not_read_for_ever():
+    bomb = batch(0, (), packed=compress(1, bytes(4 << 20)), attributes=1, recordsCount=1 << 21, lastOffsetDelta=0)
+    last = batch(1, [record()])
+    first, second = kwire.read_records(bomb + last)
+    found = first.anomalies
+    assert 10_000 <= len(list(first.records())) < 20_000
+    assert [note.code for note in found if note.code in {"DECOMPRESSION_LIMIT", "COUNT_MISMATCH"}] == ["DECOMPRESSION_LIMIT"]
+    assert "bytes that follow are not" in found[-1].detail
+    assert [each.value for each in second.records()] == [b"v"]
+
+
+def test_odd_records_are_all_read_where_they_are_not_packed():
+    (found,) = kwire.read_records(batch(0, (), packed=bytes(100_000), recordsCount=50_000))
+    assert len(list(found.records())) > 10_000
+    assert "DECOMPRESSION_LIMIT" not in {note.code for note in found.anomalies}
+
+
 def test_a_line_of_many_records_takes_little_memory():
     records = [record(None, None, i) for i in range(200)]
     area = batch(0, records)[61:] * 60
