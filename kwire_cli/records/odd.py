@@ -36,7 +36,7 @@ def add_note(notes: MutableSequence[Anomaly], note: Anomaly) -> None:
 def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSequence[Anomaly]) -> bool:
     """Whether the rest of a batch's decompressed records is left alone, since `read` odd ones are enough for its size; `notes` end with that then.
 
-    Zeros pack a thousand to one, and each two of them are a record and a line. Records that are not packed need no limit: there are no more than bytes.
+    Zeros pack a thousand to one, and a few of them are a record and a line. Where nothing is packed, there are no more records than bytes.
     """
     if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
         return False
