@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.options import records_of, shows_raw_records
+from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
@@ -196,8 +197,12 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
 
         environment.write(dumps(stats.to_json(), indent=fmt == "json"))
     else:
-        from kwire_cli.view.table import stats_lines
+        from kwire_cli.view.stats import stats_lines
 
+        if isinstance(environment, Collected):
+            from kwire_cli.view.html.stats import charts
+
+            environment.charts += charts(stats)
         environment.write_lines(stats_lines(stats))
 
 
@@ -270,11 +275,10 @@ def _on_page(catalog: Catalog, options: dict[str, Any], secrets: _Secrets) -> Sh
     from kwire_cli.view.html.frames import line_entry, line_row
     from kwire_cli.view.html.outline import Outline
 
-    def show(line: Captured | None) -> None:
-        if line:
-            options["page"].add(line_row(line), line_entry(catalog, line, secrets.hidden(line), secrets.in_record, Outline(full=options["full"])))
+    def one(line: Captured) -> None:
+        options["page"].add(line_row(line), line_entry(catalog, line, secrets.hidden(line), secrets.in_record, Outline(full=options["full"])))
 
-    return show
+    return _in_pairs(one) if options["pairs"] else lambda line: one(line) if line else None
 
 
 def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
@@ -292,11 +296,16 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
         else:
             environment.write_lines(tree_lines(catalog, line, secrets.hidden(line), full=options["full"], hide=secrets.in_record))
 
+    return _in_pairs(one) if options["pairs"] else lambda line: one(line) if line else None
+
+
+def _in_pairs(one: Callable[[Captured], None]) -> Show:
+    """Each response behind its request, where that is there, and nothing else."""
+
     def show(line: Captured | None) -> None:
-        if line is None or (options["pairs"] and line.kind != "response"):
-            return
-        if options["pairs"] and line.request:
-            one(line.request)
-        one(line)
+        if line and line.kind == "response":
+            if line.request:
+                one(line.request)
+            one(line)
 
     return show

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.accepted import Accepted
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv")
+FORMATS = ("table", "json", "jsonl", "csv", "html")
 
 
 def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -63,7 +63,15 @@ def command(
     the exit code is 1 if any client would be refused.
     """
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
-    return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port, tls_keylog), release, now, fmt)
+
+    def run(environment: Environment, fmt: str) -> Exit:
+        return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port, tls_keylog), release, now, fmt)
+
+    if fmt != "html":
+        return run(environment, fmt)
+    from kwire_cli.cli.pages import files_among, page_of
+
+    return page_of(environment, "clients", files_among(source), lambda env: run(env, "table"))
 
 
 def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], Clients], release: str | None, now: str | None, fmt: str) -> Exit:

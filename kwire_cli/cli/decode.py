@@ -91,11 +91,21 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         raise click.UsageError(f"--lossless keeps every byte: leave --records {options['records']} away")
     if options["follow"] and len(source) > 1:
         raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
+    if fmt == "html" and options["stats"]:
+        from kwire_cli.cli.pages import files_among, page_of
+
+        return page_of(
+            environment, "decode --stats", files_among(source), lambda env: _run(env, catalog, source, form, "table", options, strict=strict)
+        )
+    return _run(environment, catalog, source, form, fmt, options, strict=strict)
+
+
+def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str, options: dict[str, Any], *, strict: bool) -> Exit:
     anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
     if logs and fmt == "html":
-        raise InputError("this is a broker's request log, of which there is no page; --format json counts what is in it", file=logs[0])
+        raise InputError("this is a broker's request log, of whose lines there is no page; --stats has one of what is in it", file=logs[0])
     page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
@@ -142,7 +152,7 @@ def _new_page(environment: Environment, source: tuple[str, ...], options: dict[s
     """The page of --format html; UsageError for what there is no page of."""
     from kwire_cli.cli.pages import new_page
 
-    others = [f"--{name}" for name in ("stats", "pairs", "follow", "fields", "lossless", "records") if options[name]]
+    others = [f"--{name}" for name in ("follow", "fields", "lossless", "records") if options[name]]
     if others:
         raise click.UsageError(f"{others[0]} is not for --format html, whose page shows all of each frame")
     limit, options["limit"] = options["limit"], None  # what is behind the last one has to be seen, to say that it is there

@@ -150,15 +150,21 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
     if fmt == "html":
-        raise click.UsageError("there is no page of faults: --verify shows them as a tree, a table, json, jsonl or csv")
+        from kwire_cli.cli.pages import files_among, page_of
+
+        return page_of(environment, "dump --verify", files_among(paths), lambda env: show_faults(env, paths, "table", deep=options["deep"]))
     return show_faults(environment, paths, fmt, deep=options["deep"])
 
 
 def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
-    from kwire_cli.cli.state import show_state
+    from kwire_cli.cli.state import BOTH, show_state
 
     if not options["state"]:
         raise click.UsageError("--at is of --state; --offsets A-B chooses batches and records")
+    if fmt == "html":
+        from kwire_cli.cli.pages import files_among, page_of
+
+        return page_of(environment, "dump --state", files_among(paths), lambda env: _state(env, catalog, paths, BOTH, options))
     odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, limits_of(options))
     return Exit.FOUND if options["strict"] and odd else Exit.DONE
 

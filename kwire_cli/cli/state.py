@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from kwire_cli.state.answer import Answer
     from kwire_cli.state.folding import Segment
 
-FORMATS = ("tree", "table", "json", "jsonl")
+FORMATS = ("tree", "table", "json", "jsonl", "html")
+BOTH = "table+tree"
+"""What a page shows."""
 INSTEAD = {
     "--offsets": "offsets",
     "--time": "times",
@@ -44,7 +46,7 @@ def show_state(
 
     InputError where no file is of a topic that has a state.
     """
-    if fmt not in FORMATS:
+    if fmt not in (*FORMATS, BOTH):
         raise click.UsageError(f"--state shows {', '.join(FORMATS)}, not {fmt}")
     for option, name in INSTEAD.items():
         if options.get(name) not in {None, False}:
@@ -122,5 +124,10 @@ def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None)
         for row in (*answer.logs(), *answer.rows(hide=hide)):
             environment.write(dumps(row, indent=False))
     else:
-        lines = tree_lines if fmt == "tree" else table_lines
-        environment.write_lines(lines(answer, list(answer.rows(hide=hide))))
+        rows = list(answer.rows(hide=hide))
+        if fmt != "tree":
+            environment.write_lines(table_lines(answer, rows))
+        if fmt == BOTH:
+            environment.write("")
+        if fmt != "table":
+            environment.write_lines(tree_lines(answer, rows))

@@ -50,7 +50,7 @@ def show_found(environment: Environment, paths: Iterable[tuple[str, Iterator[Fau
         before = (checked.files, found)
         for fault in faults:
             if fmt == "table" and not found:
-                environment.write_lines([[(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")]])
+                environment.write_lines([_table_heading()])
             found += 1
             show(environment, fault._replace(file=path_text(fault.file)))
         if (checked.files, found) == before:
@@ -76,12 +76,23 @@ def _show_text(environment: Environment, fault: Fault) -> None:
     environment.write_lines([[*line, (": ", "dim"), (text_of(fault.text), "")]])
 
 
+def _table_heading() -> Line:
+    from kwire_cli.view.grid import Cells
+
+    return Cells(
+        [(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")], ("fault", "position", "offset", "file and text", ""), heads=True
+    )
+
+
 def _show_table(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.grid import Cells
     from kwire_cli.view.table import text_of
 
     place = ["" if number is None else str(number) for number in (fault.position, fault.offset)]
-    cells = f"  {place[0]:>10}  {place[1]:>10}  "
-    environment.write_lines([[(f"{fault.code:<23}", "warning"), (cells, "number"), (text_of(fault.file), "name"), (f"  {text_of(fault.text)}", "")]])
+    file, text = text_of(fault.file), text_of(fault.text)
+    line: Line = [(f"{fault.code:<23}", "warning"), (f"  {place[0]:>10}  {place[1]:>10}  ", "number"), (file, "name"), (f"  {text}", "")]
+    cells = [fault.code, *("" if number is None else number for number in (fault.position, fault.offset)), file, text]
+    environment.write_lines([Cells(line, cells, heads=False, texts=[fault.code, *place, file, text])])
 
 
 def _show_json(environment: Environment, fault: Fault, *, indent: bool = True) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.view.grid import Cells
 from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import moment
 from kwire_cli.view.table import text_of
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_cli.state.answer import Answer
 
     Row = dict[str, Any]
-    Cells = Sequence[Any]
+    Shown = Sequence[Any]
 
 NAMED_BY = {
     "group": ("group",),
@@ -70,7 +71,7 @@ def table_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
     widths = [min(MOST_WIDE, max(len(text) for text in column)) for column in zip(columns, *table, strict=True)]
     for number, cells in enumerate([list(columns), *table]):
         shown = [f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}" for cell, name, width in zip(cells, columns, widths, strict=True)]
-        yield [("  ".join(shown).rstrip(), "" if number else "dim")]
+        yield Cells([("  ".join(shown).rstrip(), "" if number else "dim")], cells, heads=not number, texts=cells)
 
 
 def _unnamed(row: Row) -> Row:
@@ -126,7 +127,7 @@ def _scalar(value: Any) -> str:
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _of_group(row: Row) -> Iterator[Cells]:
+def _of_group(row: Row) -> Iterator[Shown]:
     if row["kind"] != "group":
         return
     head = row["group"], row["type"], row["state"]
@@ -138,7 +139,7 @@ def _of_group(row: Row) -> Iterator[Cells]:
         yield *head, "-", "", "", "", "", "", ""
 
 
-def _of_transaction(row: Row) -> Iterator[Cells]:
+def _of_transaction(row: Row) -> Iterator[Shown]:
     if row["kind"] != "transaction":
         return
     partitions = [f"{each['topic']}-{number}" for each in row["transactionPartitions"] or () for number in each["partitionIds"]]
@@ -147,14 +148,14 @@ def _of_transaction(row: Row) -> Iterator[Cells]:
     yield *head, moment(updated) or updated, partitions
 
 
-def _of_share(row: Row) -> Iterator[Cells]:
+def _of_share(row: Row) -> Iterator[Shown]:
     if row["kind"] != "sharePartition":
         return
     batches = [f"{each['firstOffset']}-{each['lastOffset']} {each['state']} x{each['deliveryCount']}" for each in row["stateBatches"]]
     yield row["groupId"], row["topicId"], row["partition"], row["startOffset"], row["leaderEpoch"], row["snapshotEpoch"], batches
 
 
-def _of_image(row: Row) -> Iterator[Cells]:
+def _of_image(row: Row) -> Iterator[Shown]:
     kind = row["kind"]
     if kind == "topic":
         for each in row["partitions"]:
@@ -183,7 +184,7 @@ def _list(numbers: list[Any]) -> str:
     return ",".join(map(str, numbers)) or "none"
 
 
-_TABLES: dict[str, tuple[tuple[str, ...], Callable[[Row], Iterator[Cells]]]] = {
+_TABLES: dict[str, tuple[tuple[str, ...], Callable[[Row], Iterator[Shown]]]] = {
     "__consumer_offsets": (("group", "type", "state", "topic", "partition", "offset", "leaderEpoch", "committed", "metadata", "notes"), _of_group),
     "__transaction_state": (("transactionalId", "state", "producerId", "epoch", "timeoutMs", "lastUpdate", "partitions"), _of_transaction),
     "__share_group_state": (("group", "topicId", "partition", "startOffset", "leaderEpoch", "snapshotEpoch", "batches"), _of_share),

@@ -1,4 +1,4 @@
-"""Tables of a capture: a line a frame as it comes, in columns of fixed width; csv; statistics."""
+"""Tables of a capture: a line a frame as it comes, in columns of fixed width; csv."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
-from kwire_cli.source.kafka.stats import by_count
 from kwire_cli.view.lines import CONTROL, Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.message.plain import Plain
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.columns import LineRow
-    from kwire_cli.source.kafka.stats import Group, Stats
 
 TABLE = ("frame", "time", "src", "dst", "kind", "api", "apiVersion", "correlationId", "clientId", "topics", "size", "latency", "error")
 WIDTHS = {"frame": 6, "time": 15, "src": 21, "dst": 21, "kind": 8, "api": 20, "apiVersion": 3, "correlationId": 6, "clientId": 16, "topics": 24}
@@ -141,37 +139,3 @@ def csv_row(values: Sequence[Any]) -> str:
         ["" if value is None else ";".join(map(str, value)) if isinstance(value, list) else value for value in values]
     )
     return out.getvalue()
-
-
-def stats_lines(stats: Stats, most: int | None = None) -> Iterator[Line]:
-    """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first, of each no more than `most`."""
-    yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in by_count(stats.kinds)), "number")]
-    if stats.anomalies:
-        yield [("odd    ", "dim"), (", ".join(f"{count} {code}" for code, count in by_count(stats.anomalies)), "warning")]
-    for name, ranked in stats.ranked():
-        if not ranked:
-            continue
-        yield []
-        shown = ranked[:most]
-        width = min(max(len(name), *(len(key) for key, _ in shown)), 40)
-        heads = f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       max  in flight  throttled  notes"
-        yield [(heads, "dim")]
-        for key, group in shown:
-            yield _group_line(name, key, group, width)
-        if len(shown) < len(ranked):
-            yield [(f"… and {len(ranked) - len(shown)} more", "dim")]
-
-
-def _group_line(kind: str, key: str, group: Group, width: int) -> Line:
-    sizes = (group.request_bytes, group.response_bytes) if group.sized else ("", "")
-    counts = f" {group.requests:>8} {group.responses:>9} {sizes[0]:>11} {sizes[1]:>11}"
-    histogram, note = (group.latency, "") if group.latency.count else (group.waits, "waits" if group.waits.count else "")
-    points = [histogram.percentile(share) for share in (0.5, 0.95, 0.99)] + [histogram.largest if histogram.count else None]
-    times = "".join(f" {'' if point is None else f'{point * 1000:.2f}ms':>9}" for point in points)
-    loads = f" {group.most_in_flight or '':>10} {f'{group.throttle_ms}ms' if group.throttled else '':>10}"
-    errors = ", ".join(f"{count} {code}" for code, count in by_count(group.errors))
-    told = ", ".join(map(text_of, sorted(group.software))) if kind == "client" else "" if group.node is None else f"node {group.node}"
-    shown = text_of(key)[:width]
-    notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]
-    line: Line = [(f"{shown:<{width}}", "name"), (counts, "number"), (times, "number"), (loads, "number")]
-    return line + [part for text, style in notes for part in (("  ", ""), (text, style))]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.source.kafka.stats import Histogram, by_count
 from kwire_cli.view.lines import counted
-from kwire_cli.view.table import stats_lines, text_of
+from kwire_cli.view.stats import stats_lines
+from kwire_cli.view.table import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

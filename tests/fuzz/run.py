@@ -41,7 +41,7 @@ def main():
         each.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(targets.seeds(name)):
         (seeds / f"{number:04}").write_bytes(data)
-    limits = [f"-max_total_time={seconds}", f"-max_len={targets.SIZE}", "-timeout=60", "-rss_limit_mb=2048", f"-artifact_prefix={folder}/"]
+    limits = [f"-max_total_time={seconds}", f"-max_len={targets.size_of(name)}", "-timeout=60", "-rss_limit_mb=2048", f"-artifact_prefix={folder}/"]
     atheris.Setup([sys.argv[0], *limits, "-print_final_stats=1", str(found), str(seeds)], targets.TARGETS[name])
     atheris.Fuzz()
 

@@ -3,9 +3,12 @@
 Whatever comes in, a command ends with one of its exit codes and says why; no other exception leaves it, and nothing in its output acts on a terminal.
 """
 
+import json
 import re
 import tempfile
 import zlib
+from functools import cache
+from html import unescape
 from pathlib import Path
 
 from command_line import ROOT, kwire
@@ -13,8 +16,10 @@ from command_line import ROOT, kwire
 import kwire_cli
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import decode_spec
+from kwire_cli.source.frames import capture_in
 from kwire_cli.spec.loader import load_text
 from kwire_cli.structs.messages import declare
+from kwire_cli.view.html.page import head, tail
 
 SAMPLES = ROOT / "samples"
 ACTS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
@@ -46,6 +51,8 @@ KINDS = {
     "checkpoint": "leader-epoch-checkpoint",
     "metadata": "partition.metadata",
 }
+DATA = re.compile(r'<script type="application/json" id="\w+">(.*?)</script>\n', re.DOTALL)
+TITLE = re.compile("<title>(.*)</title>")
 CATALOG = kwire_cli.catalog()
 MESSAGES = [(entry.name, version) for entry in CATALOG for version in entry.valid_versions.each()]
 
@@ -61,6 +68,12 @@ def run(*words, stdin=b"", terminal=True):
     assert done.code == 0 or done.raw or done.err, "it fails and says nothing"
     assert not terminal or not ACTS.search(done.raw + done.err.encode()), "it acts on a terminal"
     return done
+
+
+@cache
+def shell(title):
+    """A page without its data."""
+    return head(unescape(title)) + tail()
 
 
 def texts(data):
@@ -90,6 +103,40 @@ def captures(data):
     """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
     asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")], data)
     run("decode", *asked, "--color", "never", "-", stdin=data)
+
+
+def tls(data):
+    """A capture whose secrets are in a key log, which stands before it with its length."""
+    size = int.from_bytes(data[:2], "big")
+    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("--stats",)], data)
+    with tempfile.TemporaryDirectory() as folder:
+        keys = Path(folder) / "keys"
+        keys.write_bytes(data[2 : 2 + size])
+        run("decode", "--tls-keylog", str(keys), *asked, "--color", "never", "-", stdin=data[2 + size :])
+
+
+def pages(data):
+    """Pages in HTML of captures, frames and segments: whatever is in the bytes, they have the same elements, and their data is JSON."""
+    command = some([("decode",), ("decode", "--input", "raw"), ("dump",), ("decode", "--stats"), ("overhead",), ("advise",)], data)
+    done = run(*command, "--format", "html", "-", stdin=data, terminal=False)
+    if done.raw:
+        outside, inside = [], []
+        for number, part in enumerate(DATA.split(done.raw.decode())):
+            (inside if number % 2 else outside).append(part)
+        assert "".join(outside) == shell(TITLE.search(done.raw.decode())[1]), "there is something else on the page"
+        for each in inside:
+            json.loads(each)
+
+
+def sanitized(data):
+    """Captures and segments without their names; a segment stays as long as it is."""
+    name = some(["a.pcap", "00000000000000000000.log"], data)
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder) / name, Path(folder) / f"out-{name}"
+        before.write_bytes(data)
+        done = run("sanitize", "--key", "k", "--as-topic", some(["t", "__consumer_offsets"], data[::-1]), "--color", "never", str(before), str(after))
+        if not done.code and capture_in(str(before)) is None:
+            assert after.stat().st_size == len(data), "it has another size"
 
 
 def records(data):
@@ -143,19 +190,37 @@ def filters(data):
     run("decode", "-f", "table", "--color", "never", "--filter", text, str(SAMPLES / "captures" / "ipv6.pcap"))
 
 
-TARGETS = {each.__name__: each for each in (texts, frames, messages, captures, records, log_files, definitions, documents, request_logs, filters)}
-SIZE = 4096
-"""Bytes of a seed, at most: fuzzing is a matter of many runs."""
+TARGETS = {
+    each.__name__: each
+    for each in (texts, frames, messages, captures, records, log_files, definitions, documents, request_logs, filters, tls, pages, sanitized)
+}
+SIZES = {"tls": 48 << 10}
+"""Bytes of a seed, at most, where they have to be more than usual: a handshake is needed before anything can be decrypted."""
+
+
+def size_of(target):
+    """Bytes of an input, at most: fuzzing is a matter of many runs."""
+    return SIZES.get(target, 4096)
 
 
 def seeds(target):
     """Inputs that mean something to a target: from the samples, and what once went wrong."""
     found = [path.read_bytes() for path in sorted((Path(__file__).parent / "corpus" / target).glob("*"))]
-    return [*found, *(data[:SIZE] for data in _SEEDS[target]())]
+    return [*found, *(data[: size_of(target)] for data in _SEEDS[target]())]
 
 
 def _files(*patterns):
     return [path.read_bytes() for pattern in patterns for path in sorted(SAMPLES.glob(pattern)) if path.is_file()]
+
+
+def _one(pattern):
+    [found] = _files(pattern)
+    return found
+
+
+def with_keys(keys, capture):
+    """What `tls` takes."""
+    return len(keys).to_bytes(2, "big") + keys + capture
 
 
 _KIND_OF = {".log": 0, ".index": 1, ".timeindex": 2, ".txnindex": 3, ".snapshot": 4, ".checkpoint": 5, "": 5, ".metadata": 6}
@@ -167,6 +232,9 @@ _SEEDS = {
         for path in sorted((SAMPLES / "frames").glob("*"))],
     "messages": lambda: [number.to_bytes(2, "big") + bytes(size) for number in range(0, len(MESSAGES), 40) for size in (4, 60)],
     "captures": lambda: _files("captures/*", "tls/*.pcapng", "frames/*"),
+    "tls": lambda: [with_keys(_one("tls/broker.keys"), data[:size]) for data in _files("tls/broker.pcapng") for size in (6000, 20_000, 40_000)],
+    "pages": lambda: _files("captures/*", "frames/*", "segments/*/*.log"),
+    "sanitized": lambda: _files("captures/*", "segments/*/*.log"),
     "records": lambda: [bytes(1) + data for data in _files("segments/*/*.log")],
     "log_files": lambda: [bytes([_KIND_OF.get(path.suffix, 0)]) + path.read_bytes() for path in sorted((SAMPLES / "logs").glob("*/*"))],
     "definitions": lambda: _files("definitions/*.json", "definitions/*/*.json") + [path.read_bytes() for path in _SPECS[:8]],

@@ -51,12 +51,17 @@ class Histogram:
         if not self.count:
             return None
         left = share * self.count
-        for bucket in sorted(self.buckets):
-            left -= self.buckets[bucket]
+        for seconds, count in self.amounts():
+            left -= count
             if left <= 0:
-                exponent, step = divmod(bucket, STEPS)
-                return min(ldexp(0.5 + (step + 1) / (2 * STEPS), exponent), self.largest)
+                return seconds
         return self.largest
+
+    def amounts(self) -> Iterator[tuple[float, int]]:
+        """Each latency that occurred, which stands for those of its bucket, and how often; the shortest first."""
+        for bucket in sorted(self.buckets):
+            exponent, step = divmod(bucket, STEPS)
+            yield min(ldexp(0.5 + (step + 1) / (2 * STEPS), exponent), self.largest), self.buckets[bucket]
 
 
 @dataclass

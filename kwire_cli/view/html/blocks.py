@@ -41,10 +41,10 @@ def blocks_of(lines: Iterable[Line]) -> list[Block]:
     return out + _texts(pending)
 
 
-def bars(title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "") -> Block:
-    """Bytes by name; with `whole` what share of it each is."""
+def bars(title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "", unit: str = "") -> Block:
+    """Bytes by name, or what `unit` says; with `whole` what share of it each is."""
     found = [{"name": name, "value": value} for name, value in items]
-    return {"type": "bars", "title": title, "items": found, "all": whole, "note": note}
+    return {"type": "bars", "title": title, "items": found, "all": whole, "note": note, "unit": unit}
 
 
 def icicle(title: str, name: str, sizes: Iterable[tuple[Sequence[str], int]]) -> Block:

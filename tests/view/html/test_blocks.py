@@ -6,8 +6,10 @@ import pytest
 from command_line import ROOT, kwire
 from pages import page
 
+from kwire_cli.source.kafka.stats import Stats
 from kwire_cli.view.grid import bar, bar_share, grid_lines
 from kwire_cli.view.html.blocks import MOST_BRANCHES, blocks_of, icicle
+from kwire_cli.view.html.stats import _bound, _step, charts
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 REPORTS = [
@@ -21,6 +23,10 @@ REPORTS = [
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
     ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
+    ("decode", CAPTURE, "--stats"),
+    ("decode", "samples/request-logs/kafka-request.log", "--stats"),
+    ("dump", "samples/segments/garbage-0", "--verify"),
+    ("clients", CAPTURE, "--upgrade-to", "4.4"),
 ]
 
 
@@ -46,7 +52,7 @@ def cell_text(cell):
 
 @pytest.mark.parametrize("arguments", REPORTS, ids=" ".join)
 def test_a_page_says_what_a_terminal_shows(arguments):
-    shown = kwire(*arguments).out.split()
+    shown = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
     blocks = page(*arguments).data["page"]["blocks"]
     assert [*said(blocks)] == [word for word in shown if bar_share(word) is None]
 
@@ -77,6 +83,46 @@ def test_histograms_of_advice_count_every_value():
         assert packed["title"].startswith(f"{row['message']} {row['path']}")
         assert [item["value"] for item in packed["items"]] == [each["count"] for each in row["signed"]]
         assert [item["value"] for item in upacked["items"]] == [each["count"] for each in row["unsigned"]]
+
+
+def test_charts_of_statistics_count_every_response():
+    blocks = page("decode", CAPTURE, "--stats").data["page"]["blocks"]
+    counted = json.loads(kwire("decode", CAPTURE, "--stats", "--format", "json").out)
+    latencies = next(block for block in blocks if block["type"] == "histogram")
+    assert sum(item["value"] for item in latencies["items"]) == sum(
+        group["latencyMs"]["count"] for group in counted["api"].values() if "latencyMs" in group
+    )
+    by_api = next(block for block in blocks if block["type"] == "bars")
+    assert {item["name"]: item["value"] for item in by_api["items"]} == {
+        name: group["requestBytes"] + group["responseBytes"] for name, group in counted["api"].items()
+    }
+    table = next(block for block in blocks if block["type"] == "table" and block["columns"][0] == "client")
+    assert {row[0]: row[1][0] for row in table["rows"]} == {name: group["requests"] for name, group in counted["client"].items()}
+
+
+@pytest.mark.parametrize(("ms", "bound"), [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)])
+def test_latencies_are_parted_at_1_2_and_5(ms, bound):
+    assert _bound(_step(ms)) == pytest.approx(bound)
+
+
+def test_statistics_of_nothing_have_no_charts():
+    assert [block["type"] for block in charts(Stats())] == ["facts"]
+
+
+def test_pairs_are_on_a_page_beside_each_other():
+    rows = page("decode", CAPTURE, "--pairs").data["page"]["rows"]
+    pairs = [json.loads(line) for line in kwire("decode", CAPTURE, "--pairs", "--format", "jsonl").out.splitlines()]
+    wanted = [each["frame"] for pair in pairs for each in (pair["request"], pair["response"]) if each]
+    assert [row["number"] for row in rows] == wanted
+
+
+def test_the_state_of_a_topic_is_a_table_and_all_that_it_says():
+    arguments = ("dump", "samples/segments/__consumer_offsets-0", "--state")
+    blocks = page(*arguments).data["page"]["blocks"]
+    words = [*said(blocks)]
+    for form in ("table", "tree"):
+        assert set(kwire(*arguments, "--format", form).out.split()) <= set(words)
+    assert any(block["type"] == "table" for block in blocks)
 
 
 def test_an_icicle_keeps_the_largest_parts_and_the_sum_of_the_others():

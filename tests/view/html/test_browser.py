@@ -245,6 +245,8 @@ REPORTS = [
     ("advise", CAPTURE),
     ("compare", CAPTURE),
     ("diff", "MetadataResponse", "0", "13"),
+    ("decode", CAPTURE, "--stats"),
+    ("dump", "samples/segments/bitflip-0", "--verify"),
 ]
 
 
@@ -253,7 +255,7 @@ def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
     look = look_at(*arguments, **PHONE, scheme="dark")
     assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert "[object" not in look.said("main")
-    words = kwire(*arguments).out.split()
+    words = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
     shown = look.said("main")
     assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
 
