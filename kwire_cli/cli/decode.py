@@ -132,12 +132,14 @@ def _decode(
         if isinstance(found, CaptureFile):
             from kwire_cli.cli.captures import show_capture
 
+            if name and several:
+                _head(environment, name, fmt)
             outcome = show_capture(environment, catalog, found.source, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             continue
         _refuse_capture_options(fmt, options)
-        if name and several and fmt in {"tree", "hex"}:
-            environment.write_lines([[(f"{name}:", "dim")]])
+        if name and several:
+            _head(environment, name, fmt)
         for result in _results(environment, catalog, found, options):
             if page and page.is_full:
                 page.leave(f"--limit {2 * len(page)}")
@@ -146,6 +148,18 @@ def _decode(
             anomalies = anomalies or bool(result.anomalies)
             environment.flush()
     return decodable, anomalies
+
+
+def _head(environment: Environment, name: str, fmt: str) -> None:
+    """Say which of several inputs it is that comes, where lines don't."""
+    from kwire_cli.cli.pages import Collected
+
+    if fmt in {"tree", "hex", "table"}:
+        environment.write_lines([[(f"{name}:", "dim")]])
+    if isinstance(environment, Collected):
+        from kwire_cli.view.html.blocks import heading
+
+        environment.charts.append(heading(name))
 
 
 def _new_page(environment: Environment, source: tuple[str, ...], options: dict[str, Any]) -> Page:

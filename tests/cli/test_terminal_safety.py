@@ -22,6 +22,9 @@ ACTS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{''.join(map(chr, TU
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 """What kwire itself sends."""
 
+SCREEN = re.compile(r"\x1b\[\??\d*(?:;\d+)*[HJKABhl]|\r")
+"""How a screen is drawn anew."""
+
 
 def acting(text):
     """What a terminal would act on in a text in which colours are wanted."""
@@ -188,6 +191,27 @@ def test_no_name_at_all_acts_on_a_terminal(name):
     plain, shown = (kwire("decode", "--format", "jsonl", "-", stdin=frames, terminal=terminal).out for terminal in (False, True))
     assert acting(shown) == []
     assert [json.loads(text) for text in shown.split("\n")[:-1]] == [json.loads(text) for text in plain.split("\n")[:-1]]
+
+
+def test_what_is_watched_does_not_act_on_a_terminal():
+    for form in ((), ("--format", "jsonl")):
+        shown, piped = (kwire("watch", "-", *form, stdin=hostile_capture(HOSTILE), terminal=terminal) for terminal in (True, False))
+        assert shown.code == piped.code == 0
+        assert acting(shown.err) == ACTS.findall(piped.err) == []
+        assert "31mg" in piped.out
+        if form:
+            assert acting(shown.out) == []
+        else:
+            assert ACTS.findall(piped.out) == []
+            assert acting(SCREEN.sub("", shown.out)) == []
+
+
+def test_what_is_made_harmless_is_not_told_as_it_was(folder, tmp_path):
+    for number, path in enumerate(sorted(folder.iterdir())):
+        for terminal in (True, False):
+            done = kwire("sanitize", path, tmp_path / f"{number}-{terminal}-{path.name}", terminal=terminal)
+            assert done.err
+            assert acting(done.out + done.err) == []
 
 
 def test_progress_does_not_act_beyond_its_line(monkeypatch):

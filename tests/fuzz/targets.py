@@ -11,6 +11,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
+from acting import ACTS
 from command_line import ROOT, kwire
 
 import kwire_cli
@@ -22,7 +23,6 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.view.html.page import head, tail
 
 SAMPLES = ROOT / "samples"
-ACTS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 FORMS = [
     "auto",
     "hex",

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from acting import ACTS
 from command_line import ROOT, kwire, shell
+from hostile_capture import hostile_capture
 
 GOLDEN = Path(__file__).parent / "golden" / "scan.txt"
 SEGMENTS = "samples/segments"
@@ -149,3 +151,12 @@ def test_only_what_a_query_needs_is_made(spark):
     inner = needed(spark, "select topic from batches where size > (select avg(size) from batches where topic = 'x')", schemas)
     assert inner["batches"].filters == ()
     assert inner["batches"].columns == ("topic", "size")
+
+
+@pytest.mark.parametrize("asked", [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")])
+def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
+    done = kwire("scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True)
+    assert done.code == 0
+    assert "[red]" in done.out
+    assert not ACTS.search(done.raw)
+    assert not ACTS.search(done.err.encode())

@@ -1,6 +1,7 @@
 """Lines of a capture that are made again are those that were read."""
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import packets as make
@@ -23,14 +24,15 @@ LATER = {"software", "broker"}
 """Columns that may tell more once all of the capture is known."""
 
 
-def lines(file):
-    capture = Capture(str(file))
-    return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=lambda: Capture(str(file)), names=Names()))
+def lines(file, key_logs):
+    capture = Capture(str(file), key_logs=key_logs)
+    again = partial(Capture, str(file), key_logs=key_logs)
+    return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=again, names=Names()))
 
 
-def same(file):
-    found = read(file)
-    expected = lines(file)
+def same(file, *key_logs):
+    found = read(file, tls_keylog=key_logs)
+    expected = lines(file, key_logs)
     assert len(found) == len(expected)
     for number, line in enumerate(expected):
         again = found._index.line(number)
@@ -47,6 +49,15 @@ def same(file):
 @pytest.mark.parametrize("file", CAPTURES, ids=lambda file: file.name)
 def test_samples(file):
     same(file)
+
+
+@pytest.mark.parametrize("key_logs", [(), (str(ROOT / "samples/tls/broker.keys"),)], ids=["without keys", "with keys"])
+def test_tls(key_logs):
+    same(ROOT / "samples/tls/broker.pcapng", *key_logs)
+
+
+def test_tls_with_its_keys_in_it():
+    same(ROOT / "samples/tls/cases.pcapng")
 
 
 def test_a_hostile_capture(tmp_path):

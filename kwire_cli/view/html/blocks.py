@@ -41,8 +41,8 @@ def blocks_of(lines: Iterable[Line]) -> list[Block]:
     return out + _texts(pending)
 
 
-def bars(title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "", unit: str = "") -> Block:
-    """Bytes by name, or what `unit` says; with `whole` what share of it each is."""
+def bars(title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "", unit: str = "byte") -> Block:
+    """How many bytes, or of another `unit` (one of them, or ms), there are by name; with `whole` what share of it each is."""
     found = [{"name": name, "value": value} for name, value in items]
     return {"type": "bars", "title": title, "items": found, "all": whole, "note": note, "unit": unit}
 
@@ -75,6 +75,11 @@ class _Branch:
 def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: str = "") -> Block:
     """How many `unit` there are of each."""
     return {"type": "histogram", "title": title, "unit": unit, "note": note, "items": [{"name": name, "value": value} for name, value in items]}
+
+
+def heading(text: str) -> Block:
+    """What the blocks that follow are of."""
+    return {"type": "text", "title": _clean(text), "text": ""}
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Block:

@@ -10,7 +10,7 @@ function block(found) {
     facts: () => el("dl", { class: "facts" }, found.facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "number" ? number(value) : value)))),
     text: () => el("p", {}, found.text),
     table: () => table(found),
-    bars: () => (found.unit ? bars(found.items, found.all, (value) => `${number(value)} ${found.unit}`) : bars(found.items, found.all)),
+    bars: () => bars(found.items, found.all, (value) => (found.unit === "ms" ? `${number(value)} ms` : counted(value, found.unit))),
     icicle: () => icicle(found.root),
     histogram: () => histogram(found.items, found.unit),
     lines: () => el("pre", { class: "lines" }, found.lines.map((line) => [...pieces(line), "\n"])),

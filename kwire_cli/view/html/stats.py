@@ -38,7 +38,7 @@ def charts(stats: Stats) -> list[Block]:
     for group in apis.values():
         errors.update(group.errors)
     if errors:
-        out.append(bars("Errors in responses", ((str(name), count) for name, count in by_count(errors)[:MOST_BARS]), unit="responses"))
+        out.append(bars("Errors in responses", ((str(name), count) for name, count in by_count(errors)[:MOST_BARS]), unit="response"))
     return out
 
 
@@ -48,7 +48,7 @@ def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
         if all(group.sized for _, group in shown):
             yield bars(f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in shown])
         else:
-            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in shown], unit="requests")
+            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in shown], unit="request")
     slowest = sorted(((name, group.latency.percentile(0.99)) for name, group in shown), key=lambda item: -(item[1] or 0))
     if kind in {"api", "broker"} and (timed := [(name, round(1000 * took, 3)) for name, took in slowest if took]):
         yield bars(f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
