@@ -1,11 +1,9 @@
 """Pages that no single room owns: their commands print what they say, their code runs, and they leave nothing out."""
 
-import os
 import re
-import shutil
 
 import pytest
-from command_line import BLOCK, ROOT, hold_page, process
+from command_line import BLOCK, ROOT, hold_page
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS
@@ -37,12 +35,6 @@ def test_the_page_on_the_library_uses_every_public_name():
 def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(DOCS / "commands.md", updating, only=f"kwire {name} ")
-
-
-@pytest.mark.spark
-@pytest.mark.skipif(not shutil.which("java") and "JAVA_HOME" not in os.environ, reason="there is no Java")
-def test_scan_prints_what_the_page_on_commands_says(updating):
-    hold_page(DOCS / "commands.md", updating, run=process, only="kwire scan ")
 
 
 def test_each_command_has_three_examples():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from acting import ACTS
-from command_line import ROOT, kwire, shell
+from command_line import ROOT, hold_page, kwire, shell
 from hostile_capture import hostile_capture
 
 GOLDEN = Path(__file__).parent / "golden" / "scan.txt"
@@ -48,6 +48,13 @@ def test_the_page_shows_what_the_command_prints(updating):
         page.write_text(text.replace(whole, f"```console\n$ {command}\n{now}```\n"), "utf-8")
     else:
         assert now == shown
+
+
+def test_the_page_on_commands_shows_what_scan_prints(updating):
+    def output(command):
+        return "".join(line for line in shell(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
+
+    hold_page(ROOT / "docs" / "commands.md", updating, run=output, only="kwire scan ")
 
 
 def test_every_option_is_on_the_page():
@@ -155,7 +162,7 @@ def test_only_what_a_query_needs_is_made(spark):
 
 @pytest.mark.parametrize("asked", [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")])
 def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
-    done = kwire("scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True)
+    done = kwire("scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True, variables={"NO_COLOR": "1"})
     assert done.code == 0
     assert "[red]" in done.out
     assert not ACTS.search(done.raw)
