@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
 
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
 
 
@@ -63,11 +64,17 @@ def explained() -> Iterator[None]:
     """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
 
+    for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
+        PySparkLogger.getLogger(name).disabled = True
     try:
         yield
     except (PySparkException, Py4JError) as error:
         raise InputError(_own(error) or _text(error)) from None
+    finally:
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).disabled = False
 
 
 def _own(error: Exception) -> str | None:

@@ -160,6 +160,14 @@ def test_only_what_a_query_needs_is_made(spark):
     assert inner["batches"].columns == ("topic", "size")
 
 
+def test_a_query_that_is_none_is_one_line(capfd):
+    done = kwire("scan", SEGMENTS, "--sql", "select nothing from batches")
+    assert (done.code, done.out) == (2, "")
+    assert "`nothing` cannot be resolved" in done.err
+    assert done.err.count("\n") == 1
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("asked", [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")])
 def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
     done = kwire("scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True, variables={"NO_COLOR": "1"})
