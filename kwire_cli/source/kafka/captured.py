@@ -213,7 +213,8 @@ class Captured:
             return [self.seen.code]
         if plain := self.plain:
             try:
-                plain.body("size")
+                if plain.text("size") is None:
+                    plain.body("size")
             except OddError:
                 self.seen.plain = None
             else:

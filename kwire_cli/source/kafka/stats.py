@@ -25,6 +25,12 @@ STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
 
+def bucket_of(seconds: float) -> int:
+    """The bucket of a latency; to be found once for all who count it."""
+    mantissa, exponent = frexp(max(seconds, 1e-9))
+    return exponent * STEPS + int((mantissa - 0.5) * 2 * STEPS)
+
+
 @dataclass
 class Histogram:
     """Latencies in buckets of equal ratio."""
@@ -33,12 +39,11 @@ class Histogram:
     count: int = 0
     largest: float = 0.0
 
-    def add(self, seconds: float) -> None:
-        """Count one latency."""
+    def add(self, seconds: float, bucket: int | None = None) -> None:
+        """Count one latency; `bucket` is `bucket_of` it, where that is known."""
         self.count += 1
         self.largest = max(self.largest, seconds)
-        mantissa, exponent = frexp(max(seconds, 1e-9))
-        self.buckets[exponent * STEPS + int((mantissa - 0.5) * 2 * STEPS)] += 1
+        self.buckets[bucket_of(seconds) if bucket is None else bucket] += 1
 
     def merge(self, other: Histogram) -> None:
         """Count what another one has."""
@@ -98,23 +103,24 @@ class Group:
         """The busier, the lower: by bytes, and where these are not known by requests."""
         return -(self.request_bytes + self.response_bytes), -self.requests
 
-    def add(self, line: Captured, counted: _Counted) -> None:
-        """Count a request or response."""
-        if line.kind == "request":
-            self.requests += 1
-            self.request_bytes += line.seen.size
-            self.most_in_flight = max(self.most_in_flight, line.seen.in_flight or 0)
-        else:
-            self.responses += 1
-            self.response_bytes += line.seen.size
-            self.errors.update(counted.errors)
-            if counted.latency is not None:
-                (self.waits if line.api in WAITING else self.latency).add(counted.latency)
-            if counted.throttle > 0:
-                self.throttled += 1
-                self.throttle_ms += counted.throttle
-        if counted.software:
-            self.software.add(counted.software)
+    def add_request(self, size: int, in_flight: int) -> None:
+        """Count a request of so many bytes, when so many waited on its connection."""
+        self.requests += 1
+        self.request_bytes += size
+        self.most_in_flight = max(self.most_in_flight, in_flight)
+
+    def add_response(self, size: int, timed: _Timed | None, errors: list[str | int], throttle: int) -> None:
+        """Count a response of so many bytes, with these errors, that asks to wait for so many milliseconds."""
+        self.responses += 1
+        self.response_bytes += size
+        if timed is not None:
+            seconds, bucket, waits = timed
+            (self.waits if waits else self.latency).add(seconds, bucket)
+        if errors:
+            self.errors.update(errors)
+        if throttle > 0:
+            self.throttled += 1
+            self.throttle_ms += throttle
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count an exchange of a request log: the time that the broker took for it stands for its latency."""
@@ -171,15 +177,8 @@ class Group:
         return out | {"errors": {str(name): count for name, count in by_count(self.errors)}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What a line adds to each of its groups."""
-
-    latency: float | None
-    errors: list[str | int]
-    throttle: int
-    software: str | None
-    broker: int | None
+_Timed = tuple[float, int, bool]
+"""Seconds from a request to its response, their bucket, and whether the broker may have waited on purpose."""
 
 
 def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
@@ -207,23 +206,29 @@ class Stats:
 
     def add(self, line: Captured) -> None:
         """Count a line."""
-        self.kinds[line.kind] += 1
-        self.anomalies.update(line.anomalies)
+        kind = line.kind
+        self.kinds[kind] += 1
+        if anomalies := line.anomalies:
+            self.anomalies.update(anomalies)
         if not line.is_frame or line.guess:
             return
-        keys = {
-            "api": [f"{line.api or line.api_key} {line.api_version}"],
-            "client": [line.client_id or ""],
-            "topic": line.topics,
-            "broker": [line.dst if line.kind == "request" else line.src],
-        }
-        counted = _Counted(line.latency, line.errors, line.throttle or 0, line.software, line.broker)
-        for group, names in keys.items():
-            for name in names:
-                found = self._group(group, name)
-                found.add(line, counted)
-                if group == "broker":
-                    found.node = counted.broker
+        groups = [self._group("api", f"{line.api or line.api_key} {line.api_version}"), self._group("client", line.client_id or "")]
+        groups += [self._group("topic", topic) for topic in line.topics]
+        broker = self._group("broker", line.dst if kind == "request" else line.src)
+        broker.node = line.broker
+        size = line.seen.size
+        if kind == "request":
+            in_flight = line.seen.in_flight or 0
+            for group in (*groups, broker):
+                group.add_request(size, in_flight)
+        else:
+            latency, errors, throttle = line.latency, line.errors, line.throttle or 0
+            timed = None if latency is None else (latency, bucket_of(latency), line.api in WAITING)
+            for group in (*groups, broker):
+                group.add_response(size, timed, errors, throttle)
+        if software := line.software:
+            for group in (*groups, broker):
+                group.software.add(software)
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count a line of a request log."""
@@ -247,13 +252,12 @@ class Stats:
 
     def _group(self, kind: str, name: str) -> Group:
         groups = self.groups[kind]
-        if name not in groups:
+        found = groups.get(name)
+        if found is None:
             if self.most is not None and len(groups) >= self.most:
                 name = OTHERS
-                if name in groups:
-                    return groups[name]
-            groups[name] = Group()
-        return groups[name]
+            found = groups[name] = groups.get(name) or Group()
+        return found
 
     def merge(self, other: Stats) -> None:
         """Count what another one has."""
