@@ -89,12 +89,12 @@ def _of_generated(
     choice = comparing(options, [spec], version, several=False).choice
     rows: list[Row] = []
     progress = Progress(environment)
-    todo = [  # first of all, so that what is too large is said at once
+    messages = [  # first of all, so that what is too large is said at once
         (chosen, counts_for(spec, version, {name: chosen[name] for name in ranges}, {name: chosen[name] for name in paths}))
         for chosen in combinations(ranges | paths)
     ]
-    for number, (chosen, counts) in enumerate(todo):
-        progress.tell(spec.name, number, len(todo))
+    for number, (chosen, counts) in enumerate(messages):
+        progress.tell(spec.name, number, len(messages))
         prices = Comparing(choice)
         values = generate(spec, version, counts)
         prices.add_values(spec, version, values)

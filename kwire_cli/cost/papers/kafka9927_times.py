@@ -37,18 +37,18 @@ class Times(NamedTuple):
 
 def times(catalog: Catalog, *, full: bool) -> list[Times]:
     """The times of each encoding, fixed first; `full` measures longer, and the compiled kernel too."""
-    todo = {name: _work(form, catalog, full=full) for name, form in _forms(catalog).items()}
+    works_of = {name: _work(form, catalog, full=full) for name, form in _forms(catalog).items()}
     seconds = LONG if full else SHORT
     taken: dict[tuple[str, int], list[float]] = {}
     for turn in range(TURNS + 1):
-        for name, works in todo.items():
+        for name, works in works_of.items():
             for at, work in enumerate(works):
                 if work and turn:  # the first turn warms up
                     taken.setdefault((name, at), []).append(_measure(work, seconds))
                 elif work:
                     work()
     found = []
-    for name in todo:
+    for name in works_of:
         encode, decode, compiled = (median(taken[name, at]) if (name, at) in taken else None for at in range(3))
         found.append(Times(name, encode or 0.0, decode or 0.0, compiled and compiled / COPIES))
     return found
