@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
@@ -37,6 +38,7 @@ ROWS = 100
     "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
 )
 @click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@with_tls_keylog
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
 @click.option("--out", metavar="DIR", help="Write the rows to files in this folder instead.")
@@ -109,6 +111,8 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
         raise click.UsageError("--follow goes with --table and --out")
     if options["follow"] and (options["overwrite"] or options["limit"] is not None):
         raise click.UsageError(f"--follow does not go with --{'overwrite' if options['overwrite'] else 'limit'}")
+    if options["follow"] and options["tls_keylog"]:
+        raise click.UsageError("--follow does not decrypt TLS: leave --tls-keylog away, or scan what is there")
     if options["every"] is not None and not options["follow"]:
         raise click.UsageError("--every goes with --follow")
     if options["report"] and (options["out"] or options["limit"] is not None):
@@ -149,7 +153,7 @@ def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]
 def _reading(options: dict[str, Any]) -> Reading:
     from kwire_cli.pipeline.model import Reading
 
-    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"])
+    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"], options["tls_keylog"])
 
 
 def _write(rows: DataFrame | Rows, options: dict[str, Any]) -> int:

@@ -75,11 +75,11 @@ class Messages:
 
     """
 
-    def __init__(self, spark: SparkSession, paths: Sequence[str], wanted: Wanted, port: int | None = None) -> None:
+    def __init__(self, spark: SparkSession, paths: Sequence[str], wanted: Wanted, port: int | None = None, key_logs: Sequence[str] = ()) -> None:
         self._spark, self._wanted = spark, wanted
         segments, captures, logs = by_kind(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
         self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
-        self._captures = Captures(spark, captures, port=port, catalog=wanted.catalog) if captures else None
+        self._captures = Captures(spark, captures, port=port, catalog=wanted.catalog, key_logs=key_logs) if captures else None
         self._units: list[Unit] = [(at, each) for at, each in enumerate(segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
         self._place = place_of(len(segments))
         first = len(segments) + bool(captures)

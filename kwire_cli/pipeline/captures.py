@@ -23,6 +23,7 @@ from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
 from kwire_cli.source.capture.schedule import outlined, schedule
 from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import sizes
 
@@ -58,6 +59,7 @@ class Captures:
         part_size: Bytes of a file for each task that reads packets.
         partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
         catalog: The definitions by which frames are read; the bundled ones by default.
+        key_logs: Files with the keys of TLS connections, beside those that are in the captures. They are read here and sent to the tasks.
         fail_fast: Whether a file that can't be read to its end is an error.
         tally: Is told of the bytes that are read, and of such files.
 
@@ -78,12 +80,14 @@ class Captures:
         part_size: int = PART_SIZE,
         partitions: int | None = None,
         catalog: Catalog | None = None,
+        key_logs: Sequence[str] = (),
         fail_fast: bool = False,
         tally: Tally | None = None,
     ) -> None:
         self._spark, self._files, self._port, self._payloads, self._part_size = spark, captures_of(paths), port, shuffle_payloads, part_size
         self._records, self._show_secrets = records, show_secrets
         self._partitions, self._catalog = partitions, catalog or bundled()
+        self._secrets = blocks_of(key_logs)
         self._fail_fast, self._tally = fail_fast, tally or Tally(spark)
         self._table = self._tally.table()
 
@@ -104,9 +108,10 @@ class Captures:
             return schedule(
                 context.parallelize(self._files, min(len(self._files), 4 * context.defaultParallelism))
                 .map(lambda path: outlined(path, size))
-                .collect()
+                .collect(),
+                self._secrets,
             )
-        return schedule(outlined(path, size) for path in self._files)
+        return schedule((outlined(path, size) for path in self._files), self._secrets)
 
     @cached_property
     def size(self) -> int:

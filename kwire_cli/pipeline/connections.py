@@ -87,7 +87,7 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[Replay]
     rows = (row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True))
     found = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
     for ends, some in groupby(found, key=lambda each: each.ends):
-        yield Replay(ends, runs(some, plan.files, plan.chains), plan.last)
+        yield Replay(ends, runs(some, plan.files, plan.chains), plan.last, secrets=plan.secrets)
 
 
 def packed(rows: bytes) -> bytes:

@@ -58,7 +58,7 @@ class Counted:
         self.faults.merge(other.faults)
 
 
-def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog, port: int | None = None) -> Counted:
+def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog, port: int | None = None, key_logs: Sequence[str] = ()) -> Counted:
     """Count the exchanges in all captures and request logs of files, folders and globs, read by the definitions of a catalogue.
 
     Raises:
@@ -68,7 +68,7 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
     total = Counted(how.make(), files=len(captures) + len(logs))
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog)
+        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs)
         for some in found.folded(partial(_of_lines, how), Counted.merge):
             total.merge(some)
         total.size += found.size

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
 from kwire_cli.cost.overhead.account import HEADERS
 from kwire_cli.cost.overhead.many_sets import sums_of_sets
+from kwire_cli.cost.overhead.tallies import no_frame
 from kwire_cli.engine.field_rows import by_path, field_rows, sum_walk
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.frames import SIZE_BYTES
@@ -69,7 +70,6 @@ _MOST_FRONTS = 4096
 _Frame = tuple[str | None, str, int | None]
 _Key = tuple[str | None, str, int | None, str]
 """Api, kind and version; and the path, or what stands before it."""
-_OTHER = {"sasl-token": "sasl token", "not-kafka": "not kafka"}
 
 
 class Parts:
@@ -100,7 +100,7 @@ class Parts:
             return
         frame = line.frame
         if frame is None:
-            self.other.append((number, _OTHER.get(line.kind, GAP_PATH), 0, line.seen.size))
+            self.other.append((number, no_frame(line.seen)[0], 0, line.seen.size))
             return
         self.data += frame.data[frame.start : frame.stop]
         left = frame.size

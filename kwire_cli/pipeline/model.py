@@ -38,13 +38,15 @@ class Told:
 class Reading:
     """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
 
-    With `fail_fast` what can't be read is an error. All of it goes to the tasks: a catalogue takes with it what was added to it.
+    `key_logs` are paths of files with the keys of TLS connections. With `fail_fast` what can't be read is an error. All of it goes to the tasks: a
+    catalogue takes with it what was added to it.
     """
 
     limits: Limits = field(default_factory=Limits)
     show_secrets: bool = False
     catalog: Catalog = field(default_factory=catalog)
     fail_fast: bool = False
+    key_logs: tuple[str, ...] = ()
     told: Told = field(default_factory=Told)
 
 

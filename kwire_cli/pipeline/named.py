@@ -56,6 +56,7 @@ class Inputs:
             show_secrets=reading.show_secrets,
             part_size=self.split_size,
             catalog=reading.catalog,
+            key_logs=reading.key_logs,
             fail_fast=reading.fail_fast,
             tally=self.tally,
         )

@@ -48,6 +48,7 @@ def spent(
     catalog: Catalog,
     *,
     port: int | None = None,
+    key_logs: Sequence[str] = (),
     limits: Limits | None = None,
 ) -> Spent:
     """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of dimensions.OF_MESSAGE).
@@ -58,7 +59,7 @@ def spent(
     for some in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits), Spent.merge) if segments else ():
         total.merge(some)
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog)
+        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs)
         for some in found.folded(partial(_of_lines, catalog, dimensions, limits), Spent.merge):
             total.merge(some)
         total.file_bytes = found.size

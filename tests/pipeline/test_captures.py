@@ -28,23 +28,24 @@ pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 ALL = sorted(SAMPLES.iterdir())
+TLS = SAMPLES.parent / "tls"
 PYTHON = SAMPLES / "kafka-python-4.4.0.pcapng"
 OWN = Path(__file__).resolve().parents[3] / "shared" / "real" / "own" / "captures"
 CATALOG = kwire.catalog()
 
 
-def lines(path):
+def lines(path, key_logs=()):
     """The lines of a capture, by the packets that their connections began with."""
     starts = {event.connection: event.packet for event in Capture(path) if type(event) is Start}
-    capture = Capture(path)
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path)):
+    capture = Capture(path, key_logs=key_logs)
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path, key_logs=key_logs)):
         yield starts[line.stream], line
 
 
-def documents(path):
+def documents(path, key_logs=()):
     """Rows of the table `frames` as they have to be."""
     out = []
-    for stream, line in lines(path):
+    for stream, line in lines(path, key_logs):
         document = line.to_json(records="decoded")
         names = ("time", "src", "dst", "kind", "size", "apiKey", "api", "apiVersion", "header", "body", "latency", "protocol")
         own = {name: document.get(name) for name in names if line.kind != "gap" or name != "time"}
@@ -91,6 +92,20 @@ def captures(spark):
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_samples_are_what_one_machine_decodes(captures, path):
     assert shown(captures(path, part_size=9000, partitions=3).frames()) == documents(path)
+
+
+@pytest.mark.parametrize(("name", "key_logs"), [("broker.pcapng", ["broker.keys"]), ("broker.pcapng", []), ("cases.pcapng", [])])
+def test_tls_is_what_one_machine_decrypts(captures, name, key_logs):
+    path, keys = TLS / name, [str(TLS / each) for each in key_logs]
+    expected = documents(path, keys)
+    assert any('"kind": "request"' in row for row in expected) == (name == "cases.pcapng" or bool(keys))
+    assert shown(captures(path, part_size=9000, partitions=3, key_logs=keys).frames()) == expected
+
+
+def test_keys_in_a_packed_capture(captures, tmp_path):
+    packed = tmp_path / "cases.pcapng.gz"
+    packed.write_bytes(gzip.compress((TLS / "cases.pcapng").read_bytes()))
+    assert shown(captures(packed).frames()) == documents(TLS / "cases.pcapng")
 
 
 @pytest.mark.shared

@@ -108,6 +108,25 @@ def test_overhead_of_a_capture_is_that_of_overhead(path):
         assert one == two
 
 
+@pytest.mark.parametrize("report", ["stats", "clients", "overhead", "advise"])
+def test_reports_decrypt_tls(report):
+    keys = ["--tls-keylog", "samples/tls/broker.keys"]
+    command = ["decode", "--stats"] if report == "stats" else [report]
+    limits = ["--no-limits"] if report == "overhead" else []
+    done = kwire("scan", "samples/tls/broker.pcapng", "--report", report, *keys, *limits, "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out) == json.loads(kwire(*command, "samples/tls/broker.pcapng", *keys, *limits, "--format", "json").out)
+    assert "Metadata" in done.out
+
+
+def test_tables_decrypt_tls():
+    query = "select api, count(*) n from frames where kind = 'request' group by api"
+    asked = ["scan", "samples/tls/broker.pcapng", "--sql", query, "--format", "jsonl"]
+    assert json.loads(kwire(*asked, "--tls-keylog", "samples/tls/broker.keys").out.splitlines()[0])["n"] > 0
+    assert kwire(*asked).out == ""
+    assert kwire(*asked, "--tls-keylog", "samples/README.md").code == 2
+
+
 @pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
 def test_overhead_of_log_directories_is_that_of_overhead(fmt):
     one, two = both("overhead", [SEGMENTS, LOGS], "--by", "topic,partition", "--by", "file", "--by", "kind", fmt=fmt)

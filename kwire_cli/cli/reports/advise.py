@@ -22,7 +22,7 @@ def show(asked: Asked) -> int:
     options = asked.options
     catalog = options["catalog"]
     wanted = Wanted(catalog, named(catalog, options["messages"], options["apis"]), limits_of(options))
-    messages = Messages(asked.spark, asked.paths, wanted, options["port"])
+    messages = Messages(asked.spark, asked.paths, wanted, options["port"], options["tls_keylog"])
     looked = messages.seen()
     seen = looked.made
     tell(asked, looked.faults)

@@ -17,7 +17,7 @@ def counted(asked: Asked, how: How) -> Any:
     """What was counted. InputError where there is nothing to count, and with --fail-fast where something could not be read."""
     from kwire_cli.pipeline.exchanges import count
 
-    found = count(asked.spark, asked.paths, how, asked.options["catalog"], asked.options["port"])
+    found = count(asked.spark, asked.paths, how, asked.options["catalog"], asked.options["port"], asked.options["tls_keylog"])
     tell(asked, found.faults)
     if not found.lines:
         raise InputError("nothing could be read of the captures and request logs in this")

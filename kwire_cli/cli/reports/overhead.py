@@ -28,7 +28,9 @@ def show(asked: Asked) -> int:
     segments, captures = by_kind(asked.paths, SEGMENTS, CAPTURES)
     tables = how.tables or [*DEFAULTS["segments" if segments else "capture"]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    found = spent(asked.spark, captures, segments, names, options["catalog"], port=options["port"], limits=limits_of(options))
+    found = spent(
+        asked.spark, captures, segments, names, options["catalog"], port=options["port"], key_logs=options["tls_keylog"], limits=limits_of(options)
+    )
     tell(asked, found.faults)
     if not found.bytes.messages:
         raise InputError("nothing could be read of the captures and segments in this")

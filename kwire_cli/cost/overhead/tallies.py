@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Plain
     from kwire_cli.message.roles import Roles
+    from kwire_cli.source.kafka.connection import Seen
     from kwire_cli.spec.catalog import Catalog
 
     Key = tuple[Any, ...]
@@ -42,6 +43,13 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 def number_of(subject: Any) -> dict[str, Any]:
     """What a message is called: its number."""
     return {"frame": subject.number}
+
+
+def no_frame(seen: Seen) -> tuple[str, Kind]:
+    """What the bytes of a line that is no frame are called, and of which kind they are."""
+    if seen.content and not seen.reason:
+        return seen.protocol or "", Kind.TLS
+    return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
 
 
 @dataclass
@@ -143,9 +151,7 @@ class Tallies:
             self.body(line, line.body, key)
             return
         if frame is None:
-            path, kind = _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
-            if seen.content and not seen.reason:
-                path, kind = seen.protocol, Kind.TLS
+            path, kind = no_frame(seen)
             self.account(key).messages += 1
             self.account(key).other(path, kind, seen.size)
             return

@@ -25,7 +25,7 @@ from kwire_cli.structs.captures import PCAP, PCAPNG
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from kwire_cli.source.capture.pcapng import Interface
+    from kwire_cli.source.capture.pcapng import Interface, Secrets
 
     Ints = npt.NDArray[np.int64]
     Octets = npt.NDArray[np.uint8]
@@ -70,6 +70,7 @@ class PcapColumns:
         self.number = number
         self.notices: list[Notice] = []
         self.lead = [(0, HEADER_SIZE)]
+        self.secrets: list[Secrets] = []  # which such a file has no place for
         self._header = header
         self._file = pcap_file(header)
         self._record = PCAP[self._file.order].record
@@ -111,6 +112,11 @@ class PcapngColumns:
     def stopped(self) -> bool:
         """Whether the file's order was lost."""
         return self._reader.stopped
+
+    @property
+    def secrets(self) -> list[Secrets]:
+        """The decryption secrets so far."""
+        return self._reader.secrets
 
     def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """The whole packets from `at` on, about `most` of them; and where the next block begins, or the rest that is none."""

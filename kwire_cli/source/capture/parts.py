@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.source.capture.packet_columns import Columns, PacketColumns
+    from kwire_cli.source.capture.pcapng import Secrets
     from kwire_cli.stores.opening import Fetched, Mapped
 
     Octets = npt.NDArray[np.uint8]
@@ -62,12 +63,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Outline:
-    """How a file is cut; how many packets it has (None where it is packed, and that is not known), and the times of its first and its latest one."""
+    """How a file is cut; how many packets it has (None where it is packed, and that is not known), and the times of its first and its latest one.
+
+    `secrets` are those for decryption that are in it; of a packed file those before its first packets.
+    """
 
     parts: tuple[Part, ...]
     packets: int | None
     first: int
     latest: int
+    secrets: tuple[Secrets, ...] = ()
 
 
 def mapped(path: str | os.PathLike[str]) -> Octets:
@@ -86,10 +91,11 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     data = octets(whole.view(0, HEADER_SIZE))
     if packed(data):
         part = Part(file)
-        for _, packets in PartReader(part, 1).chunks():
+        inside = PartReader(part, 1)
+        for _, packets in inside.chunks():
             if len(packets):
                 first = int(packets.time[0])
-                return Outline((part,), None, first, first)
+                return Outline((part,), None, first, first, tuple(inside.secrets))
         return Outline((part,), 0, NO_TIME, NO_TIME)
     reader, at = begin(data, file, ())
     parts: list[Part] = []
@@ -114,20 +120,21 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
         else:
             parts.append(Part(file, start, at, lead, before, moment, times))
             start, stop, lead, before, moment, times = at, min(at + size, whole.size), tuple(reader.lead), reader.number, latest, NO_TIMES
-    return Outline((*parts, Part(file, start, whole.size, lead, before, moment, times)), reader.number, first, latest)
+    return Outline((*parts, Part(file, start, whole.size, lead, before, moment, times)), reader.number, first, latest, tuple(reader.secrets))
 
 
 class PartReader:
     """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
 
     `notices` say what ended the reading early, `size` how many bytes of the file were to be read. `near` says whether what is at a position of the
-    file can be read again for little: not so of packed files, and of those of stores.
+    file can be read again for little: not so of packed files, and of those of stores. `secrets` are a packed file's so far.
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
         self.part, self.most = part, most
         self.notices: list[Notice] = []
         self.packed, self.near, self.size = False, True, 0
+        self.secrets: list[Secrets] = []
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Iterate once. InputError where the file can't be read, or is no capture."""
@@ -173,6 +180,7 @@ class PartReader:
             if reader is None:
                 reader, at = begin(data, self.part.file, ())
             while True:
+                self.secrets = reader.secrets
                 packets, after = reader.read(data, at, len(data), self.most)
                 if after == at:
                     break

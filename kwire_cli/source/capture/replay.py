@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING
 from kwire_cli.source.capture.events import Start
 from kwire_cli.source.capture.reading import BATCH
 from kwire_cli.source.capture.tcp import Streams
+from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.source.capture.descriptors import Run
     from kwire_cli.source.capture.events import Event
+    from kwire_cli.source.capture.pcapng import Secrets
     from kwire_cli.source.capture.tcp import Limits
 
 
 class Replay:
-    """The events between the two ends in `ends`; iterate once. `last` is the number of the capture's last packet.
+    """The events between the two ends in `ends`; iterate once. `last` is the number of the capture's last packet. Of TLS, what was said in it.
 
     `starts` are the first packets of the connections by number, as they come.
     """
 
-    def __init__(self, ends: bytes, runs: Iterable[Run], last: int, limits: Limits | None = None) -> None:
+    def __init__(self, ends: bytes, runs: Iterable[Run], last: int, limits: Limits | None = None, secrets: Sequence[Secrets] = ()) -> None:
         self.ends, self.last = ends, last
+        self.tls = Decryption((), lambda: secrets)
         self.streams = Streams(limits)
         self.starts: dict[int, int] = {}
         self.runs = runs
@@ -38,7 +41,8 @@ class Replay:
 
     def batches(self) -> Iterator[list[Event]]:
         """The events of a few packets at a time."""
-        for events in self._batches():
+        for taken in self._batches():
+            events = self.tls.take(taken)
             for event in events:
                 if type(event) is Start:
                     self.starts[event.connection] = event.packet

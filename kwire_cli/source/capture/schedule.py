@@ -16,6 +16,8 @@ from kwire_cli.source.capture.parts import PART_SIZE, Outline, Part, outline
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kwire_cli.source.capture.pcapng import Secrets
+
 _OVERLAP = 1_000_000_000
 """Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need not keep the order."""
 _PACKED = 1 << 32
@@ -34,7 +36,10 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All parts of all files; `faults` are files that can't be read, and why; `last` is the number of the last packet, of the only chain."""
+    """All parts of all files; `faults` are files that can't be read, and why; `last` is the number of the last packet, of the only chain.
+
+    `secrets` are what decrypts TLS in them: those of key logs, and those in the files.
+    """
 
     files: tuple[str, ...]
     parts: tuple[Scheduled, ...]
@@ -42,6 +47,7 @@ class Schedule:
     last: int
     befores: tuple[int, ...]
     faults: tuple[tuple[str, str], ...]
+    secrets: tuple[Secrets, ...] = ()
 
     def place(self, packet: int) -> tuple[str, int]:
         """The file that a packet of the only chain is in, and its number there."""
@@ -68,8 +74,8 @@ class _Chain:
     latest: int
 
 
-def schedule(found: Iterable[Outlined]) -> Schedule:
-    """All files in one order: by their first packets, and by name where these are at the same time or have none."""
+def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = ()) -> Schedule:
+    """All files in one order: by their first packets, and by name where these are at the same time or have none. `secrets` are of key logs."""
     faults = []
     good: list[tuple[str, Outline]] = []
     for path, each in found:
@@ -89,7 +95,8 @@ def schedule(found: Iterable[Outlined]) -> Schedule:
         chain.packets += _PACKED if each.packets is None else each.packets
         chain.first, chain.latest = each.first, max(chain.latest, each.latest)
     last = chains[0].packets if len(chains) == 1 else 0
-    return Schedule(tuple(path for path, _ in good), tuple(parts), len(chains), last, tuple(befores), tuple(faults))
+    known = (*secrets, *(block for _, each in good for block in each.secrets))
+    return Schedule(tuple(path for path, _ in good), tuple(parts), len(chains), last, tuple(befores), tuple(faults), known)
 
 
 def _chain(chains: list[_Chain], each: Outline) -> int:

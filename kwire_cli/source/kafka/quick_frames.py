@@ -71,12 +71,12 @@ def frames_between(replay: Replay, layouts: Layouts, port: int | None = None) ->
     reader = _Reader(replay, layouts, port)
     for run in replay.runs:
         yield from reader.take(run)
-    yield [*reader.watch.take([*replay.streams.idle(replay.last), *replay.streams.close()]), *reader.watch.close()]
+    yield [*reader.watch.take(replay.tls.take([*replay.streams.idle(replay.last), *replay.streams.close()])), *reader.watch.close()]
 
 
 class _Reader:
     def __init__(self, replay: Replay, layouts: Layouts, port: int | None) -> None:
-        self.ends, self.streams, self.layouts = replay.ends, replay.streams, layouts
+        self.ends, self.streams, self.tls, self.layouts = replay.ends, replay.streams, replay.tls, layouts
         self.watch = Watch(layouts, port, Names())
         self._step = _STEP
 
@@ -86,7 +86,7 @@ class _Reader:
         while at < len(rows):
             half = self.streams.calm(self.ends) if len(rows) - at >= FEWEST else None
             connection = self.watch.connections[half.connection.number][0] if half else None
-            if half and connection and connection.steady:
+            if half and connection and connection.steady and not self.tls.holds(half.connection.number):
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
                     try:
@@ -104,7 +104,7 @@ class _Reader:
             for segment in Run(rows[at:stop], run.file, run.kept).segments(self.ends):
                 events += self.streams.idle(segment.packet - 1)
                 events += self.streams.feed(segment)
-            yield [*self.watch.take(events)]
+            yield [*self.watch.take(self.tls.take(events))]
             at = stop
 
 

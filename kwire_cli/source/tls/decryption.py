@@ -6,10 +6,12 @@ What does that is imported when there is a key log: most captures have none.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.events import Event, Start
+from kwire_cli.structs.captures import TLS_KEY_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +46,10 @@ class Decryption:
 
         self._keys = KeyLog(paths, self._blocks)
 
+    def holds(self, connection: int) -> bool:
+        """Whether the bytes of a connection are not, or may not be, what was said in it."""
+        return connection in self._streams
+
     def take(self, events: list[Event]) -> list[Event]:
         """These events, with those of TLS in their places."""
         if self._keys is None:
@@ -74,6 +80,16 @@ class Decryption:
 
         assert self._keys  # noqa: S101 - for the type checker
         return Session(connection, self._keys)
+
+
+def blocks_of(paths: Sequence[str]) -> tuple[Secrets, ...]:
+    """Key logs as the secrets blocks of a capture file, for who reads captures elsewhere. InputError as `Decryption`."""
+    if not paths:
+        return ()
+    from kwire_cli.source.capture.pcapng import Secrets  # noqa: PLC0415 - it reads captures of one kind
+
+    Decryption(paths)
+    return tuple(Secrets(TLS_KEY_LOG, Path(path).read_bytes()) for path in paths)
 
 
 def _installed() -> bool:

@@ -25,6 +25,7 @@ from kwire_cli.source.kafka import quick_frames
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.tls.decryption import blocks_of
 
 pytestmark = pytest.mark.numba
 
@@ -35,13 +36,14 @@ LAYOUTS = Layouts(CATALOG)
 
 
 def replays(path, size):
-    plan = schedule([outlined(str(path), size)])
+    keys = path.with_suffix(".keys")
+    plan = schedule([outlined(str(path), size)], blocks_of([str(keys)] if keys.exists() else []))
     rows = {}
     for part in plan.parts:
         for each in described(part):
             rows.setdefault(each.ends, []).append(each)
     for ends, found in rows.items():
-        yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, 1), plan.last)
+        yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, 1), plan.last, secrets=plan.secrets)
 
 
 def one_by_one(path, size):
@@ -100,6 +102,14 @@ def check(path, *sizes):
 @pytest.mark.usefixtures("fewest")
 def test_samples():
     assert sum(check(path, 3000, 1 << 20) for path in SAMPLES) > 30
+
+
+@pytest.mark.usefixtures("fewest")
+def test_tls():
+    pytest.importorskip("cryptography")
+    for path in (SAMPLES[0].parent.parent / "tls").glob("*.pcapng"):
+        check(path, 3000, 1 << 20)
+        assert any(key[1] == "request" and key[0] == "ApiVersions" for key in at_once(path, 1 << 20)[0])
 
 
 @pytest.mark.shared
