@@ -183,11 +183,16 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.opening import source_of
     from kwire_cli.records.reading import Reader
+    from kwire_cli.records.recognised import with_topic
 
     view = bytes_of(run.environment, file)
     topic = run.options["as_topic"] or file.topic
-    run.data, run.topic = view, topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
+    if not run.options["as_topic"]:
+        source = with_topic(source)
+        if source.topic != topic:
+            run.environment.note(f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's")
+    run.data, run.topic = view, source.topic
     if run.fmt == "like-kafka":
         _show_like_kafka(run, file, source)
         return

@@ -148,6 +148,7 @@ def _of_input(
     environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
 ) -> Iterator[Subject]:  # fmt: skip
     from kwire_cli.records.opening import begins_with_batch, source_of
+    from kwire_cli.records.recognised import with_topic
     from kwire_cli.source.frames import frames_in
 
     look = secret.look(every=options["every"])
@@ -158,6 +159,7 @@ def _of_input(
     data = found.chunks[0].data if found.chunks else b""
     if options["record_format"] != "auto" or (not said and begins_with_batch(data)):
         source = source_of(data, form=options["record_format"], topic=options["as_topic"], catalog=catalog)
+        source = source if options["as_topic"] else with_topic(source)
         yield _batches(environment, source, options["at"] if number is None else number, look, name)
         return
     from kwire_cli.message.frames import Hints
@@ -194,12 +196,14 @@ def _segment(
 ) -> Iterator[Subject]:
     from kwire_cli.cli.segments import files_of
     from kwire_cli.records.opening import source_of
+    from kwire_cli.records.recognised import with_topic
 
     if options["message"] or options["api"] or options["kind"]:
         raise click.UsageError("--message, --api, --request and --response are for messages, and this file holds record batches")
     for file in files_of(environment, (text,)):
         topic = options["as_topic"] or file.topic
         source = source_of(text, form=options["record_format"], topic=topic, catalog=catalog)
+        source = source if options["as_topic"] else with_topic(source)
         where = options["at"] if position is None else position
         yield _batches(environment, source, where, secret.look(every=options["every"]), text)
 

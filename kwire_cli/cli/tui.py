@@ -100,9 +100,11 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
 
 def _segments(catalog: Catalog, path: Path, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
     from kwire_cli.records.opening import source_of
+    from kwire_cli.records.recognised import with_topic
     from kwire_cli.source.logs.names import file_name, folder_name
     from kwire_cli.source.logs.segments import topic_of
     from kwire_cli.tui.segments import Segments
 
     topic = options["topic"] or topic_of(file_name(path.name).kind, folder_name(path.resolve().parent.name))
-    return Segments(catalog, source_of(path, topic=topic, catalog=catalog), compile_, show_secrets=options["show_secrets"])
+    source = source_of(path, topic=topic, catalog=catalog)
+    return Segments(catalog, source if options["topic"] else with_topic(source), compile_, show_secrets=options["show_secrets"])

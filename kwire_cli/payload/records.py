@@ -35,7 +35,8 @@ COORDINATORS = {
 }
 """Topics whose keys begin with a record type and values with a version, by the module that defines them."""
 
-FRAMED = {"__cluster_metadata": "metadata", "__remote_log_metadata": "storage"}
+METADATA_TOPIC = "__cluster_metadata"
+FRAMED = {METADATA_TOPIC: "metadata", "__remote_log_metadata": "storage"}
 """Topics whose values say type and version in a frame, and whose keys say nothing."""
 
 OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
