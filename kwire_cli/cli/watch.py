@@ -38,6 +38,7 @@ FORMATS = ("table", "jsonl")
 @click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long; otherwise Ctrl-C ends it.")
 @click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often it says something.")
 @click.option("--write", "keep", metavar="FILE", help="Keep the packets in a file, too.")
+@click.option("--force", is_flag=True, help="Write over the file of --write if it is there.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How it looks.  [default: table, on a terminal one that is renewed]")
 @with_tls_keylog
 @with_catalog
@@ -73,7 +74,7 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
             capturing = Capturing(source, options["port"])
             opened.callback(capturing.end)
             packets = capturing.output
-        written = opened.enter_context(_written(options["keep"])) if options["keep"] else None
+        written = opened.enter_context(_written(options["keep"], source, force=options["force"])) if options["keep"] else None
         shown = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
         opened.callback(shown.close)
         found = _following(environment, packets, shown, stop, options["tls_keylog"], written)
@@ -115,9 +116,13 @@ def _lines(catalog: Catalog, found: Following, options: dict[str, Any]) -> Itera
 
 
 @contextlib.contextmanager
-def _written(path: str) -> Iterator[IO[bytes]]:
+def _written(path: str, source: str, *, force: bool) -> Iterator[IO[bytes]]:
+    if force and Path(source).exists() and Path(path).exists() and Path(source).samefile(path):
+        raise InputError("this is the input itself", file=path)
     try:
-        file = Path(path).open("wb", buffering=0)  # noqa: SIM115 - closed below
+        file = Path(path).open("wb" if force else "xb", buffering=0)  # noqa: SIM115 - closed below
+    except FileExistsError:
+        raise InputError("is there already; --force writes over it", file=path) from None
     except OSError as error:
         raise InputError(f"can't be written: {error.strerror or error}", file=path) from None
     with file:

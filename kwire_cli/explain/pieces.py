@@ -74,7 +74,7 @@ def number_working(decl: Any, raw: bytes) -> str:
     """How the bytes of a number, boolean or uuid become its value."""
     rule = forms.number_rule(decl)
     if isinstance(decl, Varint):
-        working = {"uvarint": bits.varint_working, "upacked": bits.upacked_working}.get(rule, bits.zigzag_working)
+        working = bits.upacked_working if rule in {"uvarint", "upacked"} else bits.zigzag_working  # Kafka reads both into a signed int
         return working(raw, decl.bits)
     if rule == "float64":
         return bits.float_working(raw)

@@ -71,10 +71,16 @@ NUMBERS = {
 
 LENGTHS = {
     "length.int16": Rule(
-        "INT16 length", "An INT16 says how many bytes follow; -1 is null. So in versions that are not flexible.", _TYPES, ("int16",)
+        "INT16 length",
+        "An INT16 says how many bytes follow; -1 is null. So in versions that are not flexible, and for the client id in all headers.",
+        _TYPES,
+        ("int16",),
     ),
     "length.int32": Rule(
-        "INT32 length", "An INT32 says how many bytes follow; -1 is null. So in versions that are not flexible.", _TYPES, ("int32",)
+        "INT32 length",
+        "An INT32 says how many bytes follow; -1 is null. So in versions that are not flexible, and in messages of formats v0 and v1.",
+        _TYPES,
+        ("int32",),
     ),
     "length.compact": Rule(
         "COMPACT length",

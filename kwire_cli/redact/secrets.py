@@ -81,7 +81,8 @@ NO_VERSION = 256
 """From here on a number is hardly the version of an api."""
 
 _SENSITIVE = (
-    r"password|secret|jaas|credential|private|certificate|(?:access|api|auth|encryption|master|signing|keystore)[._-]?key|(?:auth|bearer)[._-]?token"
+    r"passw(?:or)?d|passphrase|secret|jaas|credential|private|certificate|connection[._-]?string|user[._-]?info"
+    r"|(?:access|account|api|auth|encryption|master|shared|signing|keystore)[._-]?key|(?:auth|bearer|sas|security|session)[._-]?token"
 )
 
 

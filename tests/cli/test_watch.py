@@ -58,6 +58,22 @@ def test_packets_are_kept(tmp_path):
     kept = tmp_path / "kept.pcapng"
     assert kwire("watch", "-", "--write", kept, stdin=CONTENT).code == 0
     assert kept.read_bytes() == CONTENT
+
+
+def test_no_file_is_written_over_unless_that_is_asked_for(tmp_path):
+    file = tmp_path / "own.pcapng"
+    file.write_bytes(CONTENT)
+    for force, said in (((), "is there already"), (("--force",), "this is the input itself")):
+        done = kwire("watch", file, "--duration", "0.1", "--write", file, *force)
+        assert done.code == 2
+        assert said in done.err
+        assert file.read_bytes() == CONTENT
+    other = tmp_path / "other.pcapng"
+    other.write_bytes(b"old")
+    assert kwire("watch", "-", "--write", other, stdin=CONTENT).code == 2
+    assert other.read_bytes() == b"old"
+    assert kwire("watch", "-", "--write", other, "--force", stdin=CONTENT).code == 0
+    assert other.read_bytes() == CONTENT
     done = kwire("watch", "-", "--write", tmp_path / "no" / "folder", stdin=CONTENT)
     assert done.code == 2
     assert "can't be written" in done.err

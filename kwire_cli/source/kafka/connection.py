@@ -101,7 +101,7 @@ class Connection:
     """
 
     __slots__ = (
-        "_begun", "_doubtful", "_early", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
+        "_begun", "_doubtful", "_early", "_early_at", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
         "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start", "layouts", "software",
         "state",
     )  # fmt: skip
@@ -118,6 +118,7 @@ class Connection:
         self._doubtful = False
         self._begun = [not from_start, not from_start]
         self._early = [bytearray(), bytearray()]
+        self._early_at: list[tuple[int, int | None]] = [(0, None), (0, None)]  # the packet and time that the last of these bytes came with
         self._waiting: list[tuple[int, Cut]] = []
         self._waiting_bytes = 0
         self._served = False
@@ -145,6 +146,7 @@ class Connection:
         if not self._begun[side]:
             early = self._early[side]
             early += data
+            self._early_at[side] = packet, time
             if undecided(early):
                 return
             yield from self._begin(side, bytes(early), packet, time)
@@ -189,7 +191,7 @@ class Connection:
     def end(self) -> Iterator[Seen]:
         """What is left when the connection has ended, or the capture has."""
         for side in (0, 1):
-            yield from self._force_begin(side, 0, None)
+            yield from self._force_begin(side, *self._early_at[side])
             yield from self._cuts(side, self._framers[side].end())
         if self.state is State.OPENING:
             yield from self._settle()
@@ -202,6 +204,7 @@ class Connection:
         found = beginning(data)
         if found and found.prefix:
             self._early[side] = bytearray(data[found.prefix :])
+            self._early_at[side] = packet, time
             yield Seen("not-kafka", side, Cut("frame", data[: found.prefix], packet, time), protocol=found.protocol)
             if self._early[side] and not undecided(self._early[side]):
                 yield from self._begin(side, bytes(self._early[side]), packet, time)

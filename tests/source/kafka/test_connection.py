@@ -1,5 +1,6 @@
 import pytest
 
+import kwire_cli
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.kafka.connection import MOST_PENDING, Connection, State
 from kwire_cli.source.kafka.protocols import PROXY_V2
@@ -332,3 +333,14 @@ def test_a_request_without_its_head_is_no_token(wire, known):
     )
     assert kinds(seen) == ["request", "request", "gap", "request", "response", "response"]
     assert pairs(seen) == [0, 3]
+
+
+@pytest.mark.parametrize("ending", ["end", "loss"])
+def test_what_waits_to_be_known_keeps_its_packet_and_time(ending):
+    """Bytes that could still begin another protocol are Kafka's when nothing follows, at the packet that brought them."""
+    connection = Connection(Layouts(kwire_cli.catalog()))
+    assert [*connection.feed(0, b"\x16", 4, 1000)] == []
+    assert [*connection.feed(0, b"\x03", 5, 2000)] == []
+    seen = [*connection.end()] if ending == "end" else [*connection.lose(0, 3, 6, 3000), *connection.end()]
+    assert seen[0].size == 2
+    assert [(each.packet, each.time) for each in seen] == ([(5, 2000)] if ending == "end" else [(6, 3000)] * len(seen))

@@ -247,10 +247,11 @@ REPORTS = [
     ("diff", "MetadataResponse", "0", "13"),
     ("decode", CAPTURE, "--stats"),
     ("dump", "samples/segments/bitflip-0", "--verify"),
+    ("dump", f"samples/{'../samples/' * 12}segments/__consumer_offsets-0", "--state"),
 ]
 
 
-@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}")
 def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
     look = look_at(*arguments, **PHONE, scheme="dark")
     assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
