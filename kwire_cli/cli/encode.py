@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_api, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="encode")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The JSON is the body of this message; needs --version.")
 @click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
 @click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The JSON is the body of a request or response: a whole frame.")
