@@ -1,11 +1,13 @@
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from bad_definitions import message
+from command_line import ROOT
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.catalog import catalog
@@ -26,6 +28,18 @@ def test_every_definition_is_there_and_is_what_its_entry_says(bundled):
         spec = bundled.message(entry.name)
         assert (spec.name, spec.type, spec.api_key) == (entry.name, entry.type, entry.api_key)
         assert (spec.valid_versions, spec.flexible_versions) == (entry.valid_versions, entry.flexible_versions)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/specs.md"])
+def test_pages_say_how_many_there_are(page, bundled, updating):
+    versions = sum(1 for entry in bundled for _ in entry.valid_versions.each())
+    text = (ROOT / page).read_text("utf-8")
+    now = re.sub(r"\d+(?= message definitions)", str(len(bundled)), re.sub(r"\d+(?= message versions)", str(versions), text))
+    assert "message versions" in text
+    if updating:
+        (ROOT / page).write_text(now, "utf-8")
+    else:
+        assert now == text
 
 
 def test_one_catalogue_serves_all(bundled):
