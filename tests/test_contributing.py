@@ -10,6 +10,7 @@ import pytest
 from command_line import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+CODE = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -25,34 +26,38 @@ def line_before(file, mark, line):
     file.write_text(text.replace(mark, f"{line}\n    {mark}"), "utf-8")
 
 
-def kwire(copy, *arguments, stdin=b""):
+def kwire(copy, *arguments, stdin=b"", module="kwire_cli"):
     environment = {**os.environ, "PYTHONPATH": str(copy), "NO_COLOR": "1"}
-    done = subprocess.run([sys.executable, "-m", "kwire_cli", *arguments], cwd=copy, input=stdin, capture_output=True, check=False, env=environment)
+    done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=copy, input=stdin, capture_output=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
 
 def test_a_message(copy):
-    definition = (ROOT / "samples" / "definitions" / "before" / "LeaseRequest.json").read_text("utf-8").split("\n", 1)[1]
-    (copy / "specs" / "LeaseRequest.json").write_text(definition, "utf-8")
-    row = (
-        '{"name": "LeaseRequest", "type": "request", "apiKey": 9100, "validVersions": "0-2", "flexibleVersions": "1+", "file": "LeaseRequest.json"},'
-    )
-    line_before(copy / "specs" / "index.json", '{"name": "ProduceRequest",', row)
+    """With its comments and its prose, both halves, as the table says it."""
+    (module, command) = re.search(r"`python -m (kwire_cli\.spec\.importer) (add) FooRequest\.json FooResponse\.json`", PAGE).groups()
+    halves = [ROOT / "samples" / "definitions" / "before" / f"Lease{half}.json" for half in ("Request", "Response")]
+    assert all(half.read_text("utf-8").startswith("//") for half in halves)
+    kwire(copy, command, *map(str, halves), module=module)
+    assert kwire(copy, "lint", "specs") == b""
+    assert b"9100" in kwire(copy, "spec", "list", "Lease")
     assert kwire(copy, "encode", "-m", "LeaseRequest", "-n", "1", '{"holder":"a","zones":[]}') == b"02610100\n"
 
 
 def test_a_record_format(copy):
     folder = copy / "kwire_cli" / "structs" / "records"
     shutil.copy(folder / "v1.py", folder / "v9.py")
-    (line,) = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
+    line = CODE[0]
     line_before(copy / "kwire_cli" / "records" / "formats.py", '"kip98-draft": RecordFormat', line)
     written = kwire(copy, "encode", "--records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}')
     shown = kwire(copy, "dump", "--deep", "--format", "tree", "--record-format", "v9", "-", stdin=written).decode()
     assert 'value: "hello"' in shown
     assert "crc: 0x" in shown
     assert "wrong" not in shown
+    assert "message, offset 0" in shown
     assert "v9" in kwire(copy, "dump", "--help").decode()
+    (_, as_kafka, _) = kwire(copy, "dump", "--deep", "--like-kafka", "--record-format", "v9", "-", stdin=written).decode().splitlines()
+    assert re.fullmatch(r"offset: 0 position: 0 CreateTime: -1 size: 39 magic: 9 compresscodec: none crc: \d+ isvalid: true", as_kafka)
 
 
 def test_an_input_form(copy):
@@ -78,10 +83,22 @@ def test_a_report_and_a_command(copy):
 
 
 def test_a_view_of_batches(copy):
-    cli = copy / "kwire_cli" / "cli"
-    (copy / "kwire_cli" / "view" / "sizes.py").write_text("def size_lines(batch):\n    return str(batch.size)\n", "utf-8")
-    batches = cli / "batches.py"
-    view = "from kwire_cli.view.sizes import size_lines\nSHOW['sizes'] = lambda run, shown: run.environment.write(size_lines(shown.item))\n"
-    batches.write_text(batches.read_text("utf-8") + view, "utf-8")
+    view, function = CODE[1:]
+    (copy / "kwire_cli" / "view" / "sizes.py").write_text(view, "utf-8")
+    batches = copy / "kwire_cli" / "cli" / "batches.py"
+    batches.write_text(batches.read_text("utf-8").replace("\nSHOW = {", f"\n{function}\n\n\nSHOW = {{"), "utf-8")
+    line_before(batches, '"tree": _show_tree,', re.search(r'`("sizes": .*?)` in `SHOW`', PAGE)[1])
     segment = str(ROOT / "samples" / "segments" / "txn-out-0" / "00000000000000000000.log")
-    assert kwire(copy, "dump", "--format", "sizes", "--limit", "2", segment).split() == [b"109", b"78"]
+    assert kwire(copy, "dump", "--format", "sizes", "--limit", "2", segment) == b"size 109 bytes\nsize 78 bytes\n"
+
+
+def test_a_definition_with_comments_in_the_folder_itself_is_told_how_it_gets_there(copy):
+    definition = (ROOT / "samples" / "definitions" / "before" / "LeaseRequest.json").read_text("utf-8")
+    (copy / "specs" / "HeartbeatRequest.json").write_text(definition, "utf-8")
+    with pytest.raises(AssertionError, match=r"no plain JSON.*python -m kwire_cli\.spec\.importer add FILE"):
+        kwire(copy, "spec", "show", "HeartbeatRequest")
+
+
+def test_the_files_that_it_names_are_there():
+    for name in re.findall(r"tests/[\w/]+\.py", PAGE):
+        assert (ROOT / name).is_file()

@@ -1,12 +1,14 @@
 """Pages that no single room owns: their commands print what they say, their code runs, and they leave nothing out."""
 
+import gzip
 import re
 
+import click
 import pytest
-from command_line import BLOCK, ROOT, hold_page
+from command_line import BLOCK, ROOT, hold_page, kwire
 
 import kwire_cli
-from kwire_cli.cli.main import COMMANDS
+from kwire_cli.cli.main import COMMANDS, cli
 
 DOCS = ROOT / "docs"
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
@@ -15,7 +17,7 @@ CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 @pytest.mark.parametrize("page", ["cookbook", "model"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    hold_page(DOCS / f"{page}.md", updating)
+    hold_page(DOCS / f"{page}.md", updating, other="kwire scan ")  # that needs Spark, and is held with the rest of what does
 
 
 @pytest.mark.parametrize("page", ["library", "model"])
@@ -43,3 +45,45 @@ def test_each_command_has_three_examples():
     for name, text in sections.items():
         shown = [block["command"] for block in BLOCK.finditer(text)] or text.splitlines()
         assert sum(f"kwire {name} " in f"{command} " for command in shown) >= 3
+
+
+def having(option, choice=None):
+    """The commands with this option, and this among its choices."""
+    return {
+        name
+        for name in COMMANDS
+        for command in commands_of(cli.get_command(click.Context(cli), name))
+        for each in command.params
+        if option in each.opts and (choice is None or choice in getattr(each.type, "choices", ()))
+    }
+
+
+def commands_of(command):
+    return [command, *[inner for each in getattr(command, "commands", {}).values() for inner in commands_of(each)]]
+
+
+def named(text):
+    """The commands that a text names in code, alone or with an option."""
+    return {word for word in re.findall(r"`(?:kwire )?(\w+)[^`]*`", text) if word in COMMANDS}
+
+
+def test_pages_name_the_commands_that_write_html():
+    rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "html.md").read_text("utf-8"), re.MULTILINE)
+    (line,) = re.findall(r"^- `--format html` of .*$", (DOCS / "commands.md").read_text("utf-8"), re.MULTILINE)
+    assert named(" ".join(rows[: rows.index("`/`")])) == named(line) == having("--format", "html")
+
+
+def test_the_page_on_tls_names_the_commands_that_decrypt():
+    (line,) = re.findall(r"^Every command that reads captures takes .*(?:\n.+)*", (DOCS / "tls.md").read_text("utf-8"), re.MULTILINE)
+    assert named(line) == having("--tls-keylog")
+
+
+def test_the_page_on_input_says_what_of_packed_files_is_read(tmp_path):
+    capture, text = tmp_path / "a.pcap.gz", tmp_path / "a.hex.gz"
+    capture.write_bytes(gzip.compress((ROOT / "samples" / "captures" / "midstream.pcap").read_bytes()))
+    text.write_bytes(gzip.compress((ROOT / "samples" / "frames" / "metadata-v0-request.hex").read_bytes()))
+    assert kwire("decode", "--limit", "1", capture).code == 0
+    refused = kwire("decode", text)
+    (said,) = re.findall(r"it is refused as `(.*?)`", (DOCS / "input.md").read_text("utf-8"))
+    assert (refused.code, said in refused.err) == (2, True)
+    assert kwire("decode", "-", stdin=gzip.decompress(text.read_bytes())).code == 0

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tomllib
 
 import pytest
 from command_line import BLOCK, ROOT, printed_anew, process
@@ -33,3 +34,10 @@ def test_readme_python_example_runs(monkeypatch, capsys):
     [example] = re.findall(r"```python\n(.*?)```\n", README.read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(example, str(README), "exec"), {})  # the README's own code
     assert capsys.readouterr().out.startswith("CreateTopics 7 ")
+
+
+def test_readme_names_every_extra():
+    text = README.read_text(encoding="utf-8")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) == sorted(extras)
+    assert {*extras} >= {*re.search(r"pip install '\.\[(.*?)\]'", text)[1].split(",")}

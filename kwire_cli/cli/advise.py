@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_api, complete_message, with_catalog, with_output
+from kwire_cli.cli.options import complete_api, complete_file, complete_message, with_catalog, with_output
 from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
 
@@ -28,7 +28,7 @@ TOP = 10
 
 
 @click.command(name="advise")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option("--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="These messages alone; repeatable.")
 @click.option(
     "--api", "apis", multiple=True, metavar="NAME|KEY", shell_complete=complete_api, help="Requests and responses of these apis alone; repeatable."

@@ -126,4 +126,12 @@ def _show_on_page(run: Run, shown: Shown) -> None:
     run.page.add(row(item), found)
 
 
-SHOW = {"tree": _show_tree, "table": _show_table, "json": _show_json, "jsonl": _show_json, "csv": _show_csv, "hex": _show_hex, "html": _show_on_page}
+SHOW = {
+    "tree": _show_tree,
+    "table": _show_table,
+    "json": _show_json,
+    "jsonl": _show_json,
+    "csv": _show_csv,
+    "hex": _show_hex,
+    "html": _show_on_page,
+}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_output
+from kwire_cli.cli.options import complete_file, with_output
 from kwire_cli.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,8 +20,14 @@ LEVELS = ("wire", "tagged", "source", "advice")
 
 
 @click.command(name="breaking")
-@click.argument("paths", nargs=-1, metavar="[OLD] NEW", required=True)
-@click.option("--against", multiple=True, metavar="REV:PATH|PATH", help="The old definitions, such as HEAD~1:specs; then all arguments are new ones.")
+@click.argument("paths", nargs=-1, metavar="[OLD] NEW", required=True, shell_complete=complete_file)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="REV:PATH|PATH",
+    shell_complete=complete_file,
+    help="The old definitions, such as HEAD~1:specs; then all arguments are new ones.",
+)
 @click.option("--level", type=click.Choice(LEVELS), default="tagged", show_default=True, help="How bad it has to be to be shown, and to exit with 1.")
 @click.option(
     "--except", "exceptions", multiple=True, metavar="RULE[:PATH]", help="Leave out a rule, everywhere or below Message or Message.path.of[].field."

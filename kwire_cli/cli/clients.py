@@ -8,7 +8,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.options import complete_file, with_catalog, with_output
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
@@ -31,7 +31,7 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 
 @click.command(name="clients")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
     "--upgrade-to", "release", metavar="RELEASE", shell_complete=complete_release, help="Say whom brokers of this release, such as 4.4, would refuse."
 )

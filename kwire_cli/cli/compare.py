@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.counts import counts, numbers
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_message, complete_overlay, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_file, complete_message, complete_overlay, complete_version, with_catalog, with_output
 from kwire_cli.cost.papers import PAPERS
 from kwire_cli.spec.encodings import ENCODING_NAMES, OWN_WIDTH
 
@@ -24,7 +24,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 
 
 @click.command(name="compare")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
     "--message", "-m", metavar="NAME", shell_complete=complete_message, help="The message: of --values, of what is generated, or of a body."
 )
@@ -36,7 +36,12 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     shell_complete=complete_version,
     help="The version that the others are compared with.  [default: of generated values the highest]",
 )
-@click.option("--values", metavar="FILE|JSON", help="The message's values in JSON form, as decode prints its body; - for standard input.")
+@click.option(
+    "--values",
+    metavar="FILE|JSON",
+    shell_complete=complete_file,
+    help="The message's values in JSON form, as decode prints its body; - for standard input.",
+)
 @click.option("--brokers", metavar="N|A..B", callback=numbers, help="Generate values, with so many brokers.")
 @click.option("--topics", metavar="N|A..B", callback=numbers, help="Generate values, with so many topics.")
 @click.option(

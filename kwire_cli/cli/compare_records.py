@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.options import complete_file
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import RECORD_FORMATS
 
@@ -50,7 +51,7 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--batch", metavar="N,N", help=f"Records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
             click.option("--codec", metavar="A,B", help="none, gzip, snappy, lz4, zstd, with a level as in zstd:19, or as-is.  [default: as-is]"),
             click.option("--headers-as", metavar="A,B", help="The forms of headers to write, none or all.  [default: all, where there are headers]"),
-            click.option("--register", metavar="FILE", help="Numbers of header names, as JSON, for the KIP-82 draft."),
+            click.option("--register", metavar="FILE", shell_complete=complete_file, help="Numbers of header names, as JSON, for the KIP-82 draft."),
             click.option("--limit", type=click.IntRange(1), metavar="N", help="No more than so many batches of the input, or frames of a capture."),
         )
     ):

@@ -11,7 +11,7 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
 from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
@@ -32,7 +32,7 @@ ROWS = 4
 
 
 @click.command(name="decode")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a body alone, as this message; needs --version.")
 @click.option(
     "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."

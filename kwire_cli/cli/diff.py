@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from kwire_cli.cli.diff_messages import with_message_options
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
@@ -19,15 +18,17 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "html")
 
 
-def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Files; names of messages in the first place, and their versions after it."""
+    from click.shell_completion import CompletionItem
+
     typed = ctx.params.get("things") or ()
     if not typed:
         names = complete_message(ctx, parameter, incomplete)
     else:
         ctx.params["message"] = typed[0]
         names = complete_version(ctx, parameter, incomplete)
-    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+    return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
 @click.command(name="diff")
@@ -38,6 +39,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 @click.option(
     "--values",
     metavar="FILE|JSON",
+    shell_complete=complete_file,
     help="Of definitions and versions: also what these values cost in each, as decode prints them; - is standard input.",
 )
 @with_message_options

@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import limits_of
@@ -67,7 +67,7 @@ class Run:
 
 
 @click.command(name="dump")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
 @click.option("--deep", is_flag=True, help="Show the records of each batch.")
 @click.option("--all", "every", is_flag=True, help="Of folders, indexes, producer snapshots, checkpoints and all other files too.")

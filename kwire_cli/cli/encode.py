@@ -10,19 +10,19 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents
-from kwire_cli.cli.options import complete_api, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_api, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.spec.catalog import Catalog
 
 
 @click.command(name="encode")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The JSON is the body of this message; needs --version.")
 @click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
 @click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The JSON is the body of a request or response: a whole frame.")
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 @click.option("--records", is_flag=True, help="The JSON is a record set: batches as dump --deep prints them, or written by hand.")
 @click.option("--record-format", type=click.Choice(CHOICES), help="With --records: the format; auto goes by the magic of each batch.")
 @click.option("--as-topic", metavar="NAME", help="With --records: Kafka's own topic to which decoded keys and values belong.")
+@click.option("--without-gaps", is_flag=True, help="With --records: leave out what dump shows as a gap, bytes that are no batch.")
+@click.option("--new-checksums", is_flag=True, help="With --records: compute the checksums that were wrong too, for batches whose records are right.")
 @click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
 @with_overlaid_catalog
@@ -68,22 +70,25 @@ def _check(options: dict[str, Any]) -> None:
     for option in ("message", "version", "api", "kind"):
         if options["records"] and options[option] is not None:
             raise click.UsageError(f"--records and --{option if option != 'kind' else options[option]} exclude each other")
-    for option in ("record_format", "as_topic"):
-        if options[option] is not None and not options["records"]:
+    for option in ("record_format", "as_topic", "without_gaps", "new_checksums"):
+        if options[option] not in {None, False} and not options["records"]:
             raise click.UsageError(f"--{option.replace('_', '-')} needs --records")
 
 
 def _record_set(environment: Environment, catalog: Catalog, data: bytes, name: str | None, fmt: str, options: dict[str, Any]) -> int:
     """Write the batches of one text as one record set; 0 where there are none."""
-    from kwire_cli.records.writing import write
+    from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 
     items: list[Any] = []
     for value in documents(data, name):
         items += value if isinstance(value, list) else [value]
     if not items:
         return 0
+    chosen: Iterable[Any] = without_gaps(items) if options["without_gaps"] else items
+    if options["new_checksums"]:
+        chosen = with_new_checksums(chosen)
     try:
-        _write(environment, write(items, form=options["record_format"] or "auto", topic=options["as_topic"], catalog=catalog), fmt)
+        _write(environment, write(chosen, form=options["record_format"] or "auto", topic=options["as_topic"], catalog=catalog), fmt)
     except EncodeError as error:
         raise InputError(f"{name or 'input'}: {error}") from None
     return 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.options import complete_error, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="errors", context_settings={"ignore_unknown_options": True})
-@click.argument("code", nargs=-1)
+@click.argument("code", nargs=-1, shell_complete=complete_error)
 @click.option(
     "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="How the result looks."
 )

@@ -11,7 +11,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.explain_topics import TOPICS
 from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
-from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
@@ -37,6 +37,8 @@ class Topics(click.Group):
             return super().parse_args(ctx, args)
         if not args and ctx.obj is not None and ctx.obj.stdin.isatty():
             return super().parse_args(ctx, args)
+        if not args and ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
         at = self._first_word(ctx, args)
         if at is not None and args[at] in self.commands:
             args = [args[at], *args[:at], *args[at + 1 :]]
@@ -44,6 +46,12 @@ class Topics(click.Group):
             _refuse_unknown("" if at is None else args[at], [*self.commands])
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Files, and topics: bash drops what stands before a mark for files."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
 
     def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
         """Where the first argument stands that is no option and no option's value."""
@@ -94,7 +102,7 @@ def command() -> None:
 
 
 @command.command(name=DEFAULT, short_help="A request, response, body or record set (also without this word).")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Explain a body alone, as this message; needs --version.")
 @click.option(
     "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.explain_output import with_explanation
-from kwire_cli.cli.options import complete_api, with_catalog, with_output
+from kwire_cli.cli.options import complete_anomaly, complete_api, complete_error, complete_file, with_catalog, with_output
 from kwire_cli.errors import EncodeError, InputError, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
@@ -124,7 +124,7 @@ def tag(environment: Environment, catalog: Catalog, output: Output, data: tuple[
 
 
 @click.command(name="crc", short_help="The checksum of a batch: crc FILE@POSITION.")
-@click.argument("source", metavar="FILE[@POSITION]")
+@click.argument("source", metavar="FILE[@POSITION]", shell_complete=complete_file)
 @click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The format.")
 @with_explanation
 @with_catalog
@@ -203,7 +203,7 @@ def api_(environment: Environment, catalog: Catalog, output: Output, api: str, v
 
 
 @click.command(name="error", context_settings=ANY, short_help="Kafka's error codes: error 35.")
-@click.argument("code", nargs=-1, required=True)
+@click.argument("code", nargs=-1, required=True, shell_complete=complete_error)
 @with_explanation
 @with_catalog
 @with_output
@@ -217,7 +217,7 @@ def error(environment: Environment, catalog: Catalog, output: Output, code: tupl
 
 
 @click.command(name="anomaly", short_help="A code that kwire gives to what is odd: anomaly TAG_ORDER.")
-@click.argument("code", nargs=-1)
+@click.argument("code", nargs=-1, shell_complete=complete_anomaly)
 @with_explanation
 @with_catalog
 @with_output

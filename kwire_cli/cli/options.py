@@ -16,17 +16,25 @@ if TYPE_CHECKING:
 COLOUR_HELP = "In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."
 
 
-def complete_overlay(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    """Bundled overlays that go on from what was typed, and files."""
+def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    """Files and folders, which the shell itself knows."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_overlay(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Files, and bundled overlays that go on from what was typed: bash drops what stands before a mark for files."""
     from click.shell_completion import CompletionItem
 
     from kwire_cli.spec.overlay_files import bundled_overlays
 
-    names = [CompletionItem(name) for name in bundled_overlays() if name.startswith(incomplete)]
-    return [*names, CompletionItem(incomplete, type="file")]
+    return [*complete_file(ctx, parameter, incomplete), *[CompletionItem(name) for name in bundled_overlays() if name.startswith(incomplete)]]
 
 
-SPECS = click.option("--specs", multiple=True, metavar="DIR|FILE", help="Definitions to add, or to use instead of those of their name.")
+SPECS = click.option(
+    "--specs", multiple=True, metavar="DIR|FILE", shell_complete=complete_file, help="Definitions to add, or to use instead of those of their name."
+)
 KAFKA = click.option(
     "--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9."
 )
@@ -128,6 +136,37 @@ def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) ->
     except KwireError:
         return []
     return [str(version) for version in versions.each() if str(version).startswith(incomplete)]
+
+
+def complete_error(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of error codes that go on from what was typed."""
+    catalog = _catalog(ctx)
+    return [row.name for row in (catalog.errors if catalog else ()) if row.name.startswith(incomplete.upper())]
+
+
+def complete_anomaly(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Codes of anomalies that go on from what was typed."""
+    from kwire_cli.engine.codes import MEANING
+
+    return [code for code in MEANING if code.startswith(incomplete.upper().replace("-", "_"))]
+
+
+def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """What bytes are grouped by, where the last of what was typed goes on: A,B."""
+    from kwire_cli.cost.overhead.dimensions import DIMENSIONS
+
+    before, comma, last = incomplete.rpartition(",")
+    typed = before.split(",")
+    return [f"{before}{comma}{name}" for name in DIMENSIONS if name.startswith(last) and name not in typed]
+
+
+def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Tables of scan that go on from what was typed; none where Spark is not installed."""
+    try:
+        from kwire_cli.pipeline.named import MAKERS
+    except ImportError:
+        return []
+    return [name for name in MAKERS if name.startswith(incomplete)]
 
 
 def _catalog(ctx: click.Context) -> Catalog | None:

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_message, complete_version, with_output, with_what_if
+from kwire_cli.cli.options import complete_dimensions, complete_file, complete_message, complete_version, with_output, with_what_if
 from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
@@ -21,11 +21,12 @@ MOST_ROWS = 25
 
 
 @click.command(name="overhead")
-@click.argument("source", nargs=-1, metavar="[INPUT]...")
+@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
     "--by",
     multiple=True,
     metavar="A,B",
+    shell_complete=complete_dimensions,
     help="Group bytes by these: api, message, version, client, topic, partition, broker, stream, file, field, kind; repeatable, a table each.",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"No more than so many rows of a table.  [default: {MOST_ROWS}, in json all]")

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.options import complete_file, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="sanitize")
-@click.argument("source", metavar="INPUT")
-@click.argument("target", metavar="OUTPUT")
+@click.argument("source", metavar="INPUT", shell_complete=complete_file)
+@click.argument("target", metavar="OUTPUT", shell_complete=complete_file)
 @click.option("--key", metavar="TEXT", help="What replacements are made from; the same text gives the same ones.  [default: a random one]")
 @click.option("--as-topic", "topic", metavar="NAME", help="Of a segment, its topic; otherwise its folder's name says it.")
 @click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")

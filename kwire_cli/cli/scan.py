@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, complete_table, with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
 from kwire_cli.cli.sizes import limits_of, size_of
@@ -30,8 +30,8 @@ ROWS = 100
 
 
 @click.command(name="scan")
-@click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("--table", "table", metavar="NAME", help="Show this table: batches, records, faults, ….")
+@click.argument("paths", nargs=-1, metavar="PATH...", shell_complete=complete_file)
+@click.option("--table", "table", metavar="NAME", shell_complete=complete_table, help="Show this table: batches, records, faults, ….")
 @click.option("--columns", metavar="A,B", help="Of the table only these columns; others are not even read.")
 @click.option("--sql", metavar="QUERY", help="Show what a query over all tables gives.")
 @click.option(
@@ -41,7 +41,7 @@ ROWS = 100
 @with_tls_keylog
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
-@click.option("--out", metavar="DIR", help="Write the rows to files in this folder instead.")
+@click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead.")
 @click.option("--out-format", type=click.Choice(FILES), help="What files they are.  [default: parquet]")
 @click.option("--partition-by", metavar="A,B", help="Write them to folders by the values of these columns.  [default: by topic, of a --table]")
 @click.option("--overwrite", is_flag=True, help="Put the files in place of what is in the folder.")
@@ -49,7 +49,7 @@ ROWS = 100
 @click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"How often --follow looks for more.  [default: {EVERY:g}]")
 @click.option("--master", metavar="URL", help="Spark's master.  [default: local[*], in this process]")
 @click.option("--conf", multiple=True, metavar="K=V", help="A setting of Spark.")
-@click.option("--worker-python", metavar="PATH", help="The Python of the workers.  [default: the one that runs kwire]")
+@click.option("--worker-python", metavar="PATH", shell_complete=complete_file, help="The Python of the workers.  [default: the one that runs kwire]")
 @click.option("--split-size", metavar="SIZE", help="How much of a file one task reads, such as 64MiB.")
 @click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")

@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command(name="list", short_help="List messages with their versions.")
-@click.argument("text", required=False)
+@click.argument("text", required=False, shell_complete=complete_message)
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Only messages of this type.")
 @click.option(
     "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="How the result looks."

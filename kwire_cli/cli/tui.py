@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
-from kwire_cli.cli.options import complete_version, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, complete_version, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _OF_FRAMES = ("api", "version", "kind", "framed")
 
 
 @click.command(name="tui")
-@click.argument("source", metavar="FILE")
+@click.argument("source", metavar="FILE", shell_complete=complete_file)
 @click.option("--filter", "filter_text", default="", metavar="TEXT", help="Begin with the frames or batches that match; see docs/filter.md.")
 @of_frames
 @click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of a response's api.")

@@ -37,7 +37,9 @@ SIZE_AT = offset_of(v0.MESSAGE, "messageSize")
 OVERHEAD = offset_of(v0.MESSAGE, "crc")
 """Bytes of a batch or message that its size does not count (Records.LOG_OVERHEAD)."""
 MAGIC_AT = offset_of(v0.MESSAGE, "magic")
-_LENGTHS = {"legacy": 2}
+_MESSAGES = "legacy"
+"""The kind of the formats of messages."""
+_LENGTHS = {_MESSAGES: 2}
 """Lengths of key and value that stand in a message whatever it holds, by the kind of format."""
 
 
@@ -46,7 +48,8 @@ class Layout:
     """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the smallest size that it can say.
 
     `checksum` is of the bytes from `crc_from` to the end, and `crc` reads the one that a batch says; `attributes`
-    what the bits of the attributes mean, `known_bits` all of these bits.
+    what the bits of the attributes mean, `known_bits` all of these bits. `is_message` is whether it is of messages, each a record or a wrapper of
+    others, and not of batches.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Layout:
     crc_at: int
     attributes: tuple[Bits, ...]
     known_bits: int
+    is_message: bool
 
     def numbers(self, data: Any, at: int) -> dict[str, int]:
         """The fields of `head` by name, read from where a batch or message begins."""
@@ -84,6 +88,7 @@ def _layout(name: str, record_format: RecordFormat) -> Layout:
         crc_at,
         module.ATTRIBUTES,
         sum(bits.mask for bits in module.ATTRIBUTES),
+        record_format.kind == _MESSAGES,
     )
 
 

@@ -25,8 +25,10 @@ ITEM_KEYS = _WITHOUT_MEANING | {
     "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "compressionLevel", "timestampType", "maxTimestamp", "producerId",
     "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "innerOffsets", "records", "fields",
 }  # fmt: skip
+_CHECKSUM = {"crc", "crcValid"}
 _GAP_KEYS = _WITHOUT_MEANING | {"data"}
 _DEFAULT_MAGIC = 2
+_NO_WAY_BACK = "a gap has to say its bytes: its size alone is no way back to them; give them, or leave it out (kwire encode --records --without-gaps)"
 
 
 def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> bytes:
@@ -75,6 +77,17 @@ def write_each(items: Iterable[Any], *, form: str = AUTO, topic: str | None = No
         yield data
 
 
+def without_gaps(items: Iterable[Any]) -> Iterator[Any]:
+    """The items that are no gaps: of damaged bytes, what could be read. Offsets stay those of the items."""
+    return (item for item in items if not (isinstance(item, dict) and "gap" in item))
+
+
+def with_new_checksums(items: Iterable[Any]) -> Iterator[Any]:
+    """The items without the checksums that they say, so that those of what is written are computed, where these were wrong too."""
+    for item in items:
+        yield {key: value for key, value in item.items() if key not in _CHECKSUM} if isinstance(item, dict) else item
+
+
 def _layout_of(item: Given, layouts: Mapping[int, Layout]) -> Layout:
     magic = item.number("magic", "int8", _DEFAULT_MAGIC if _DEFAULT_MAGIC in layouts else next(iter(layouts)))
     if magic not in layouts:
@@ -86,5 +99,5 @@ def _gap(item: Given) -> bytes:
     item.only(_GAP_KEYS)
     data = item.bytes("data")
     if data is None:
-        raise item.refuse("data", "a gap has to say its bytes: its size alone is no way back to them")
+        raise item.refuse("data", _NO_WAY_BACK)
     return data

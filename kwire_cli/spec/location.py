@@ -26,5 +26,8 @@ def read_bundled(name: str) -> Any:
     loader: Any = __spec__.loader  # it reads from what this module was read from: a folder or a zip
     try:
         return json.loads(loader.get_data(path))
-    except (OSError, ValueError) as error:
+    except ValueError as error:
+        how = "; definitions get there by python -m kwire_cli.spec.importer add FILE, which leaves comments out"
+        raise SpecError(f"a file of kwire's installation is no plain JSON: {error}{how if name[:1].isupper() else ''}", file=path) from error
+    except OSError as error:
         raise SpecError(f"a file of kwire's installation can't be read: {error}", file=path) from error

@@ -12,6 +12,7 @@ from kwire_cli.spec.facts import index_text
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.findings import Report
 from kwire_cli.spec.jsontext import parse
+from kwire_cli.spec.loader import load_text
 from kwire_cli.spec.reading import read_definition
 from kwire_cli.spec.writer import definition_text
 
@@ -42,14 +43,37 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     the newest one so far does, but for the requests given. InputError for what
     can't be read, SpecError for a definition that is not JSON.
     """
-    index = json.loads((specs / "index.json").read_text("utf-8"))
+    given = [*read_release(sources)]
+    index = _index(specs)
+    merged = _merge(given, specs, index, release)
+    write_row(specs, release, accepted_row([definition for _, definition in given], base=index["release"], specs=specs))
+    return merged
+
+
+def add_definitions(sources: Iterable[Path], specs: Path) -> Merged:
+    """Write the definitions of files, folders and jars into a specs folder and its index: each replaces the one of its name.
+
+    Nothing is said of a release. InputError for what can't be read and where there is no definition, SpecError (file, line, column) for one that
+    can't be loaded; then nothing is written.
+    """
+    given = [*read_release(sources, check=True)]
+    if not given:
+        raise InputError("there is no message definition in what was given")
+    index = _index(specs)
+    return _merge(given, specs, index, index["release"])
+
+
+def _index(specs: Path) -> Any:
+    return json.loads((specs / "index.json").read_text("utf-8"))
+
+
+def _merge(given: Iterable[tuple[str, dict[str, Any]]], specs: Path, index: Mapping[str, Any], release: str) -> Merged:
+    """Write the files of these definitions, and the index of this release."""
     old = {row["name"]: json.loads((specs / row["file"]).read_text("utf-8")) for row in index["messages"]}
     new = dict(old)
     added, replaced, notes = [], [], []
-    given = []
-    for place, definition in read_release(sources):
+    for place, definition in given:
         name = definition["name"]
-        given.append(definition)
         if name in _TEST_MESSAGES:
             continue
         if definition.get("validVersions") == "none":
@@ -64,7 +88,6 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     for name in (*added, *replaced):
         (specs / f"{name}.json").write_text(definition_text(new[name]), "utf-8")
     (specs / "index.json").write_text(index_text(new.values(), release=release, releases=index["releases"]), "utf-8")
-    write_row(specs, release, accepted_row(given, base=index["release"], specs=specs))
     return Merged(tuple(added), tuple(replaced), tuple(notes))
 
 
@@ -80,11 +103,16 @@ def write_accepted(sources: Iterable[Path], specs: Path, release: str) -> int:
     return len(row["accepted"])
 
 
-def read_release(sources: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The definitions in jars, folders (at any depth) and files, with where each was found; comments and Kafka's prose are dropped."""
+def read_release(sources: Iterable[Path], *, check: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The definitions in jars, folders (at any depth) and files, with where each was found; comments and Kafka's prose are dropped.
+
+    With `check` SpecError for one that is well-formed and can't be loaded.
+    """
     for place, text in _texts(sources):
         value = parse(text, file=place, comments=True, trailing=True).value
         if isinstance(value, dict) and isinstance(value.get("name"), str) and "type" in value and "validVersions" in value:
+            if check:
+                load_text(text, place)
             yield place, _plain(value)
 
 

@@ -55,7 +55,7 @@ def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly]
     head = item.head
     many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
     offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
-    what = "batch" if item.magic > 1 else "wrapper message" if head.codec else "message"
+    what = "batch" if not item.layout.is_message else "wrapper message" if head.codec else "message"
     yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {counted(item.size, 'byte')}, {item.layout.name}", "dim")]
     fields = list(_fields(item))
     for i, field in enumerate(fields):

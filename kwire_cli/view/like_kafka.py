@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 INDENT = "|"
-_V2 = 2
 _BEFORE_JSON = {"LeaderChange": "LeaderChange:"}
 
 
@@ -101,7 +100,7 @@ def invalid_bytes(size: int, file: str) -> str:
 def batch_line(batch: Batch) -> str:
     """A batch."""
     head = batch.head
-    if batch.magic >= _V2:
+    if not batch.layout.is_message:
         horizon = "OptionalLong.empty" if head.delete_horizon is None else f"OptionalLong[{head.delete_horizon}]"
         what = (
             f"baseOffset: {head.base_offset} lastOffset: {head.last_offset} count: {head.records_count} baseSequence: {head.base_sequence}"
@@ -120,7 +119,7 @@ def batch_line(batch: Batch) -> str:
 def record_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide | None) -> Iterator[str]:
     """The records of a batch, with their numbers in it. Keys and values that are nobody's message are text, as they are."""
     kind = batch.timestamp_type
-    if batch.magic >= _V2 and not batch.head.control and not has_payloads(batch):
+    if not batch.layout.is_message and not batch.head.control and not has_payloads(batch):
         for _, (offset, timestamp, sequence, key, value, headers, *_) in records:
             yield (
                 f"{INDENT} offset: {offset} {kind}: {timestamp} keySize: {-1 if key is None else len(key)}"
@@ -135,15 +134,16 @@ def record_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide
 def _other_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide | None) -> Iterator[str]:
     """The records of which more has to be said: of old formats, control records, those of Kafka's own topics."""
     control, payloads, kind = batch.head.control, has_payloads(batch), batch.timestamp_type
-    checksums = _checksums(batch) if batch.magic < _V2 else iter(())
+    checksums = _checksums(batch) if batch.layout.is_message else iter(())
     for number, record in records:
         key, value = record.key, record.value
         sizes = f"keySize: {-1 if key is None else len(key)} valueSize: {-1 if value is None else len(value)}"
-        if batch.magic >= _V2:
-            more = f" sequence: {record.sequence} headerKeys: [{','.join([str(name) for name, _ in record.headers])}]"
-        else:
+        names = f" headerKeys: [{','.join([str(name) for name, _ in record.headers])}]"
+        if batch.layout.is_message:
             crc, right = next((crc, right) for at, crc, right in checksums if at == number)
-            more = f" isValid: {_bool(right)} crc: {crc}"
+            more = f" isValid: {_bool(right)} crc: {crc}{names if record.headers else ''}"
+        else:
+            more = f" sequence: {record.sequence}{names}"
         if control:
             more += _control(batch, record)
         elif payloads:

@@ -257,3 +257,11 @@ def test_text_is_as_it_is(tmp_path):
     path.write_bytes(batch(0, [record(b"a\nb", b"\xff\x1b", headers=[("h", b"1"), ("é", None)])]))
     out = kwire("dump", "--like-kafka", "--deep", path).out
     assert out.endswith("headerKeys: [h,é] key: a\nb payload: \ufffd\x1b\n")
+
+
+def test_a_format_of_messages_has_their_lines_whatever_its_magic():
+    written = kwire("encode", "--records", "--record-format", "kip82-draft", "-f", "raw", '{"records":[{"headers":[{"key":16,"value":"AQ=="}]}]}')
+    _, message_line, record_line = kwire("dump", "--deep", "--like-kafka", "--record-format", "kip82-draft", stdin=written.raw).out.splitlines()
+    assert message_line.startswith("offset: 0 position: 0 CreateTime: -1 size: 47 magic: 2 ")
+    assert re.fullmatch(r"\| offset: 0 CreateTime: -1 keySize: -1 valueSize: -1 isValid: true crc: \d+ headerKeys: \[16\]", record_line)
+    assert "at 0: message, offset 0, " in kwire("dump", "-f", "tree", "--record-format", "kip82-draft", stdin=written.raw).out

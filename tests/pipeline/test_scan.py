@@ -50,11 +50,12 @@ def test_the_page_shows_what_the_command_prints(updating):
         assert now == shown
 
 
-def test_the_page_on_commands_shows_what_scan_prints(updating):
+@pytest.mark.parametrize("page", ["commands", "cookbook"])
+def test_pages_show_what_scan_prints(page, updating):
     def output(command):
         return "".join(line for line in shell(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
 
-    hold_page(ROOT / "docs" / "commands.md", updating, run=output, only="kwire scan ")
+    hold_page(ROOT / "docs" / f"{page}.md", updating, run=output, only="kwire scan ")
 
 
 def test_every_option_is_on_the_page():

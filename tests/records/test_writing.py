@@ -12,7 +12,7 @@ from record_sets import b64, segments
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError, InputError
-from kwire_cli.records.writing import write, write_each
+from kwire_cli.records.writing import with_new_checksums, without_gaps, write, write_each
 from kwire_cli.structs.records import v2
 
 
@@ -390,6 +390,16 @@ def test_what_does_not_fit(items, path, reason):
         write(items)
     assert caught.value.path == path
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_gaps_are_left_out_and_checksums_made_right(magic):
+    item = {"magic": magic, "baseOffset": 7, "records": [TEXT]}
+    right = write([item])
+    damaged = [{"gap": "CORRUPT", "size": 4}, {**item, "crc": 5, "crcValid": False}, {"gap": "PADDING", "size": 9}]
+    assert write(with_new_checksums(without_gaps(damaged))) == right
+    assert write(without_gaps(damaged)) == write([damaged[1]]) != right
+    assert [*with_new_checksums(without_gaps([5, "a"]))] == [5, "a"]
 
 
 @pytest.mark.parametrize(

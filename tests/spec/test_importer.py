@@ -95,6 +95,38 @@ def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
     assert "there is no request of Kafka 10.2" in capsys.readouterr().err
 
 
+def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, capsys):
+    (tmp_path / "FooRequest.json").write_text("// a licence\n" + FOO.replace('"fields"', '"about": "prose", "fields"'))
+    (tmp_path / "FooResponse.json").write_text(FOO.replace("FooRequest", "FooResponse").replace('"request"', '"response"'))
+    before = files(specs)
+    assert main(["--specs", str(specs), "add", str(tmp_path / "FooRequest.json"), str(tmp_path / "FooResponse.json")]) == 0
+    assert capsys.readouterr().out == "new: FooRequest\nnew: FooResponse\n"
+    after = files(specs)
+    assert {name for name in after if after[name] != before.get(name)} == {"FooRequest.json", "FooResponse.json", "index.json"}
+    assert after["FooRequest.json"] == definition_text(json.loads(after["FooRequest.json"]))
+    old, index = (json.loads(text["index.json"]) for text in (before, after))
+    assert index["messages"] == [*old["messages"], *index["messages"][-2:]]
+    assert [row["file"] for row in index["messages"][-2:]] == ["FooRequest.json", "FooResponse.json"]
+    assert main(["--specs", str(specs), "add", str(tmp_path / "FooRequest.json")]) == 0
+    assert (capsys.readouterr().out, files(specs)) == ("", after)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (FOO.replace('"fields": []', '"fields": [{"name": "A", "type": "nosuch", "versions": "0+"}]'), "Foo.json:1:"),
+        ("{}", "no message definition"),
+        ("{", "Foo.json"),
+    ],
+)
+def test_what_is_no_definition_is_not_added(specs, tmp_path, text, said, capsys):
+    (tmp_path / "Foo.json").write_text(text)
+    before = files(specs)
+    assert main(["--specs", str(specs), "add", str(tmp_path / "Foo.json")]) == 2
+    assert said in capsys.readouterr().err
+    assert files(specs) == before
+
+
 @pytest.mark.parametrize("name", ["none.jar", "bad.jar", "bad.json"])
 def test_what_can_not_be_imported_is_refused(specs, tmp_path, name, capsys):
     if name != "none.jar":

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.clients import complete_release
-from kwire_cli.cli.options import complete_api, complete_message
+from kwire_cli.cli.options import complete_api, complete_dimensions, complete_message
 from kwire_cli.cli.overhead import MOST_ROWS
 from kwire_cli.cli.overhead_counting import tables_of
 
@@ -28,7 +28,17 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
         click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="Of upgrade: what the brokers are now."),
     ),
     ("deep", ("verify",), click.option("--deep", is_flag=True, help="Of verify: read the records too.")),
-    ("by", ("overhead",), click.option("--by", multiple=True, metavar="A,B", help="Of overhead: group bytes by these; repeatable, a table each.")),
+    (
+        "by",
+        ("overhead",),
+        click.option(
+            "--by",
+            multiple=True,
+            metavar="A,B",
+            shell_complete=complete_dimensions,
+            help="Of overhead: group bytes by these; repeatable, a table each.",
+        ),
+    ),
     ("records", ("overhead",), click.option("--records/--no-records", default=True, help="Of overhead: what records and batches cost.")),
     ("limits", ("overhead",), click.option("--limits/--no-limits", default=True, help="Of overhead: how far the largest are from limits.")),
     (

@@ -86,7 +86,7 @@ def title(item: Batch) -> str:
     """A batch in a few words."""
     head = item.head
     offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
-    what = "control batch" if head.control else "batch" if item.magic > 1 else "wrapper message" if head.codec else "message"
+    what = "control batch" if head.control else "batch" if not item.layout.is_message else "wrapper message" if head.codec else "message"
     packed = f", {item.compression}" if head.codec else ""
     return f"{what}, {offsets}{packed}, {item.layout.name}"
 
