@@ -43,6 +43,8 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.cli.follow import Interrupt, following
     from kwire_cli.source.capture.reading import Capture
 
+    _refuse_unknown_columns(catalog, options["fields"])
+    _filter(catalog, options["filter"])  # before anything is opened, or waited for
     if not options["follow"]:
         return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
     interrupt = Interrupt()
@@ -120,13 +122,21 @@ def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
     return lambda line: found.matches(FilterRow(line))
 
 
-def filter_of(catalog: Catalog, text: str) -> Filter:
-    """The filter that a text says, with the names of a catalogue; FilterError where it is none."""
+def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filter:
+    """The filter that a text says, with the names of a catalogue; FilterError where it is none.
+
+    A name that no field has is refused, unless it is not `of_messages`: batches have other fields, and what is in records is anybody's.
+    """
     from kwire_cli.filter import compile_filter
 
     codes = {row.name: row.code for row in catalog.errors}
     keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
-    return compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
+    return compile_filter(
+        text,
+        error_code=lambda name: codes.get(name.upper()),
+        api_key=lambda name: keys.get(name.lower()),
+        fields=catalog.field_names if of_messages else None,
+    )
 
 
 def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:
@@ -206,12 +216,27 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
         environment.write_lines(stats_lines(stats))
 
 
+def _names(fields: str | None) -> list[str]:
+    return [name.strip() for name in fields.split(",")] if fields is not None else []
+
+
+def _refuse_unknown_columns(catalog: Catalog, fields: str | None) -> None:
+    """UsageError for a name in --fields that is no column and that no field has."""
+    from kwire_cli.filter import unknown_part
+
+    for name in _names(fields):
+        if not name:
+            raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
+        if reason := unknown_part(name, catalog.field_names):
+            raise click.UsageError(f"--fields: {reason}")
+
+
 def _columns(environment: Environment, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
     from kwire_cli.view.table import TABLE, csv_row, heading, plain_rows, row
 
-    columns = tuple(name.strip() for name in options["fields"].split(",")) if options["fields"] else TABLE
+    columns = tuple(_names(options["fields"])) or TABLE
     table = fmt not in {"csv", "json", "jsonl"}
     if fmt == "csv":
         environment.write(csv_row(columns))

@@ -81,7 +81,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     auto = options["form"] == "auto"
     if auto and holds_batches(source):
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(catalog, path, compile_, options)
+        return _segments(catalog, path, partial(filter_of, catalog, of_messages=False), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
     if auto and capture_in(source) is not None:

@@ -48,6 +48,7 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
     INTERFACE is one of this machine, such as eth0, lo or any, on which tcpdump or dumpcap then captures; or - for packets from standard input, or a
     capture file, which is followed as it grows. Ctrl-C ends it and prints the totals.
     """
+    from kwire_cli.cli.captures import filter_of
     from kwire_cli.cli.follow import Interrupt
     from kwire_cli.source.capture.tools import Capturing, interfaces
 
@@ -57,6 +58,8 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
                 f"which interface? There are {', '.join(interfaces()) or 'none'}; any is for all, - for packets from standard input"
             )
         source = "-"
+    if options["text"]:
+        filter_of(catalog, options["text"])  # before anything is captured
     interrupt = Interrupt()
     ends: float | None = None
 

@@ -126,7 +126,7 @@ def text_of(lines):
 def test_a_row_names_a_few_errors_and_json_all():
     found = Stats()
     group = found._group("client", "me")
-    group.errors.update({code: 1 for code in range(1000, 2000)} | {"NOT_COORDINATOR": 7})
+    group.errors.update(dict.fromkeys(range(1000, 2000), 1) | {"NOT_COORDINATOR": 7})
     (row,) = (text for text in text_of(stats_lines(found)) if text.startswith("me "))
     assert row.endswith("  7 NOT_COORDINATOR, 1 1000, 1 1001, 1 1002, 1 1003 (996 more)")
     assert len(found.to_json()["client"]["me"]["errors"]) == 1001
