@@ -12,6 +12,7 @@ from kwire_cli.cli.options import records_of, shows_raw_records
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
 ROWS = 4
 
 
+@dataclass(slots=True)
+class Seen:
+    """How many lines went by."""
+
+    count: int = 0
+
+    def each(self, lines: Iterator[Captured]) -> Iterator[Captured]:
+        """The lines, counted."""
+        for line in lines:
+            self.count += 1
+            yield line
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Whether there was any line, or none that was asked for; and, where that was asked for, whether any had an anomaly."""
@@ -44,6 +58,7 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.source.capture.reading import Capture
 
     _refuse_unknown_columns(catalog, options["fields"])
+    _frame_range(options["frames"])
     _filter(catalog, options["filter"])  # before anything is opened, or waited for
     if not options["follow"]:
         return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
@@ -65,11 +80,13 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])
     # Frames that were not asked for may be there all the same.
-    decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
-    anomalies = False
+    choosing = any(options[name] for name in ("filter", "frames", "stream"))
+    decodable = choosing or options["limit"] == 0
+    anomalies, chose, seen = False, options["limit"] == 0, Seen()
     show = _shower(environment, catalog, fmt, options)
     page, last = options.get("page"), _frame_range(options["frames"])[1]
-    for line in until_last(chosen(lines, catalog, options), options["limit"], last):
+    for line in until_last(chosen(seen.each(lines), catalog, options), options["limit"], last):
+        chose = True
         if page and page.is_full:
             page.leave(f"--frames {line.number}-{'' if last is None else last}")
             break
@@ -77,6 +94,8 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
         anomalies = anomalies or (strict and bool(line.anomalies))
         show(line)
     show(None)
+    if choosing and not chose:
+        environment.note(f"kwire: {name}: nothing was chosen, of {counted(seen.count, 'line')}")
     for notice in found.notices:
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     if options["verbose"] and found.summary:
@@ -110,6 +129,8 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
         last = int(high) if high else None if dash else first
     except ValueError:
         raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
+    if last is not None and last < first:
+        raise click.UsageError(f"--frames takes the lower number first, not {text!r}")
     return first, last
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,10 @@ class Run:
     data: Any = None
     topic: str | None = None
     """The bytes of the file at work, and whose records they are."""
+    topics: set[str] = field(default_factory=set)
+    seen: int = 0
+    chosen: int = 0
+    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what there was to choose from."""
     trouble: Any = None
     """With --like-kafka, what is said behind the last file."""
 
@@ -113,10 +118,13 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         for file in files_of(environment, paths, every=options["every"]):
             if run.left == 0:
                 break
+            if file.topic:
+                run.topics.add(file.topic)
             if not options["topics"] or file.topic in options["topics"]:
                 _show_file(run, file)
                 environment.flush()
     run.progress.done()
+    _note_nothing(run)
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -124,6 +132,18 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     if run.nothing and not run.found:
         raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
     return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+
+
+def _note_nothing(run: Run) -> None:
+    """Say that nothing is what was chosen, and of what."""
+    wanted = run.options["topics"]
+    if run.options["limit"] == 0:
+        return
+    if wanted and not run.topics & {*wanted}:
+        there = f"the topics here are {', '.join(sorted(run.topics))}" if run.topics else "no folder here is a partition's"
+        run.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
+    elif not run.selection.everything and not run.chosen:
+        run.environment.note(f"kwire: nothing was chosen, of {counted(run.seen, 'batch', 'batches')}")
 
 
 def _selection(options: dict[str, Any]) -> Selection:
@@ -301,6 +321,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             else:
                 run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
             continue
+        run.seen += 1
         if not selection.may_have(item):
             continue
         records = None
@@ -312,4 +333,5 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
                 records = records[: run.left]
         if run.left is not None:
             run.left -= len(records) if deep and records is not None else 1
+        run.chosen += 1
         yield Shown(item, records, notes)

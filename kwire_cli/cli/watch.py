@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import with_catalog, with_output
+from kwire_cli.cli.options import PORT, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FORMATS = ("table", "jsonl")
 
 @click.command(name="watch")
 @click.argument("source", metavar="INTERFACE", required=False)
-@click.option("--port", type=click.IntRange(1, 65535), multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
+@click.option("--port", type=PORT, multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
 @click.option("--filter", "text", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.")
 @click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long; otherwise Ctrl-C ends it.")
 @click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often it says something.")
