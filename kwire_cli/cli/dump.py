@@ -205,6 +205,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     from kwire_cli.records.reading import Reader
 
     view = bytes_of(run.environment, file)
+    _refuse_capture(file, view)
     topic = run.options["as_topic"] or file.topic
     run.data, run.topic = view, topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
@@ -233,6 +234,15 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         if not isinstance(item, Gap) and (notes or item.notes):
             run.odd = True
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
+
+
+def _refuse_capture(file: SegmentFile, view: memoryview) -> None:
+    """InputError for a packet capture, in which batches could be found too: no segment begins as one does, whose first bytes are an offset."""
+    from kwire_cli.source.binary import CAPTURE, recognised_binary
+    from kwire_cli.source.frames import MAGIC
+
+    if (recognised_binary(bytes(view[:MAGIC])) or "").startswith(CAPTURE):
+        raise InputError("this is a packet capture; kwire decode reads it", file=file.label)
 
 
 def _next_page(item: Batch | Gap, shown: int) -> str:

@@ -139,4 +139,11 @@ def _written(out: Path) -> Iterator[IO[bytes]]:
 
 def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
     for what, number in sorted(counts.items()):
-        environment.note(f"kwire: not as before: {number} {what}")
+        environment.note(f"kwire: not as before: {number} {_one(what) if number == 1 else what}")
+
+
+def _one(what: str) -> str:
+    """The same of one: `frame that is not known` of `frames that are not known`; what stands behind `whose` and `in` is of another."""
+    for many, one in (("batches", "batch"), ("frames", "frame"), ("bytes", "byte"), ("that are", "that is")):
+        what = what.replace(many, one, 1)
+    return what
