@@ -248,6 +248,8 @@ def _refuse_unknown_columns(catalog: Catalog, fields: str | None) -> None:
     for name in _names(fields):
         if not name:
             raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
+        if "[" in name:
+            raise click.UsageError(f"--fields: a path has no indexes: topics.partitions, not {name}")
         if reason := unknown_part(name, catalog.field_names):
             raise click.UsageError(f"--fields: {reason}")
 

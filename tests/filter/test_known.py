@@ -77,6 +77,7 @@ def test_columns_that_are_asked_for_have_to_be_there():
     done = kwire("decode", "--fields", "frame,tiem", CAPTURE)
     assert (done.code, done.raw) == (2, b"")
     assert done.err.endswith("kwire: --fields: no column and no field is called tiem; did you mean time or stream?\n")
+    assert "a path has no indexes" in kwire("decode", "--fields", "topics[].name", CAPTURE).err
     assert "takes names" in kwire("decode", "--fields", "frame,", CAPTURE).err
     done = kwire("decode", "--fields", "frame,.clientId,header.clientId", "--format", "csv", "--filter", "frame == 1", CAPTURE)
     number, dotted, whole = done.out.splitlines()[1].split(",")
