@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
 from kwire_cli.cli.options import records_of, shows_raw_records
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
@@ -57,7 +58,7 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.cli.follow import Interrupt, following
     from kwire_cli.source.capture.reading import Capture
 
-    _refuse_unknown_columns(catalog, options["fields"])
+    refuse_unknown(catalog, options["fields"])
     _frame_range(options["frames"])
     _filter(catalog, options["filter"])  # before anything is opened, or waited for
     if not options["follow"]:
@@ -167,7 +168,7 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
 
     secrets = _Secrets(catalog, options, raw_records=shows_raw_records(fmt, options))
     if fmt in {"table", "csv"} or options["fields"]:
-        return _columns(environment, fmt, options, secrets)
+        return show_columns(environment, fmt, options, secrets.hidden)
     if fmt in {"json", "jsonl"}:
         return _documents(environment, catalog, fmt, options, secrets)
     if fmt == "html":
@@ -235,53 +236,6 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
 
             environment.charts += charts(stats)
         environment.write_lines(stats_lines(stats))
-
-
-def _names(fields: str | None) -> list[str]:
-    return [name.strip() for name in fields.split(",")] if fields is not None else []
-
-
-def _refuse_unknown_columns(catalog: Catalog, fields: str | None) -> None:
-    """UsageError for a name in --fields that is no column and that no field has."""
-    from kwire_cli.filter import unknown_part
-
-    for name in _names(fields):
-        if not name:
-            raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
-        if "[" in name:
-            raise click.UsageError(f"--fields: a path has no indexes: topics.partitions, not {name}")
-        if reason := unknown_part(name, catalog.field_names):
-            raise click.UsageError(f"--fields: {reason}")
-
-
-def _columns(environment: Environment, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
-    from kwire_cli.source.kafka.columns import LineRow
-    from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import TABLE, csv_row, heading, plain_rows, row
-
-    columns = tuple(_names(options["fields"])) or TABLE
-    table = fmt not in {"csv", "json", "jsonl"}
-    if fmt == "csv":
-        environment.write(csv_row(columns))
-    elif table:
-        environment.write_lines([heading(columns)])
-    plain = plain_rows(columns) if table and not environment.in_colour else None
-
-    def show(line: Captured | None) -> None:
-        if line is None:
-            return
-        if plain:
-            environment.write(plain(line))
-            return
-        cells = LineRow(line, secrets.hidden)
-        if fmt == "csv":
-            environment.write(csv_row([cells.value(name) for name in columns]))
-        elif table:
-            environment.write_lines([row(cells, columns)])
-        else:
-            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
-
-    return show
 
 
 def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
