@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class KwireError(Exception):
@@ -45,6 +45,14 @@ class InputError(KwireError):
         self.reason, self.file, self.line, self.column = message, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)
+
+
+def close_to(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The names, of those that are known, that are like this one in any case, the closest first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
+
+    by_lower = {each.lower(): each for each in known}
+    return [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=most)]
 
 
 def did_you_mean(close: Sequence[str]) -> str:

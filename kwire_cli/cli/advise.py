@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_api, complete_file, complete_message, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_api, complete_file, complete_message, with_catalog, with_output
 from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
 
@@ -37,7 +37,7 @@ TOP = 10
 @click.option("--request", "kind", flag_value="request", help="Frames outside a capture are requests.")
 @click.option("--response", "kind", flag_value="response", help="Frames outside a capture are responses.")
 @click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'client ~ \"app-.*\"'; see docs/filter.md.")
-@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @click.option("--as-topic", metavar="NAME", help="The topic of segments whose folder's name does not say it.")
 @click.option(

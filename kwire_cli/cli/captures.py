@@ -8,10 +8,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
 from kwire_cli.cli.options import records_of, shows_raw_records
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +32,19 @@ if TYPE_CHECKING:
 ROWS = 4
 
 
+@dataclass(slots=True)
+class Seen:
+    """How many lines went by."""
+
+    count: int = 0
+
+    def each(self, lines: Iterator[Captured]) -> Iterator[Captured]:
+        """The lines, counted."""
+        for line in lines:
+            self.count += 1
+            yield line
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Whether there was any line, or none that was asked for; and, where that was asked for, whether any had an anomaly."""
@@ -43,6 +58,9 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
     from kwire_cli.cli.follow import Interrupt, following
     from kwire_cli.source.capture.reading import Capture
 
+    refuse_unknown(catalog, options["fields"])
+    _frame_range(options["frames"])
+    _filter(catalog, options["filter"])  # before anything is opened, or waited for
     if not options["follow"]:
         return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
     interrupt = Interrupt()
@@ -63,11 +81,13 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])
     # Frames that were not asked for may be there all the same.
-    decodable = any(options[name] for name in ("filter", "frames", "stream")) or options["limit"] == 0
-    anomalies = False
+    choosing = any(options[name] for name in ("filter", "frames", "stream"))
+    decodable = choosing or options["limit"] == 0
+    anomalies, chose, seen = False, options["limit"] == 0, Seen()
     show = _shower(environment, catalog, fmt, options)
     page, last = options.get("page"), _frame_range(options["frames"])[1]
-    for line in until_last(chosen(lines, catalog, options), options["limit"], last):
+    for line in until_last(chosen(seen.each(lines), catalog, options), options["limit"], last):
+        chose = True
         if page and page.is_full:
             page.leave(f"--frames {line.number}-{'' if last is None else last}")
             break
@@ -75,6 +95,8 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
         anomalies = anomalies or (strict and bool(line.anomalies))
         show(line)
     show(None)
+    if choosing and not chose:
+        environment.note(f"kwire: {name}: nothing was chosen, of {counted(seen.count, 'line')}")
     for notice in found.notices:
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     if options["verbose"] and found.summary:
@@ -108,6 +130,8 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
         last = int(high) if high else None if dash else first
     except ValueError:
         raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
+    if last is not None and last < first:
+        raise click.UsageError(f"--frames takes the lower number first, not {text!r}")
     return first, last
 
 
@@ -120,13 +144,21 @@ def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
     return lambda line: found.matches(FilterRow(line))
 
 
-def filter_of(catalog: Catalog, text: str) -> Filter:
-    """The filter that a text says, with the names of a catalogue; FilterError where it is none."""
+def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filter:
+    """The filter that a text says, with the names of a catalogue; FilterError where it is none.
+
+    A name that no field has is refused, unless it is not `of_messages`: batches have other fields, and what is in records is anybody's.
+    """
     from kwire_cli.filter import compile_filter
 
     codes = {row.name: row.code for row in catalog.errors}
     keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
-    return compile_filter(text, error_code=lambda name: codes.get(name.upper()), api_key=lambda name: keys.get(name.lower()))
+    return compile_filter(
+        text,
+        error_code=lambda name: codes.get(name.upper()),
+        api_key=lambda name: keys.get(name.lower()),
+        fields=catalog.field_names if of_messages else None,
+    )
 
 
 def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:
@@ -136,7 +168,7 @@ def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[
 
     secrets = _Secrets(catalog, options, raw_records=shows_raw_records(fmt, options))
     if fmt in {"table", "csv"} or options["fields"]:
-        return _columns(environment, fmt, options, secrets)
+        return show_columns(environment, fmt, options, secrets.hidden)
     if fmt in {"json", "jsonl"}:
         return _documents(environment, catalog, fmt, options, secrets)
     if fmt == "html":
@@ -204,36 +236,6 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
 
             environment.charts += charts(stats)
         environment.write_lines(stats_lines(stats))
-
-
-def _columns(environment: Environment, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
-    from kwire_cli.source.kafka.columns import LineRow
-    from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import TABLE, csv_row, heading, plain_rows, row
-
-    columns = tuple(name.strip() for name in options["fields"].split(",")) if options["fields"] else TABLE
-    table = fmt not in {"csv", "json", "jsonl"}
-    if fmt == "csv":
-        environment.write(csv_row(columns))
-    elif table:
-        environment.write_lines([heading(columns)])
-    plain = plain_rows(columns) if table and not environment.in_colour else None
-
-    def show(line: Captured | None) -> None:
-        if line is None:
-            return
-        if plain:
-            environment.write(plain(line))
-            return
-        cells = LineRow(line, secrets.hidden)
-        if fmt == "csv":
-            environment.write(csv_row([cells.value(name) for name in columns]))
-        elif table:
-            environment.write_lines([row(cells, columns)])
-        else:
-            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
-
-    return show
 
 
 def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:

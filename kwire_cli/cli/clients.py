@@ -8,7 +8,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_file, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
@@ -43,7 +43,7 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     help="What the brokers are now, if no ApiVersions response tells that.",
 )
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: table on a terminal, jsonl elsewhere]")
-@click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @with_catalog
 @with_output

@@ -12,11 +12,24 @@ from kwire_cli.cost.forms.comparing import Comparing
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.model import MessageSpec
 
 EVERY_ENCODING = ("packed", "upacked")
 CHOOSING = ("versions", "flexible", "all_tagged", "encodings", "overlays")
 """Options that choose forms; without any of them it is those that tell most."""
+
+
+def note_held(environment: Environment, options: dict[str, Any], spec: MessageSpec) -> None:
+    """Say that there are fewer versions of a message than --versions has; `9+` and all mean those that there are."""
+    from kwire_cli.spec.versions import Versions
+
+    text = options["versions"]
+    if not text or text == "all" or text.endswith("+"):
+        return
+    meant, valid = Versions.parse(text), spec.valid_versions
+    if meant.low < valid.low or meant.high > valid.high:
+        environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
 
 
 def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.compare_forms import CHOOSING, comparing
+from kwire_cli.cli.compare_forms import CHOOSING, comparing, note_held
 from kwire_cli.cli.compare_output import Result, Row, show
 from kwire_cli.cli.counts import combinations
 from kwire_cli.cli.environment import Environment, Exit
@@ -74,6 +74,7 @@ def _of_values(environment: Environment, catalog: Catalog, options: dict[str, An
     said = {"message": given.message, "version": given.version}
     spec, version = _message(catalog, options | {key: value for key, value in said.items() if options[key] is None})
     prices = comparing(options, [spec], version, several=False)
+    note_held(environment, options, spec)
     try:
         prices.add_values(spec, version, given.written(spec))
     except EncodeError as error:
@@ -87,6 +88,7 @@ def _of_generated(
 ) -> Result:
     spec, version = _message(catalog, options)
     choice = comparing(options, [spec], version, several=False).choice
+    note_held(environment, options, spec)
     rows: list[Row] = []
     progress = Progress(environment)
     messages = [  # first of all, so that what is too large is said at once
@@ -142,6 +144,8 @@ def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ..
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
     first = ahead[0].decoded
     prices = comparing(options, [first.spec], first.version, several=len(ahead) > 1)
+    if len(ahead) == 1:
+        note_held(environment, options, first.spec)
     prices.hides = not options["show_secrets"]
     for each in ahead:
         prices.add(each.decoded)

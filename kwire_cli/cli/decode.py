@@ -11,7 +11,16 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
-from kwire_cli.cli.options import complete_file, complete_message, complete_version, records_of, shows_raw_records, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import (
+    PORT,
+    complete_file,
+    complete_message,
+    complete_version,
+    records_of,
+    shows_raw_records,
+    with_output,
+    with_overlaid_catalog,
+)
 from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
@@ -75,7 +84,7 @@ ROWS = 4
     is_flag=True,
     help="Of a capture that grows, or a pipe: go on with what is added, each frame as it comes, until Ctrl-C or the pipe's end.",
 )
-@click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_overlaid_catalog

@@ -72,6 +72,8 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
         return show_versions(environment, catalog, a, things[1:], fmt, values)
     if len(things) > 3:
         raise click.UsageError("two things are compared, or a message at two versions: kwire diff MetadataResponse 9 12")
+    if b is not None and _is_version(catalog, a, b):
+        raise click.UsageError(f"a message is compared at two versions, and {b} is one: kwire diff {a} {b} VERSION")
     if b is not None and _are_definitions(a, b):
         from kwire_cli.cli.diff_definitions import show_definitions
 
@@ -85,6 +87,19 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
     from kwire_cli.cli.diff_messages import show_messages
 
     return show_messages(environment, catalog, a, b, options | {"fmt": fmt})
+
+
+def _is_version(catalog: Catalog, a: str, b: str) -> bool:
+    """Whether it is a message or an api, and one version of it."""
+    from kwire_cli.cli.spec import specs_of
+    from kwire_cli.spec.files import exists
+
+    if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
+        return False
+    try:
+        return bool(specs_of(catalog, a))
+    except InputError:
+        return False
 
 
 def _are_definitions(a: str, b: str) -> bool:

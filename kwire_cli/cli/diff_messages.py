@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_api, complete_message, complete_version
+from kwire_cli.cli.options import PORT, complete_api, complete_message, complete_version
 from kwire_cli.cli.two_messages import Found, find, place
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of messages."),
         click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before frames; otherwise the bytes tell."),
         click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
-        click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
+        click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
         with_tls_keylog,
         click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
         click.option("--ignore-bytes", is_flag=True, help="Leave out bytes that differ where the values are the same."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,10 @@ class Run:
     data: Any = None
     topic: str | None = None
     """The bytes of the file at work, and whose records they are."""
+    topics: set[str] = field(default_factory=set)
+    seen: int = 0
+    chosen: int = 0
+    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what there was to choose from."""
     trouble: Any = None
     """With --like-kafka, what is said behind the last file."""
 
@@ -113,10 +118,13 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         for file in files_of(environment, paths, every=options["every"]):
             if run.left == 0:
                 break
+            if file.topic:
+                run.topics.add(file.topic)
             if not options["topics"] or file.topic in options["topics"]:
                 _show_file(run, file)
                 environment.flush()
     run.progress.done()
+    _note_nothing(run)
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -124,6 +132,18 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     if run.nothing and not run.found:
         raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
     return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+
+
+def _note_nothing(run: Run) -> None:
+    """Say that nothing is what was chosen, and of what."""
+    wanted = run.options["topics"]
+    if run.options["limit"] == 0:
+        return
+    if wanted and not run.topics & {*wanted}:
+        there = f"the topics here are {', '.join(sorted(run.topics))}" if run.topics else "no folder here is a partition's"
+        run.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
+    elif not run.selection.everything and not run.chosen:
+        run.environment.note(f"kwire: nothing was chosen, of {counted(run.seen, 'batch', 'batches')}")
 
 
 def _selection(options: dict[str, Any]) -> Selection:
@@ -186,6 +206,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     from kwire_cli.records.recognised import with_topic
 
     view = bytes_of(run.environment, file)
+    _refuse_capture(file, view)
     topic = run.options["as_topic"] or file.topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
     if not run.options["as_topic"]:
@@ -218,6 +239,15 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         if not isinstance(item, Gap) and (notes or item.notes):
             run.odd = True
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
+
+
+def _refuse_capture(file: SegmentFile, view: memoryview) -> None:
+    """InputError for a packet capture, in which batches could be found too: no segment begins as one does, whose first bytes are an offset."""
+    from kwire_cli.source.binary import CAPTURE, recognised_binary
+    from kwire_cli.source.frames import MAGIC
+
+    if (recognised_binary(bytes(view[:MAGIC])) or "").startswith(CAPTURE):
+        raise InputError("this is a packet capture; kwire decode reads it", file=file.label)
 
 
 def _next_page(item: Batch | Gap, shown: int) -> str:
@@ -306,6 +336,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             else:
                 run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
             continue
+        run.seen += 1
         if not selection.may_have(item):
             continue
         records = None
@@ -317,4 +348,5 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
                 records = records[: run.left]
         if run.left is not None:
             run.left -= len(records) if deep and records is not None else 1
+        run.chosen += 1
         yield Shown(item, records, notes)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import contents
+from kwire_cli.cli.inputs import contents, no_file
 from kwire_cli.cli.options import complete_api, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
@@ -48,10 +49,13 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     done = 0
     _check(options)
     for data, name in contents(environment, source, "the JSON itself"):
+        with no_file(source if name is None else ()):
+            rest = documents(data, name)
+            values = chain([*islice(rest, 1)], rest)
         if options["records"]:
-            done += _record_set(environment, catalog, data, name, fmt, options)
+            done += _record_set(environment, catalog, values, name, fmt, options)
             continue
-        for number, value in enumerate(documents(data, name), 1):
+        for number, value in enumerate(values, 1):
             document = _document(value, options)
             if prefixed is not None and "message" not in document:
                 document = document | {"prefixed": prefixed}
@@ -75,12 +79,12 @@ def _check(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--{option.replace('_', '-')} needs --records")
 
 
-def _record_set(environment: Environment, catalog: Catalog, data: bytes, name: str | None, fmt: str, options: dict[str, Any]) -> int:
+def _record_set(environment: Environment, catalog: Catalog, values: Iterable[Any], name: str | None, fmt: str, options: dict[str, Any]) -> int:
     """Write the batches of one text as one record set; 0 where there are none."""
     from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 
     items: list[Any] = []
-    for value in documents(data, name):
+    for value in values:
         items += value if isinstance(value, list) else [value]
     if not items:
         return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.options import complete_error, with_catalog, with_output
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, close_to, did_you_mean
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
@@ -43,7 +43,8 @@ def found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
     """The rows of these numbers and parts of names, all without any; InputError where one of them has none."""
     missing = [text for text in wanted if not any(_matches(row, text) for row in catalog.errors)]
     if missing:
-        raise InputError(f"no error code is {' or '.join(missing)}")
+        close = close_to(missing[0].replace("-", "_"), [row.name for row in catalog.errors])
+        raise InputError(f"no error code is {' or '.join(missing)}{did_you_mean(close) or '; kwire errors lists all'}")
     return [row for row in catalog.errors if not wanted or any(_matches(row, text) for text in wanted)]
 
 

@@ -11,7 +11,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.explain_topics import TOPICS
 from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
-from kwire_cli.cli.options import complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import PORT, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
@@ -112,7 +112,7 @@ def command() -> None:
 @click.option(
     "--frame", type=click.IntRange(min=0), metavar="N", help="Of several frames this one; of record batches the one at byte N. Also INPUT@N."
 )
-@click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The input is record batches of this format.")
 @click.option("--as-topic", metavar="NAME", help="The topic of record batches, where the folder's name does not say it.")

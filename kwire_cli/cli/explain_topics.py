@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.explain_output import with_explanation
 from kwire_cli.cli.options import complete_anomaly, complete_api, complete_error, complete_file, with_catalog, with_output
-from kwire_cli.errors import EncodeError, InputError, did_you_mean
+from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def anomaly(environment: Environment, catalog: Catalog, output: Output, code: tu
         for each in code or MEANING:
             name = each.upper().replace("-", "_")
             if name not in MEANING:
-                raise InputError(f"{each!a} is no code of an anomaly{did_you_mean(get_close_matches(name, MEANING))}")
+                raise InputError(f"{each!a} is no code of an anomaly{did_you_mean(close_to(name, MEANING)) or '; kwire explain anomaly lists all'}")
             yield from explain_anomaly(name)
 
     output.show(environment, catalog, events())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.options import complete_api
+from kwire_cli.cli.options import PORT, complete_api
 from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _CAPTURES = (
     click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md."),
     click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers."),
     click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable."),
-    click.option("--port", type=int, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
+    click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
     _TLS,
 )
 CHOOSING = ("filter", "frames", "stream", "port")

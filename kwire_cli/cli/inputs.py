@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from kwire_cli.source.text import Chunk, Input
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
+
+MOST_NAMES, LONGEST_NAME = 3, 255
+"""Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,28 @@ def inputs(
         else:
             data, name = _content(environment, source)
         empty = bodies and not (data if form == "raw" else data.strip())
-        found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
+        with no_file(arguments if name is None and form == "auto" else ()):
+            found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
         if verbose:
             environment.note(f"{name or 'argument'}: {found.detail}")
         yield name, found
+
+
+@contextmanager
+def no_file(arguments: Sequence[str]) -> Iterator[None]:
+    """What reads arguments that are no files: where they look like names, an InputError says that there are no such files either."""
+    try:
+        yield
+    except InputError as error:
+        if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
+            raise
+        what = "file of this name" if len(arguments) == 1 else "files of these names"
+        missing = f"there {'is' if len(arguments) == 1 else 'are'} no {what}"
+        raise InputError(f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column) from None
+
+
+def _may_be_name(argument: str) -> bool:
+    return 0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
 
 
 def _sources(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[str | bytes]:

@@ -11,6 +11,7 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import with_output
+from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ def command(
 
     All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if one of them is an error; advice is none.
     """
-    from kwire_cli.spec.files import read_text
+    from kwire_cli.spec.files import json_files, read_text
     from kwire_cli.spec.rules import check, check_folder
 
     paths += specs
     if not paths:
         raise click.UsageError("no definitions to check: give files or folders")
+    if not any(True for _ in json_files(paths)):
+        raise InputError(f"there are no definitions in {' or '.join(paths)}: give files, or folders that have *.json files")
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
     found = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)

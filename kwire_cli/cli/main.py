@@ -11,7 +11,7 @@ import click
 
 from kwire_cli import __version__
 from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, UnwritableError
-from kwire_cli.errors import KwireError
+from kwire_cli.errors import KwireError, close_to, did_you_mean
 
 COMMANDS = {
     "advise": "Find the encodings and tags that would pay, from real values.",
@@ -54,6 +54,10 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """The command under its whole name, which its usage shows."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
+            if close:
+                raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(close)}", ctx)
         _, command, rest = super().resolve_command(ctx, args)
         return command.name if command else None, command, rest
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
 
+PORT = click.IntRange(1, 65535)
+"""What --port takes."""
 COLOUR_HELP = "In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."
 
 

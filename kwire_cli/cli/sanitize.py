@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_file, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="OUTPUT", shell_complete=complete_file)
 @click.option("--key", metavar="TEXT", help="What replacements are made from; the same text gives the same ones.  [default: a random one]")
 @click.option("--as-topic", "topic", metavar="NAME", help="Of a segment, its topic; otherwise its folder's name says it.")
-@click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
 @click.option("--force", is_flag=True, help="Write over OUTPUT if it is there.")
 @with_catalog
 @with_output
@@ -139,4 +139,11 @@ def _written(out: Path) -> Iterator[IO[bytes]]:
 
 def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
     for what, number in sorted(counts.items()):
-        environment.note(f"kwire: not as before: {number} {what}")
+        environment.note(f"kwire: not as before: {number} {_one(what) if number == 1 else what}")
+
+
+def _one(what: str) -> str:
+    """The same of one: `frame that is not known` of `frames that are not known`; what stands behind `whose` and `in` is of another."""
+    for many, one in (("batches", "batch"), ("frames", "frame"), ("bytes", "byte"), ("that are", "that is")):
+        what = what.replace(many, one, 1)
+    return what

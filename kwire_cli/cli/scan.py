@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_file, complete_table, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import PORT, complete_file, complete_table, with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
 from kwire_cli.cli.sizes import limits_of, size_of
@@ -37,7 +37,7 @@ ROWS = 100
 @click.option(
     "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
 )
-@click.option("--port", type=int, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")

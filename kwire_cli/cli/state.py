@@ -54,8 +54,16 @@ def show_state(
     odd = False
     for answer in _answers(environment, catalog, files, options, limits):
         _show(environment, answer, fmt, None if options.get("show_secrets") else _hide(catalog))
+        _note_beyond(environment, answer, options.get("at"))
         odd = odd or any(part.passed.notes or part.state.unknown for part in answer.parts)
     return odd
+
+
+def _note_beyond(environment: Environment, answer: Answer, at: int | None) -> None:
+    """Say where it is that the log ends before the offset that was asked for."""
+    last = max((part.passed.last for part in answer.parts if part.passed.last is not None), default=None)
+    if at is not None and last is not None and last < at:
+        environment.note(f"kwire: {answer.topic}: the last offset is {last}, before --at {at}: this is what it says at its end")
 
 
 def _answers(

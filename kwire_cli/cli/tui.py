@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
-from kwire_cli.cli.options import complete_file, complete_version, with_overlaid_catalog
+from kwire_cli.cli.options import PORT, complete_file, complete_version, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _OF_FRAMES = ("api", "version", "kind", "framed")
 @click.option("--filter", "filter_text", default="", metavar="TEXT", help="Begin with the frames or batches that match; see docs/filter.md.")
 @of_frames
 @click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of a response's api.")
-@click.option("--port", type=int, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
 @click.option("--topic", metavar="NAME", help="Of a segment, its topic; otherwise the folder says it.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
@@ -81,7 +81,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     auto = options["form"] == "auto"
     if auto and holds_batches(source):
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(catalog, path, compile_, options)
+        return _segments(catalog, path, partial(filter_of, catalog, of_messages=False), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
     if auto and capture_in(source) is not None:

@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import complete_file, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FORMATS = ("table", "jsonl")
 
 @click.command(name="watch")
 @click.argument("source", metavar="INTERFACE", required=False, shell_complete=complete_file)
-@click.option("--port", type=click.IntRange(1, 65535), multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
+@click.option("--port", type=PORT, multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
 @click.option("--filter", "text", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.")
 @click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long; otherwise Ctrl-C ends it.")
 @click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often it says something.")
@@ -49,6 +49,7 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
     INTERFACE is one of this machine, such as eth0, lo or any, on which tcpdump or dumpcap then captures; or - for packets from standard input, or a
     capture file, which is followed as it grows. Ctrl-C ends it and prints the totals.
     """
+    from kwire_cli.cli.captures import filter_of
     from kwire_cli.cli.follow import Interrupt
     from kwire_cli.source.capture.tools import Capturing, interfaces
 
@@ -58,6 +59,8 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
                 f"which interface? There are {', '.join(interfaces()) or 'none'}; any is for all, - for packets from standard input"
             )
         source = "-"
+    if options["text"]:
+        filter_of(catalog, options["text"])  # before anything is captured
     interrupt = Interrupt()
     ends: float | None = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.filter.comparisons import keys_of, test_of
 from kwire_cli.filter.grammar import parse
+from kwire_cli.filter.known import Fields, unknown_part
 from kwire_cli.filter.nodes import Both, Compare, Either, Exists, Name, Node, Not
 from kwire_cli.filter.paths import values_at
 from kwire_cli.filter.subject import Context, Subject, subject_of
@@ -64,11 +65,20 @@ class _Part:
     hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
 
 
-def compile_filter(text: str, *, error_code: Callable[[str], int | None], api_key: Callable[[str], int | None]) -> Filter:
-    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case."""
+def compile_filter(
+    text: str, *, error_code: Callable[[str], int | None], api_key: Callable[[str], int | None], fields: Fields | None = None
+) -> Filter:
+    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case.
+
+    `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without them, any name may be a field.
+    """
     context = Context(text, error_code, api_key).remembering()
     part = _compiled(parse(text), context)
-    return Filter(text, part.holds, part.columns, tuple(sorted(part.names, key=lambda name: name.column)), part.hints)
+    names = tuple(sorted(part.names, key=lambda name: name.column))
+    for name in names:
+        if fields is not None and (reason := unknown_part(name.text, fields)):
+            raise context.wrong(reason, name.column)
+    return Filter(text, part.holds, part.columns, names, part.hints)
 
 
 def _compiled(node: Node, context: Context) -> _Part:

@@ -28,7 +28,8 @@ def check(variables: Mapping[str, str] = os.environ) -> None:
         raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {found}: {HOW}")
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
-        raise InputError(f"Spark is needed for this, and {', '.join(missing)} is not installed: pip install 'kwire[spark]'")
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(f"Spark is needed for this, and {', '.join(missing)} {verb} not installed: pip install 'kwire[spark]'")
 
 
 def java_version(variables: Mapping[str, str] = os.environ) -> int | None:

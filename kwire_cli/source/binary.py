@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+CAPTURE = "a packet capture"
 # What stands at a file's start, and what such a file is.
 MAGICS = (
-    (b"\xa1\xb2\xc3\xd4", "a packet capture (pcap)"),
-    (b"\xd4\xc3\xb2\xa1", "a packet capture (pcap)"),
-    (b"\xa1\xb2\x3c\x4d", "a packet capture (pcap)"),
-    (b"\x4d\x3c\xb2\xa1", "a packet capture (pcap)"),
-    (b"\x0a\x0d\x0d\x0a", "a packet capture (pcapng)"),
+    (b"\xa1\xb2\xc3\xd4", f"{CAPTURE} (pcap)"),
+    (b"\xd4\xc3\xb2\xa1", f"{CAPTURE} (pcap)"),
+    (b"\xa1\xb2\x3c\x4d", f"{CAPTURE} (pcap)"),
+    (b"\x4d\x3c\xb2\xa1", f"{CAPTURE} (pcap)"),
+    (b"\x0a\x0d\x0d\x0a", f"{CAPTURE} (pcapng)"),
     (b"\x1f\x8b", "compressed by gzip"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
 )

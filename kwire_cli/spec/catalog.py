@@ -6,7 +6,7 @@ import os
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import InputError, SpecError, did_you_mean
+from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.findings import Finding, Report
 from kwire_cli.spec.header_versions import header_version_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from kwire_cli.spec.field_names import FieldNames
     from kwire_cli.spec.loader import Loaded
     from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.overlay import Overlay
@@ -139,6 +140,13 @@ class Catalog:
             return entry
         spec = self._definition(entry)
         return entry._replace(valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
+
+    @cached_property
+    def field_names(self) -> FieldNames:
+        """The names of the fields in all definitions."""
+        from kwire_cli.spec.field_names import FieldNames  # noqa: PLC0415 - few commands ask for a field by name
+
+        return FieldNames(self)
 
     @cached_property
     def apis(self) -> tuple[Api, ...]:
@@ -372,8 +380,12 @@ def _api(key: int, pair: dict[str, Entry], old: list[str]) -> Api:
 
 
 def _unknown(what: str, name: str, names: list[str]) -> InputError:
-    from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
+    return InputError(f"no {what} is called {name!a}{did_you_mean(close_to(name, names) or _halves(name, names)) or '; kwire spec list lists all'}")
 
-    by_lower = {known.lower(): known for known in names}
-    close = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
-    return InputError(f"no {what} is called {name!a}{did_you_mean(close)}")
+
+def _halves(name: str, names: list[str]) -> list[str]:
+    """The messages of the api whose name is the closest."""
+    stems: dict[str, list[str]] = {}
+    for each in names:
+        stems.setdefault(_stem(each), []).append(each)
+    return [each for stem in close_to(name, stems, most=1) for each in stems[stem]]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.stats import Group, Stats
     from kwire_cli.view.lines import Line
 
+MOST_ERRORS = 5
+"""Errors of a group that its row names: a client can invent any number of them."""
 _GROUP = ("requests", "responses", "req bytes", "resp bytes", "p50", "p95", "p99", "max", "in flight", "throttled", "notes")
 
 
@@ -44,7 +46,7 @@ def _group_line(kind: str, key: str, group: Group, width: int) -> Cells:
     shown_points = ["" if point is None else f"{point * 1000:.2f}ms" for point in points]
     times = "".join(f" {point:>9}" for point in shown_points)
     most, throttled = str(group.most_in_flight or ""), f"{group.throttle_ms}ms" if group.throttled else ""
-    errors = ", ".join(f"{count} {code}" for code, count in by_count(group.errors))
+    errors = _errors(group)
     told = ", ".join(map(text_of, sorted(group.software))) if kind == "client" else "" if group.node is None else f"node {group.node}"
     shown = text_of(key)[:width]
     notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]
@@ -54,3 +56,9 @@ def _group_line(kind: str, key: str, group: Group, width: int) -> Cells:
     texts = [str(number) for number in numbers[:4]] + [*shown_points, most, throttled]
     told_all = "  ".join(text for text, _ in notes)
     return Cells(line, [text_of(key), *numbers, told_all], heads=False, texts=[text_of(key), *texts, told_all])
+
+
+def _errors(group: Group) -> str:
+    counted = by_count(group.errors)
+    more = f" ({len(counted) - MOST_ERRORS} more)" if len(counted) > MOST_ERRORS else ""
+    return ", ".join(f"{count} {code}" for code, count in counted[:MOST_ERRORS]) + more

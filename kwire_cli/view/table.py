@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TABLE = ("frame", "time", "src", "dst", "kind", "api", "apiVersion", "correlationId", "clientId", "topics", "size", "latency", "error")
 WIDTHS = {"frame": 6, "time": 15, "src": 21, "dst": 21, "kind": 8, "api": 20, "apiVersion": 3, "correlationId": 6, "clientId": 16, "topics": 24}
+WIDEST, HELD = 40, 50
+"""A column is no wider for the sake of a cell; and the rows by which columns that were asked for are made wide enough."""
 HEADINGS = {"apiVersion": "ver", "correlationId": "corr", "clientId": "client"}
 NUMBERS = frozenset({"frame", "apiVersion", "correlationId", "size", "latency", "stream", "packet", "throttle", "inFlight", "broker"})
 STYLES = {
@@ -32,29 +34,46 @@ STYLES = {
 }
 
 
-def heading(columns: Sequence[str]) -> Line:
+def widths_of(columns: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> list[int]:
+    """The widths of the columns: as is usual, or as wide as their headings and the cells of these rows."""
+    usual = [max(WIDTHS.get(ALIASES.get(name, name), 8), len(HEADINGS.get(name, name))) for name in columns]
+    return [max([width, *(min(len(row[at]), WIDEST) for row in rows)]) for at, width in enumerate(usual)]
+
+
+def heading(columns: Sequence[str], widths: Sequence[int] | None = None) -> Line:
     """The table's first line."""
-    return [("  ".join(_fit(HEADINGS.get(name, name), name) for name in columns).rstrip(), "dim")]
+    return [("".join(text for text, _ in fitted([HEADINGS.get(name, name) for name in columns], columns, widths)).rstrip(), "dim")]
 
 
 def row(line: LineRow, columns: Sequence[str]) -> Line:
     """One line of the table."""
+    return fitted(cells(line, columns), columns)
+
+
+def cells(line: LineRow, columns: Sequence[str]) -> list[str]:
+    """The cells of a line as text."""
+    return [_cell(line, name) for name in columns]
+
+
+def fitted(texts: Sequence[str], columns: Sequence[str], widths: Sequence[int] | None = None) -> Line:
+    """Cells in their columns; `widths` are those of `widths_of`."""
     out: Line = []
-    for name in columns:
-        out.append((_fit(_cell(line, name), name), STYLES.get(name, "")))
+    for text, name, width in zip(texts, columns, widths or widths_of(columns), strict=True):
+        out.append((f"{text:>{width}}" if name in NUMBERS else f"{text:<{width}}", STYLES.get(name, "")))
         out.append(("  ", ""))
     return out[:-1]
 
 
-def plain_rows(columns: Sequence[str]) -> Callable[[Captured], str] | None:
+def plain_rows(columns: Sequence[str], widths: Sequence[int] | None = None) -> Callable[[Captured], str] | None:
     """What makes a line of the table, without colours, of a line of the capture; None where a column is the path of a field."""
     if not all(ALIASES.get(name, name) in COLUMNS for name in columns):
         return None
-    cells = [_plain_cell(name) for name in columns]
-    form = "  ".join(f"%{'' if name in NUMBERS else '-'}{WIDTHS.get(name, 8)}s" for name in columns)
+    made = [_plain_cell(name) for name in columns]
+    each = zip(columns, widths or widths_of(columns), strict=True)
+    form = "  ".join(f"%{'' if name in NUMBERS else '-'}{width}s" for name, width in each)
 
     def line_of(line: Captured) -> str:
-        return (form % tuple([cell(line) for cell in cells])).rstrip()
+        return (form % tuple([cell(line) for cell in made])).rstrip()
 
     def usual(line: Captured) -> str:
         plain = line.seen.plain
@@ -105,11 +124,6 @@ def _milliseconds(seconds: float) -> str:
 _SHOWN: dict[str, Callable[[Any], str]] = {"time": lambda time: time[11:26], "latency": _milliseconds, "throttle": _milliseconds}
 _NEVER_ODD = frozenset({"frame", "src", "dst", "kind", "size", "stream", "packet"})
 """Columns whose values are never null, and text as it is."""
-
-
-def _fit(text: str, name: str) -> str:
-    width = WIDTHS.get(name, 8)
-    return f"{text:>{width}}" if name in NUMBERS else f"{text:<{width}}"
 
 
 def _cell(line: LineRow, name: str) -> str:

@@ -97,7 +97,7 @@ COMMANDS = {
     "decode as another message": (["decode", "--api", "Metadata", "--version", "1"], ["frames*"], forms("tree", "hex")),
     "decode a capture": (["decode"], ["capture*"], forms("tree", "hex", "table", "json", "jsonl", "csv")),
     "decode pairs": (["decode", "--pairs"], ["capture*"], forms("tree", "jsonl")),
-    "decode fields": (["decode", "--fields", "clientId,topics,body.topics[].name"], ["capture*"], forms("table", "csv", "json")),
+    "decode fields": (["decode", "--fields", "clientId,topics,body.topics.name"], ["capture*"], forms("table", "csv", "json")),
     "statistics": (["decode", "--stats"], ["capture*"], forms("table", "json")),
     "decode a log": (["decode"], ["log*"], forms("tree", "table", "json", "jsonl", "csv")),
     "dump": (["dump"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),

@@ -40,6 +40,16 @@ def test_what_is_missing_is_said(tmp_path):
         check({"JAVA_HOME": a_java(tmp_path / "old", "11.0.2")})
 
 
+def test_packages_that_are_missing_are_said(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in {"numba", "pandas"} else name)
+    monkeypatch.setattr("kwire_cli.pipeline.java.java_version", lambda _: 21)
+    with pytest.raises(api.InputError, match=r"pandas, numba are not installed: pip install 'kwire\[spark\]'"):
+        check({})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "numba" else name)
+    with pytest.raises(api.InputError, match="and numba is not installed"):
+        check({})
+
+
 def test_the_command_says_it(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

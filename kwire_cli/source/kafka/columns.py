@@ -77,7 +77,7 @@ class LineRow:
         """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none."""
         if ALIASES.get(name, name) in COLUMNS:
             return self.column(name)
-        found = list(_values(self.fields(), tuple(name.split(".")), ()))
+        found = list(_values(self.fields(), tuple(name.removeprefix(".").split(".")), ()))
         return found[0] if len(found) == 1 else found or None
 
 

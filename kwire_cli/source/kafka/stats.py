@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 GROUPS = ("api", "client", "topic", "broker")
 OTHERS = "(others)"
 """The group of all that have none of their own."""
+UNKNOWN = "unknown"
+"""The api of a response whose request was not seen: nothing in its bytes says of which api it is."""
 STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
@@ -186,6 +188,10 @@ def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counter.items(), key=lambda item: (-item[1], str(item[0])))
 
 
+def _api(name: str | None, key: int | None, version: int | None) -> str:
+    return UNKNOWN if name is None and key is None else f"{name or key} {version}"
+
+
 def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1000, 3)
 
@@ -212,7 +218,7 @@ class Stats:
             self.anomalies.update(anomalies)
         if not line.is_frame or line.guess:
             return
-        groups = [self._group("api", f"{line.api or line.api_key} {line.api_version}"), self._group("client", line.client_id or "")]
+        groups = [self._group("api", _api(line.api, line.api_key, line.api_version)), self._group("client", line.client_id or "")]
         groups += [self._group("topic", topic) for topic in line.topics]
         broker = self._group("broker", line.dst if kind == "request" else line.src)
         broker.node = line.broker
@@ -237,7 +243,7 @@ class Stats:
             self.kinds["response"] += 1
         self.named.update(exchange.named)
         keys = {
-            "api": [f"{exchange.api or exchange.api_key} {exchange.api_version}"],
+            "api": [_api(exchange.api, exchange.api_key, exchange.api_version)],
             "client": [exchange.client_id or ""],
             "topic": exchange.topics,
             "broker": [exchange.broker] if exchange.broker else [],

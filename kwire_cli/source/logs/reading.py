@@ -47,7 +47,8 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
     file = path_of(path)
     name = file_name(file.name)
     if name.kind not in READABLE:
-        known = "record batches" if name.kind in BATCH_KINDS else "no index, snapshot or checkpoint"
+        segment = f"a segment has to be named as Kafka does, {0:020}.log"
+        known = "record batches" if name.kind in BATCH_KINDS else f"no index, snapshot or checkpoint; {segment}"
         raise InputError(f"by its name it holds {known}", file=str(file))
     try:
         data = file.read_bytes()

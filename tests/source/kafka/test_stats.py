@@ -12,6 +12,7 @@ from kwire_cli.source.kafka.stats import Histogram, Stats
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.view.stats import stats_lines
 
 CATALOG = kwire_cli.catalog()
 OWN = Path(__file__).parents[4] / "shared" / "real" / "own" / "captures"
@@ -106,6 +107,29 @@ def counted(documents):
     for number, each in enumerate(documents):
         found.add_exchange(reader.exchange(each, number, None))
     return found
+
+
+def test_a_response_to_nothing_seen_belongs_to_an_unknown_api(wire):
+    unlike_any = wire.raw((2).to_bytes(4, "big") + bytes([1, 2, 3]))
+    found = Stats()
+    for line in wire.lines((0, wire.request("Metadata", 3, 1, "me", topics=[])), (1, unlike_any)):
+        found.add(line)
+    apis = found.to_json()["api"]
+    assert {name: api["responses"] for name, api in apis.items()} == {"Metadata 3": 0, "unknown": 1}
+    assert any(text.startswith("unknown ") for text in text_of(stats_lines(found)))
+
+
+def text_of(lines):
+    return ["".join(text for text, _ in getattr(line, "line", line)) for line in lines]
+
+
+def test_a_row_names_a_few_errors_and_json_all():
+    found = Stats()
+    group = found._group("client", "me")
+    group.errors.update(dict.fromkeys(range(1000, 2000), 1) | {"NOT_COORDINATOR": 7})
+    (row,) = (text for text in text_of(stats_lines(found)) if text.startswith("me "))
+    assert row.endswith("  7 NOT_COORDINATOR, 1 1000, 1 1001, 1 1002, 1 1003 (996 more)")
+    assert len(found.to_json()["client"]["me"]["errors"]) == 1001
 
 
 def test_exchanges_of_a_request_log_have_no_bytes():

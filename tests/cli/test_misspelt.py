@@ -1,0 +1,84 @@
+"""What is misspelt, of the wrong kind or not there is said as such, and what is close to it."""
+
+import pytest
+from command_line import ROOT, kwire
+from record_sets import batch, record
+
+CAPTURE = "samples/captures/ipv6.pcap"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("deocde",), "kwire: No such command 'deocde'; did you mean decode?\n"),
+        (("di",), None),
+        (("do", "--help"), None),
+        (("d",), "kwire: No such command 'd'; did you mean decode or diff or doctor or dump?\n"),
+        (("qqq",), "kwire: No such command 'qqq'.\n"),
+        (("spec", "show", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
+        (("spec", "show", "Foo"), "kwire: no message is called 'Foo'; kwire spec list lists all\n"),
+        (("compare", "-m", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
+        (("errors", "NOT_A_LEADER_OR_FOLOWER"), "did you mean NOT_LEADER_OR_FOLLOWER?\n"),
+        (("errors", "QQQQ"), "kwire: no error code is QQQQ; kwire errors lists all\n"),
+        (("explain", "anomaly", "tag-ordr"), "kwire: 'tag-ordr' is no code of an anomaly; did you mean TAG_ORDER or ENTRY_ORDER?\n"),
+        (("explain", "anomaly", "QQQQ"), "kwire: 'QQQQ' is no code of an anomaly; kwire explain anomaly lists all\n"),
+        (("lint", "docs"), "kwire: there are no definitions in docs: give files, or folders that have *.json files\n"),
+        (("lint", "docs", "--specs", "bench"), "no definitions in docs or bench: give files, or folders that have *.json files\n"),
+        (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
+        (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
+        (("decode", "sample"), "json, base64, raw), and there is no file of this name\n"),
+        (("advise", "nofile"), ", and there is no file of this name\n"),
+        (("overhead", "nofile", "other"), ", and there are no files of these names\n"),
+        (("diff", "a", "b"), ", and there is no file of this name\n"),
+        (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
+        (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
+        (("decode", "00 1g"), "json, base64, raw)\n"),
+        (("diff", "FetchRequest", "12"), "a message is compared at two versions, and 12 is one: kwire diff FetchRequest 12 VERSION\n"),
+    ],
+)
+def test_what_is_wrong_is_said(command, said, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = kwire(*command)
+    if said is None:
+        assert "No such command" not in done.err
+        return
+    assert (done.code, done.raw) == (2, b"")
+    assert done.err.endswith(said)
+
+
+def test_a_capture_from_standard_input_is_no_segment_either():
+    assert "this is a packet capture" in kwire("dump", stdin=(ROOT / CAPTURE).read_bytes()).err
+
+
+def test_definitions_with_errors_are_still_definitions():
+    done = kwire("lint", "samples/definitions/draft")
+    assert done.code == 1
+    assert "error TAG_WITHOUT_TAGGED_VERSIONS" in done.out
+
+
+def test_a_segment_of_another_name_is_told_its_name(tmp_path):
+    (tmp_path / "re.bin").write_bytes(batch(0, [record()]))
+    done = kwire("dump", "--verify", tmp_path / "re.bin")
+    assert (done.code, done.err.endswith("a segment has to be named as Kafka does, 00000000000000000000.log\n")) == (2, True)
+    (tmp_path / f"{0:020}.log").write_bytes(batch(0, [record()]))
+    assert kwire("dump", "--verify", tmp_path / f"{0:020}.log").code == 0
+
+
+@pytest.mark.parametrize(
+    ("many", "one"),
+    [
+        ("compressed batches that are blank", "compressed batch that is blank"),
+        ("compressed batches whose values are not kept apart", "compressed batch whose values are not kept apart"),
+        ("frames that could not be decoded", "frame that could not be decoded"),
+        ("bytes in fragments", "byte in fragments"),
+        ("bytes that are no batch", "byte that is no batch"),
+    ],
+)
+def test_what_is_not_as_before_is_counted_in_grammar(many, one):
+    from kwire_cli.cli.sanitize import _tell
+
+    notes = []
+    environment = type("Told", (), {"note": staticmethod(notes.append)})
+    _tell(environment, {many: 1})
+    _tell(environment, {many: 2})
+    assert notes == [f"kwire: not as before: 1 {one}", f"kwire: not as before: 2 {many}"]
