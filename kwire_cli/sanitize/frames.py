@@ -48,7 +48,7 @@ class Frames:
             keep = at + head_size(self.fields.catalog, frame.kind if frame.kind == "request" else "response")
             return data[:keep].ljust(len(data), b"\0")
         out = bytearray(data[:at].ljust(len(data), b"\0"))
-        made = self.fields.rewritten(header.raw, message=header.message)
+        made = self.fields.rewritten(header.raw)
         start = header.start - frame.start
         out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
         if body is None:

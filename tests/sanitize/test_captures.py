@@ -13,7 +13,7 @@ from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import read_items
-from kwire_cli.sanitize.harmless import FIELDS, WORDS
+from kwire_cli.sanitize.harmless import SOFTWARE, WORDS
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -89,7 +89,7 @@ def values(part):
     spans = part.raw
     for node, start, stop in zip(spans.node, spans.value, spans.end, strict=True):
         leaf = spans.program.leaves[node]
-        if leaf.kind in {"string", "bytes", "uuid"} and leaf.path not in FIELDS.get(part.message, ()):
+        if leaf.kind in {"string", "bytes", "uuid"} and leaf.path not in SOFTWARE.get(part.message, ()):
             yield bytes(spans.data[start:stop])
 
 
