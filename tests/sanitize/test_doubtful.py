@@ -70,3 +70,57 @@ def test_features_stay_if_they_are_those_of_kafka(sanitized, wire):
     _, shown = sanitized((0, software(wire, "x")), (1, answer))
     assert b"metadata.version" in shown
     assert b"acme" not in shown
+
+
+PLAIN = b"\0al\0hunter2"
+
+
+def good(wire, correlation=1):
+    return wire.request("Metadata", 1, correlation, "myclient", topics=None)
+
+
+def test_a_token_in_the_middle_of_a_connection_is_blank(sanitized, wire):
+    _, shown, after = sanitized((0, good(wire)), (0, wire.raw(PLAIN)), (0, good(wire, 2)))
+    assert shown == wire.raw(b"\xff" * len(PLAIN))
+    assert after[4:12] == good(wire, 2)[4:12]
+
+
+def test_a_token_after_a_handshake_whose_answer_is_missing_is_blank(sanitized, wire):
+    handshake = wire.request("SaslHandshake", 0, 1, "myclient", mechanism="PLAIN")
+    shown = sanitized((0, handshake), (0, wire.raw(PLAIN)), (1, wire.raw(b"")), (0, good(wire, 2)))
+    assert shown[1] == wire.raw(b"\xff" * len(PLAIN))
+
+
+@pytest.mark.parametrize("text", [b"hunter2-is-my-password-and-more", b"hunter2", b"\0\x03\x7fXhunter2\0\x05hello", b"\0\x03\0\x01hunter2"])
+def test_of_frames_that_are_not_known_only_the_size_stays(text, sanitized, wire):
+    shown = sanitized((0, good(wire)), (0, wire.raw(text)))[1]
+    assert shown in {wire.raw(blank * len(text)) for blank in (b"\xff", b"x")}
+    answer = wire.response("Metadata", 1, 1)
+    assert sanitized((0, good(wire)), (1, answer), (1, wire.raw(text)))[2] == wire.raw(b"\xff" * len(text))
+
+
+def test_of_a_frame_with_a_wrong_size_nothing_is_left(sanitized, wire):
+    wrong = wire.request("Metadata", 1, 2, "myclient", topics=[{"name": "acme-secret-topic"}])
+    for size in (8, 12, 14, 20, 200):
+        everything = b"".join(sanitized((0, good(wire)), (0, size.to_bytes(4) + wrong[4:]), (0, good(wire, 3))))
+        assert b"client" not in everything
+        assert b"acme" not in everything
+        assert b"topic" not in everything
+
+
+def test_requests_and_responses_of_an_api_that_is_not_known_stay_pairs(sanitized, wire):
+    unknown = [wire.raw(b"\x03\xe7\0\x01\0\0\0\x02\0\x08myclient\0"), wire.raw(b"\0\0\0\x02hunter2")]
+    sanitized((0, good(wire)), (1, wire.response("Metadata", 1, 1)), (0, unknown[0]), (1, unknown[1]), (0, good(wire, 3)))
+    before, after = sanitized.files
+    pairs = [[line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)]
+    assert pairs[0] == pairs[1]
+    assert [line[:1] + line[2:] for line in lines(before)] == [line[:1] + line[2:] for line in lines(after)]
+
+
+def test_requests_and_responses_of_a_version_that_is_not_known_stay_pairs(sanitized, wire):
+    newer = wire.raw(b"\0\x12\0\x63\0\0\0\x02\0\x08myclient\0")
+    shown = sanitized((0, newer), (1, wire.response("ApiVersions", 99, 2, body_version=0, errorCode=35)), (0, good(wire, 3)))
+    assert shown[0] == wire.raw(b"\xff" * (len(newer) - 4))
+    before, after = sanitized.files
+    pairs = [[line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)]
+    assert pairs == [[None, 1, None]] * 2
