@@ -52,7 +52,8 @@ class Frames:
         made = self.fields.rewritten(header.raw)
         start = header.start - frame.start
         out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
-        if not (body.complete or cut):
+        # What a wrong size makes of all that follows is a frame that never ends, in which other things are odd too.
+        if any(anomaly.code != "TRUNCATED" for anomaly in body.anomalies) if cut else not body.complete:
             self.fields.count("frames that could not be decoded", 1)
             return bytes(out)
         made = self.fields.body(body, self._in_fields(frame, asked))

@@ -108,6 +108,15 @@ def test_of_a_frame_with_a_wrong_size_nothing_is_left(sanitized, wire):
         assert b"topic" not in everything
 
 
+def test_a_wrong_size_that_swallows_all_that_follows_does_not_make_it_numbers(sanitized, wire):
+    fetch = wire.request("Fetch", 12, 1, "myclient", topics=[{"topic": "acme", "partitions": [{"partition": 0}]}])
+    swallowed = b"".join(wire.request("Fetch", 12, number, "other-client-id") for number in range(2, 20))
+    huge = (1 << 20).to_bytes(4) + fetch[4:-1] + b"\x01\x07\x05"
+    everything = b"".join(sanitized((0, good(wire)), (0, huge), (0, swallowed)))
+    for secret in (b"client-id", b"acme"):
+        assert secret not in everything
+
+
 def test_requests_and_responses_of_an_api_that_is_not_known_stay_pairs(sanitized, wire):
     unknown = [wire.raw(b"\x03\xe7\0\x01\0\0\0\x02\0\x08myclient\0"), wire.raw(b"\0\0\0\x02hunter2")]
     sanitized((0, good(wire)), (1, wire.response("Metadata", 1, 1)), (0, unknown[0]), (1, unknown[1]), (0, good(wire, 3)))
