@@ -1,11 +1,14 @@
 """What is not what it seems: it becomes blank, or is replaced."""
 
+from ipaddress import ip_address
+
 import packets as make
 import pytest
 from command_line import kwire
 
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.kafka.protocols import PROXY_V2
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.network.transport import SYN
@@ -133,3 +136,57 @@ def test_requests_and_responses_of_a_version_that_is_not_known_stay_pairs(saniti
     before, after = sanitized.files
     pairs = [[line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)]
     assert pairs == [[None, 1, None]] * 2
+
+
+def version2(family, addresses, more=b""):
+    body = addresses + more
+    return PROXY_V2 + bytes((0x21, family)) + len(body).to_bytes(2) + body
+
+
+PORTS_OF_PROXY = b"\xc3\x50\x23\x84"
+IPV6 = bytes.fromhex("20010db8000000000000000000000001")
+PROXIED = {
+    "v1": b"PROXY TCP4 192.168.5.7 203.0.113.200 50000 9092\r\n",
+    "v1, short": b"PROXY TCP4 1.2.3.4 192.168.100.200 50000 9092\r\n",
+    "v1, IPv6": b"PROXY TCP6 2001:db8::77 2001:db8:1:2:3:4:5:6 50000 9092\r\n",
+    "v1, mapped": b"PROXY TCP6 ::ffff:192.168.5.7 ::1 50000 9092\r\n",
+    "v1, unknown": b"PROXY UNKNOWN\r\n",
+    "v1, unknown with words": b"PROXY UNKNOWN secret hunter2 and more of it\r\n",
+    "v1, odd": b"PROXY TCPsecret 192.168.5.7 hunter2\r\n",
+    "v1, no addresses": b"PROXY TCP4 secret hunter2 passw 99999999 \xff\r\n",
+    "v1, another word": b"PROXY TCP TCP4\r\n",
+    "v2": version2(0x11, make.CLIENT + make.SERVER + PORTS_OF_PROXY),
+    "v2, IPv6 and TLVs": version2(0x21, IPV6 + IPV6[::-1] + PORTS_OF_PROXY, b"\x02\0\x07hunter2"),
+    "v2, socket": version2(0x31, b"/var/run/secret".ljust(216, b"\0")),
+    "v2, cut": version2(0x11, b"secret"),
+    "v2, local": version2(0x00, b""),
+}
+
+
+@pytest.mark.parametrize("header", PROXIED.values(), ids=PROXIED)
+@pytest.mark.parametrize("pieces", ["alone", "with a request", "in two packets"])
+def test_what_follows_a_proxy_header_keeps_its_packet_and_time(header, pieces, sanitized, wire):
+    said = {
+        "alone": [(0, header), (0, good(wire))],
+        "with a request": [(0, header + good(wire))],
+        "in two packets": [(0, header[:13]), (0, header[13:] + good(wire))],
+    }[pieces]
+    shown = b"".join(sanitized(*said, (1, wire.response("Metadata", 1, 1))))
+    before, after = map(lines, sanitized.files)
+    assert after == before
+    assert ("not-kafka", None, len(header)) in [line[:3] for line in before]
+    assert len(shown) == sum(len(data) for _, data in said) + len(wire.response("Metadata", 1, 1))
+    for secret in (b"192.168.", b"203.0.113", b"1.2.3.4", b"2001:db8", b"secret", b"hunter2", b"passw", make.CLIENT + make.SERVER, IPV6, b"myclient"):
+        assert secret not in shown
+
+
+def test_addresses_in_a_proxy_header_are_addresses_and_ports_stay(sanitized, wire):
+    for name in ("v1", "v1, short", "v1, IPv6", "v1, mapped"):
+        before = PROXIED[name]
+        (shown,) = sanitized((0, before + good(wire)))
+        words = shown.partition(b"\r\n")[0].decode().split(" ")
+        assert [ip_address(word).version for word in words[2:4]] == [ip_address(word).version for word in before.decode().split(" ")[2:4]]
+        assert words[:2] + words[4:] == [*before.decode().split()[:2], "50000", "9092"]
+    (shown,) = sanitized((0, PROXIED["v2"] + good(wire)))
+    assert shown[:16] == PROXIED["v2"][:16]
+    assert shown[24:28] == PORTS_OF_PROXY
