@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -125,9 +126,9 @@ def _errors(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _written(out: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of `out` once all is well, and is no more where it is not."""
-    part = out.with_name(f"{out.name}.part")
+    part = out.with_name(f".{secrets.token_hex(16)}.part")
     with _errors(out):
-        file = part.open("w+b")
+        file = part.open("x+b")  # never one that is there; and with the permissions that any new file has, as tempfile's have not
     try:
         with file, _errors(out):
             yield file

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from kwire_cli.message.plain import Layouts
 from kwire_cli.sanitize.frames import Frames
 from kwire_cli.sanitize.packets import Headers, mend
+from kwire_cli.sanitize.proxy import other_proxy
 from kwire_cli.sanitize.records import NO_BATCH
 from kwire_cli.sanitize.writing import Patched, PcapngWriter, PcapWriter
 from kwire_cli.source.capture.events import Data, End
@@ -223,6 +224,8 @@ class Sanitizer:
             elif seen.kind == "gap":
                 self._fields.count("bytes in which no frame was recognised", len(seen.data))
                 self._put(stream, seen, BLANK * len(seen.data))
+            elif seen.protocol == "proxy" and seen.data:
+                self._put(stream, seen, other_proxy(seen.data, self._fields.addresses, self._fields.replacement))
             else:
                 self._foreign(stream, seen.side, len(seen.data) or seen.size)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.payload.fields import ADDRESS, TELEMETRY as METRICS, holds_payloads, payloads_of
 from kwire_cli.sanitize.addresses import Addresses
-from kwire_cli.sanitize.harmless import stays
+from kwire_cli.sanitize.harmless import SOFTWARE, stays
 from kwire_cli.sanitize.replacing import TOKEN
 from kwire_cli.sanitize.telemetry import blank_metrics
 
@@ -80,7 +80,8 @@ class Fields:
             for span in body.spans:
                 if span.path in found and span.value < span.end:
                     inner[span.value] = self._metrics(body, found[span.path]) or self.payload(found[span.path])
-        return self.rewritten(body.raw, message=body.message, inner=inner)
+        certain = body.message in SOFTWARE and not body.guess and not body.anomalies
+        return self.rewritten(body.raw, message=body.message if certain else "", inner=inner)
 
     def _metrics(self, body: Body, payload: Payload) -> bytes | None:
         """Metrics that say nothing in the place of others; None for any other payload, and where that can't be done."""

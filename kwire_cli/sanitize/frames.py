@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.headers import head_size
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_sets import by_span
 from kwire_cli.message.roles import roles
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.sanitize.fields import Fields, Inner
 
+BLANK = b"\xff"
+"""What a frame consists of that is not known: as a head it names no api, and the correlation id of a request is that of its response."""
 TOKEN_BYTE = b"x"
 """What a SASL token consists of afterwards: as the head of a request it would name no api."""
 
@@ -38,22 +39,21 @@ class Frames:
     def frame(self, frame: Frame, *, cut: bool, asked: Frame | None = None) -> bytes:
         """A request or response. `cut` says that the capture does not have all of it, `asked` is a response's request.
 
-        Of one that is not known for sure only the head stays.
+        Of one that is not known for sure only the size stays: what seem to be numbers may be the beginning of a password.
         """
         data = bytes(frame.data[frame.start : frame.stop])
         header, body = frame.header, frame.body
         at = SIZE_BYTES if frame.prefixed else 0
-        if frame.guess or frame.kind == "unknown" or header is None:
+        # A response in version 0 to a request of a version that is not known is blank as that is, so that they are still a pair.
+        if frame.guess or header is None or not header.complete or body is None or body.guess or frame.api_version not in body.spec.valid_versions:
             self.fields.count("frames that are not known", 1)
-            keep = at + head_size(self.fields.catalog, frame.kind if frame.kind == "request" else "response")
-            return data[:keep].ljust(len(data), b"\0")
+            return data[:at] + BLANK * (len(data) - at)
         out = bytearray(data[:at].ljust(len(data), b"\0"))
-        made = self.fields.rewritten(header.raw, message=header.message)
+        made = self.fields.rewritten(header.raw)
         start = header.start - frame.start
         out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
-        if body is None:
-            return bytes(out)
-        if body.guess or not (body.complete or cut):
+        # What a wrong size makes of all that follows is a frame that never ends, in which other things are odd too.
+        if any(anomaly.code != "TRUNCATED" for anomaly in body.anomalies) if cut else not body.complete:
             self.fields.count("frames that could not be decoded", 1)
             return bytes(out)
         made = self.fields.body(body, self._in_fields(frame, asked))

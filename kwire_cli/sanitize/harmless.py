@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from kwire_cli.payload.records import OWN_TOPICS
 
-FIELDS: dict[str, frozenset[str]] = {
-    "ApiVersionsRequest": frozenset({"clientSoftwareName", "clientSoftwareVersion"}),
-    "ApiVersionsResponse": frozenset({"supportedFeatures[].name", "finalizedFeatures[].name"}),
-    "UpdateFeaturesRequest": frozenset({"featureUpdates[].feature"}),
-    "UpdateFeaturesResponse": frozenset({"results[].feature"}),
-    "BrokerRegistrationRequest": frozenset({"features[].name"}),
-    "FeatureLevelRecord": frozenset({"name"}),
-    "RegisterBrokerRecord": frozenset({"features[].name"}),
-}
-"""Fields of a message, by path, that stay whatever they say: the names of software and of Kafka's features."""
+FEATURES = (
+    "metadata.version", "kraft.version", "transaction.version", "group.version", "share.version", "streams.version",
+    "eligible.leader.replicas.version",
+)  # fmt: skip
+"""What Kafka calls its features (MetadataVersion.FEATURE_NAME and the constants of org.apache.kafka.server.common.Feature)."""
+
+SOFTWARE = {"ApiVersionsRequest": frozenset({"clientSoftwareName", "clientSoftwareVersion"})}
+"""Fields of a message, by path, that stay if they look like the name or version of software."""
+_SOFTWARE = re.compile(rb"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""What a broker takes for one (KIP-511, ApiVersionsRequest.isValid)."""
+_LONGEST_SOFTWARE = 64
 
 WORDS = frozenset(
     word.encode()
@@ -28,11 +31,14 @@ WORDS = frozenset(
         "range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "compatible", "sessioned", "default", "simple", "homogeneous",
         "Unknown", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling", "NotReady",
         "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "PrepareEpochFence",
+        *FEATURES,
     )
 )  # fmt: skip
 """Values that stay in whatever field of text they stand."""
 
 
 def stays(message: str, path: str, value: bytes) -> bool:
-    """Whether a text in a field of a message says nothing of its own."""
-    return value in WORDS or path in FIELDS.get(message, ())
+    """Whether a text in a field of a message says nothing of its own. `message` is empty where it is not certain that it is one."""
+    if value in WORDS:
+        return True
+    return path in SOFTWARE.get(message, ()) and len(value) <= _LONGEST_SOFTWARE and _SOFTWARE.fullmatch(value) is not None

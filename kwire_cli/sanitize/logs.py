@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.records.opening import source_of
 from kwire_cli.sanitize.harmless import stays
 from kwire_cli.sanitize.records import RecordSets
-from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
+from kwire_cli.source.logs.model import COMMENT, GAP
+from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name, other_file_name, other_folder_name
+from kwire_cli.source.logs.reading import read_log_file
 from kwire_cli.source.logs.segments import topic_of
 
 if TYPE_CHECKING:
@@ -17,31 +20,43 @@ if TYPE_CHECKING:
     from kwire_cli.sanitize.fields import Fields
 
 NUMBERS_ALONE = frozenset({Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.LEADER_EPOCHS})
-"""Kinds of files that are copied."""
+"""Kinds of files that are copied, where they are what their names say."""
 
 
 class Task(NamedTuple):
-    """A file of a folder, and its path below the new one; `topic` is that of its folder. A kind that says more than numbers is left out."""
+    """A file of a folder, and its path below the new one; `topic` is that of its folder. `left_out` says that nothing is made of it."""
 
     file: Path
     path: str
     kind: Kind
     topic: str | None
-
-    @property
-    def left_out(self) -> bool:
-        """Whether nothing is made of it."""
-        return self.kind not in BATCH_KINDS | NUMBERS_ALONE
+    left_out: bool
 
 
 def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
-    """What there is to do for a folder: a partition's, a log directory, or one of them. The folders of partitions are named anew."""
+    """What there is to do for a folder: a partition's, a log directory, or one of them. All folders are named anew.
+
+    Raises:
+        InputError: A file can't be read.
+
+    """
+
+    def other(name: str) -> str:
+        data = os.fsencode(name)
+        return name if not name or stays("", "", data) else fields.replacement.letters(data).decode()
+
     for file in sorted(each for each in folder.rglob("*") if each.is_file()):
         kind = file_name(file.name).kind
         parents = file.relative_to(folder).parts[:-1]
         own = folder_name((file.parent if parents else folder.resolve()).name)
-        path = "/".join((*(_renamed(name, fields) for name in parents), file.name))
-        yield Task(file, path, kind, topic_of(kind, own))
+        path = "/".join((*(other_folder_name(name, other) for name in parents), other_file_name(file.name, other)))
+        yield Task(file, path, kind, topic_of(kind, own), not (kind in BATCH_KINDS or (kind in NUMBERS_ALONE and _only_numbers(file))))
+
+
+def _only_numbers(file: Path) -> bool:
+    """Whether a file is what its name says, to the last byte: else anything can be in it."""
+    found = read_log_file(file)
+    return not found.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in found.pieces)
 
 
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
@@ -52,12 +67,3 @@ def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
 def topic_of_file(file: Path) -> str | None:
     """The topic that the folder of a segment says."""
     return topic_of(file_name(file.name).kind, folder_name(file.resolve().parent.name))
-
-
-def _renamed(name: str, fields: Fields) -> str:
-    found = folder_name(name)
-    if found is None:
-        return name
-    topic = found.topic.encode()
-    new = topic if stays("", "", topic) else fields.replacement.text(topic)
-    return new.decode() + name[len(found.topic) :]

@@ -16,15 +16,15 @@ from kwire_cli.source.capture.other import OtherError
 from kwire_cli.source.capture.segments import MAX_NESTING
 from kwire_cli.structs.network import ip as declared, link as link_types, transport
 from kwire_cli.structs.network.link import ETHER_IPV4, ETHER_IPV6
+from kwire_cli.structs.network.tunnels import GRE, GRE_CHECKSUM
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
     from kwire_cli.source.capture.ip import Datagram
 
-_ETHERNET, _SLL, _SLL2 = fixed(link_types.ETHERNET), fixed(link_types.SLL), fixed(link_types.SLL2)
 _IPV4, _IPV6, _EXTENSION = fixed(declared.IPV4), fixed(declared.IPV6), fixed(declared.EXTENSION)
 _TCP, _UDP = fixed(transport.TCP), fixed(transport.UDP)
-_VLAN_SIZE = fixed(link_types.VLAN).size
+_GRE = fixed(GRE)
 _TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(transport.TCP, "data_offset"), offset_of(transport.TCP, "checksum")
 _UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(transport.UDP, "checksum"), offset_of(declared.IPV6, "next_header")
 _IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(declared.IPV4, "source"), offset_of(declared.IPV6, "source")
@@ -115,21 +115,20 @@ class Headers:
             if found.protocol == declared.PROTOCOL_UDP:
                 packet.data[before : before + _UDP.size] = data[before : before + _UDP.size]
                 self._checksum(packet, found, before + _UDP_CHECKSUM_AT, never_zero=True)
-            protocol, at = tunnels.inside(found.protocol, data, found.start)
-            self._tunnel(data, before, at, protocol, packet.data)
+            protocol, at = self._tunnel(data, found, packet)
             end = found.end
 
-    def _tunnel(self, data: bytes, start: int, stop: int, protocol: int, out: bytearray) -> None:
-        """The headers of a tunnel; an Ethernet header at their end has addresses."""
-        out[start:stop] = data[start:stop]
-        inner = stop - _ETHERNET.size
-        while inner > start:
-            if link.ethernet(data, inner) == (protocol, stop):
-                self._macs(data, inner, out)
-                return
-            inner -= _VLAN_SIZE
-            if stop - inner > _ETHERNET.size + 4 * _VLAN_SIZE:
-                return
+    def _tunnel(self, data: bytes, found: Datagram, packet: Rewritten) -> link.Carried:
+        """The headers of a tunnel, without their options; what they carry."""
+        headers = tunnels.wrapping(found.protocol, data, found.start)
+        for start, stop in headers.fixed:
+            packet.data[start:stop] = data[start:stop]
+        if headers.ethernet is not None:
+            packet.data[headers.ethernet : headers.carried[1]] = data[headers.ethernet : headers.carried[1]]
+            self._macs(data, headers.ethernet, packet.data)
+        if found.protocol == declared.PROTOCOL_GRE and _GRE.unpack(data, found.start)[0] & GRE_CHECKSUM:
+            self._add(packet, Checksum(found.start + _GRE.size, found.start, found.end))
+        return headers.carried
 
     def _ip(self, protocol: int, data: bytes, at: int, found: Datagram, packet: Rewritten) -> None:
         """An IP header, with options and extensions that say nothing."""

@@ -1,7 +1,9 @@
 """docs/sanitize.md, and what the command says; what it does is tested in tests/sanitize."""
 
 import gzip
+import stat
 
+import pytest
 from command_line import ROOT, hold_page, kwire
 
 SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
@@ -37,3 +39,29 @@ def test_nothing_is_left_of_what_went_wrong(tmp_path):
     assert kwire("sanitize", broken, out).code == 2
     assert list(tmp_path.iterdir()) == [broken]
     assert kwire("sanitize", SAMPLE, tmp_path / "no" / "folder").code == 2
+
+
+@pytest.mark.parametrize("name", ["out.part", ".out.part"])
+def test_files_of_similar_names_are_left_alone(name, tmp_path):
+    other, out = tmp_path / name, tmp_path / "out"
+    other.write_bytes(b"mine")
+    assert kwire("sanitize", SAMPLE, out).code == 0
+    assert other.read_bytes() == b"mine"
+    assert kwire("sanitize", other, out, "--force").code == 2
+    assert other.read_bytes() == b"mine"
+    assert sorted(tmp_path.iterdir()) == sorted([other, out])
+
+
+def test_an_input_that_is_named_as_an_unfinished_output_is_read_and_kept(tmp_path):
+    source, out = tmp_path / "cap.part", tmp_path / "cap"
+    source.write_bytes(SAMPLE.read_bytes())
+    assert kwire("sanitize", source, out).code == 0
+    assert source.read_bytes() == SAMPLE.read_bytes()
+    assert out.stat().st_size
+
+
+def test_the_output_has_the_permissions_of_any_new_file(tmp_path):
+    new, out = tmp_path / "new", tmp_path / "out"
+    new.touch()
+    assert kwire("sanitize", SAMPLE, out).code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == stat.S_IMODE(new.stat().st_mode)

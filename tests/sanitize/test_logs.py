@@ -14,6 +14,7 @@ from kwire_cli.sanitize.fields import Fields
 from kwire_cli.sanitize.frames import Frames
 from kwire_cli.sanitize.records import RecordSets
 from kwire_cli.sanitize.replacing import Replacement
+from kwire_cli.source.logs.names import file_name
 from kwire_cli.spec.catalog import catalog
 
 SEGMENTS = sorted(each for pattern in ("*.log", "*.checkpoint") for each in (ROOT / "samples" / "segments").glob(f"*/{pattern}"))
@@ -132,6 +133,69 @@ def test_a_log_directory_keeps_its_indexes(tmp_path):
     for each in folder.glob("*index"):
         assert each.read_bytes() == before[each.name]
     assert "meta.properties: left out" in done.err
+
+
+SEGMENT = ROOT / "samples" / "logs" / "trimmed-0" / "00000000000000000030.log"
+STRAY = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("folder", "kept"),
+    [
+        ("customer-acme.d", ""),
+        ("plainacme", ""),
+        ("acme-orders-3-stray", ""),
+        ("acme-orders-3", "-3"),
+        (f"acme-orders-3.{STRAY}-stray", f"-3.{STRAY}-stray"),
+        (f"acme-orders-3.{STRAY}-delete", f"-3.{STRAY}-delete"),
+        ("acme-orders-3.acme-future", "-future"),
+        ("__consumer_offsets-7", "__consumer_offsets-7"),
+        ("äcme", ""),
+    ],
+)
+def test_folders_are_named_anew(folder, kept, tmp_path):
+    source, out = tmp_path / "in" / folder / "acme-0", tmp_path / "out"
+    source.mkdir(parents=True)
+    (source / SEGMENT.name).write_bytes(SEGMENT.read_bytes())
+    assert kwire("sanitize", tmp_path / "in", out).code == 0
+    (file,) = (each.relative_to(out) for each in out.rglob("*") if each.is_file())
+    assert file.name == SEGMENT.name
+    assert "cme" not in str(file)
+    assert file.parts[0].endswith(kept)
+    assert file.parts[1].endswith("-0")
+
+
+@pytest.mark.parametrize("name", ["acme-00000000000000000030.log", "acme.log", "acme.log.deleted", f"{'0' * 20}_acme{'a' * 18}.log"])
+def test_files_are_named_anew_where_they_have_more_of_a_name_than_those_of_kafka(name, tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / name).write_bytes(SEGMENT.read_bytes())
+    assert kwire("sanitize", source, out).code == 0
+    (file,) = out.iterdir()
+    assert "acme" not in file.name
+    assert file_name(file.name) == file_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["leader-epoch-checkpoint", f"{30:020}.index", f"{30:020}.timeindex", f"{30:020}.txnindex", f"{30:020}.snapshot", f"{40:020}.snapshot"]
+)
+@pytest.mark.parametrize("more", [b"", b"password=hunter2 and\nmore\n"])
+def test_what_is_numbers_by_its_name_alone_is_left_out(name, more, tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / SEGMENT.name).write_bytes(SEGMENT.read_bytes())
+    genuine = SEGMENT.parent / name
+    before = genuine.read_bytes() if genuine.exists() else b""
+    for at, text in enumerate((more, before + more) if more else (before,)):
+        (source / name).write_bytes(text)
+        done = kwire("sanitize", source, out / str(at))
+        assert done.code == 0
+        copied = out / str(at) / name
+        if more:
+            assert not copied.exists()
+            assert f"{name}: left out" in done.err
+        elif genuine.exists():
+            assert copied.read_bytes() == before
 
 
 def test_tokens_stay_tokens():

@@ -6,7 +6,7 @@ from kwire_cli.sanitize.packets import Headers, internet_checksum, mend
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.source.capture.model import Packet
 from kwire_cli.source.capture.segments import Segments
-from kwire_cli.structs.network import ip as ips, link as links
+from kwire_cli.structs.network import ip as ips, link as links, tunnels
 
 PAYLOAD = b"the payload is not to be seen"
 MACS = bytes.fromhex("0c42a1112233 0c42a1445566")
@@ -27,6 +27,7 @@ OTHERS = {
     "geneve": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.geneve(INSIDE), ips.PROTOCOL_UDP))),
     "gre": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(V4, links.ETHER_IPV4), ips.PROTOCOL_GRE))),
     "gre with ethernet": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(INSIDE, links.ETHER_BRIDGED), ips.PROTOCOL_GRE))),
+    "gre with options": (links.LINK_RAW_IP, make.ipv4(make.gre(V4, links.ETHER_IPV4, 0xB000, bytes(4) + b"GREKEYS!"), ips.PROTOCOL_GRE)),
     "ip in ip": (links.LINK_RAW_IP, make.ipv4(V4, ips.PROTOCOL_IPV4)),
 }
 
@@ -80,6 +81,37 @@ def test_hardware_addresses_are_replaced_but_for_those_of_all():
     assert made[0] & 1 == 0
     everybody = b"\xff" * 6 + data[6:]
     assert headers().rewrite(links.LINK_ETHERNET, everybody, len(data)).data[:6] == b"\xff" * 6
+
+
+def erspan3(flags, more=b""):
+    header = {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
+    return tunnels.ERSPAN3.build(header) + more + INSIDE
+
+
+SECRET = b"SECRET!!"
+RESERVED = tunnels.VXLAN.build({"flags": tunnels.VXLAN_VALID, "reserved1": SECRET[:3], "network": b"\0\0\5", "reserved2": 0})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "data", "said"),
+    [
+        (ips.PROTOCOL_UDP, make.geneve(INSIDE, options=SECRET * 31), SECRET),
+        (ips.PROTOCOL_UDP, make.geneve(V4, links.ETHER_IPV4, SECRET), SECRET),
+        (ips.PROTOCOL_UDP, make.udp(RESERVED + INSIDE, 4789), SECRET[:3]),
+        (ips.PROTOCOL_GRE, make.gre(V4, links.ETHER_IPV4, 0x3000, SECRET), SECRET),
+        (ips.PROTOCOL_GRE, make.gre(INSIDE, links.ETHER_BRIDGED, 0xB000, b"\0\0\0\0" + SECRET), SECRET),
+        (ips.PROTOCOL_GRE, make.gre(erspan3(1, SECRET), links.ETHER_ERSPAN3, 0x1000, b"\0\0\0\1"), SECRET),
+        (ips.PROTOCOL_GRE, make.gre(b"\xff\x03\0\x21" + V4, tunnels.GRE_PPP, 0x3001, SECRET), SECRET),
+    ],
+)
+def test_of_tunnels_only_what_is_fixed_stays(protocol, data, said):
+    data = make.ipv4(data, protocol)
+    made = headers().rewrite(links.LINK_RAW_IP, data, len(data))
+    assert said in data
+    assert said not in made.data
+    before, after = (Segments().segment(Packet(1, 0, links.LINK_RAW_IP, bytes(each), len(data))) for each in (data, made.data))
+    assert after[3:6] == before[3:6]
+    assert len(after.payload) == len(before.payload) == len(PAYLOAD)
 
 
 def test_of_what_is_not_tcp_only_headers_stay():

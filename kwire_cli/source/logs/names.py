@@ -8,6 +8,10 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Kind(enum.StrEnum):
@@ -42,13 +46,16 @@ _STATES = "deleted|swap|cleaned|tmp|part"
 # What stands before the offset, if anything, is of somebody who copied the file. Files of the remote index cache have an id behind the offset, and
 # unfinished snapshots of KRaft a number.
 _SEGMENT = re.compile(
-    rf"(?:.*\D)?(?P<base>[0-9]{{20}})(?:-(?P<epoch>[0-9]{{10}})(?:-[0-9]+)?|_[\w-]{{22}})?"
+    rf"(?:.*\D)?(?P<base>[0-9]{{20}})(?:-(?P<epoch>[0-9]{{10}})(?:-[0-9]+)?|_(?P<id>[\w-]{{22}}))?"
     rf"\.(?P<kind>{'|'.join(SEGMENT_KINDS)})(?P<suffix>(?:\.(?:{_STATES}))*)",
     re.DOTALL,
 )
 _WITHOUT_OFFSET = re.compile(rf".+\.(?P<kind>{'|'.join(SEGMENT_KINDS)})(?P<suffix>(?:\.(?:{_STATES}))*)", re.DOTALL)
 _SUFFIXED = re.compile(rf"(?P<name>.+?)(?P<suffix>(?:\.(?:{_STATES}))*)", re.DOTALL)
 _FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})(?:\.(?P<id>[A-Za-z0-9_-]+)-(?P<state>delete|future|stray))?")
+
+_FOLDER_ID = re.compile(r"[0-9a-f]{32}")
+"""Of folders that are to be deleted, or are of another directory's: a random UUID without its dashes."""
 
 _LAST_OFFSET, _LAST_PARTITION = (1 << 63) - 1, (1 << 31) - 1
 
@@ -96,3 +103,26 @@ def folder_name(name: str) -> FolderName | None:
     if not match or int(match["partition"]) > _LAST_PARTITION:
         return None
     return FolderName(match["topic"], int(match["partition"]), match["state"] or "", match["id"] or "")
+
+
+def other_file_name(name: str, other: Callable[[str], str]) -> str:
+    """The name of a file with `other` of all that is not what Kafka itself names files."""
+    if match := _SEGMENT.fullmatch(name):
+        before, start = name[: match.start("base")], match.start("base")
+        if match["id"]:
+            name = name.replace(match["id"], other(match["id"]))
+        return (f"{other(before[:-1])}-" if before else "") + name[start:]
+    if file_name(name).kind is Kind.OTHER:
+        return other(name)
+    match = _WITHOUT_OFFSET.fullmatch(name)
+    return other(name[: match.start("kind") - 1]) + name[match.start("kind") - 1 :] if match else name
+
+
+def other_folder_name(name: str, other: Callable[[str], str]) -> str:
+    """The name of a folder with `other` of the topic, or of all of it where it is not of a partition's folder."""
+    found = folder_name(name)
+    if found is None:
+        return other(name)
+    partition = name[len(found.topic) :].partition(".")[0]
+    kept = found.id if _FOLDER_ID.fullmatch(found.id) else other(found.id)
+    return other(found.topic) + partition + (f".{kept}-{found.state}" if found.state else "")
