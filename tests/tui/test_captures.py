@@ -24,7 +24,7 @@ LATER = {"software", "broker"}
 """Columns that may tell more once all of the capture is known."""
 
 
-def lines(file, key_logs):
+def lines(file, key_logs=()):
     capture = Capture(str(file), key_logs=key_logs)
     again = partial(Capture, str(file), key_logs=key_logs)
     return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=again, names=Names()))
