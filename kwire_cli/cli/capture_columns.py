@@ -34,15 +34,18 @@ def refuse_unknown(catalog: Catalog, fields: str | None) -> None:
             raise click.UsageError(f"--fields: {reason}")
 
 
-def show_columns(environment: Environment, fmt: str, options: dict[str, Any], hide: Hide) -> Show:
-    """What prints lines as rows of a table, csv or JSON with the columns of --fields, else those of the table; None comes last."""
+def show_columns(environment: Environment, fmt: str, options: dict[str, Any], hide: Hide, *, wait: bool) -> Show:
+    """What prints lines as rows of a table, csv or JSON with the columns of --fields, else those of the table; None comes last.
+
+    A table of --fields may `wait` for its first rows.
+    """
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
     from kwire_cli.view.table import TABLE, csv_row
 
     columns = tuple(_names(options["fields"])) or TABLE
     if fmt not in {"csv", "json", "jsonl"}:
-        return _table(environment, columns, hide, wait=bool(options["fields"]) and not options["follow"])
+        return _table(environment, columns, hide, wait=wait and bool(options["fields"]))
     if fmt == "csv":
         environment.write(csv_row(columns))
 

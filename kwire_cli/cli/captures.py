@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
-    name = found.name or "standard input"
+    name, again = found.name or "standard input", None
     if isinstance(found, Capture):
         again = partial(Capture, found.name, key_logs=options["tls_keylog"]) if found.name and path_of(found.name).is_file() else None
         lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
@@ -84,16 +85,17 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     choosing = any(options[name] for name in ("filter", "frames", "stream"))
     decodable = choosing or options["limit"] == 0
     anomalies, chose, seen = False, options["limit"] == 0, Seen()
-    show = _shower(environment, catalog, fmt, options)
+    show = _shower(environment, catalog, fmt, options, whole=again is not None)
     page, last = options.get("page"), _frame_range(options["frames"])[1]
-    for line in until_last(chosen(seen.each(lines), catalog, options), options["limit"], last):
-        chose = True
-        if page and page.is_full:
-            page.leave(f"--frames {line.number}-{'' if last is None else last}")
-            break
-        decodable = True
-        anomalies = anomalies or (strict and bool(line.anomalies))
-        show(line)
+    with _rows_that_wait(show, options):
+        for line in until_last(chosen(seen.each(lines), catalog, options), options["limit"], last):
+            chose = True
+            if page and page.is_full:
+                page.leave(f"--frames {line.number}-{'' if last is None else last}")
+                break
+            decodable = True
+            anomalies = anomalies or (strict and bool(line.anomalies))
+            show(line)
     show(None)
     if choosing and not chose:
         environment.note(f"kwire: {name}: nothing was chosen, of {counted(seen.count, 'line')}")
@@ -161,14 +163,25 @@ def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filte
     )
 
 
-def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any]) -> Show:
-    """What prints a line; None comes last."""
+@contextmanager
+def _rows_that_wait(show: Show, options: dict[str, Any]) -> Iterator[None]:
+    """Rows of a table wait for the first others, to line up with them: they are printed also where reading fails or is interrupted before."""
+    try:
+        yield
+    except BaseException:
+        if options["fields"] and not options["stats"]:
+            show(None)
+        raise
+
+
+def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], *, whole: bool) -> Show:
+    """What prints a line; None comes last. `whole` says that all of the capture is there to be read."""
     if options["stats"]:
         return _stats(environment, fmt)
 
     secrets = _Secrets(catalog, options, raw_records=shows_raw_records(fmt, options))
     if fmt in {"table", "csv"} or options["fields"]:
-        return show_columns(environment, fmt, options, secrets.hidden)
+        return show_columns(environment, fmt, options, secrets.hidden, wait=whole)
     if fmt in {"json", "jsonl"}:
         return _documents(environment, catalog, fmt, options, secrets)
     if fmt == "html":

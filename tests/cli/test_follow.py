@@ -15,6 +15,7 @@ import packets as make
 import pytest
 from command_line import ROOT, kwire
 
+from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import packets
 
 PROCESS = [sys.executable, "-m", "kwire_cli", "decode"]
@@ -199,6 +200,36 @@ def test_frames_appear_while_a_pipe_is_written(options):
         assert found == whole
         raw.close()
         assert run.rest() == (0, [], [])
+
+
+def test_rows_of_a_pipe_wait_for_no_others():
+    fields = ("-f", "table", "--fields", "frame,kind,clientId")
+    whole = expected(pcap(SARAMA), *fields)
+    with running(*fields, "-", stdin=subprocess.PIPE) as run:
+        run.process.stdin.buffer.write(pcap(SARAMA))
+        run.process.stdin.buffer.flush()
+        assert run.lines(len(whole)) == whole
+        run.process.stdin.buffer.close()
+        assert run.rest() == (0, [], [])
+
+
+def test_rows_that_wait_are_printed_where_reading_fails(monkeypatch):
+    from kwire_cli.source.kafka import traffic
+
+    real, file = traffic.traffic, "samples/captures/kafka-python-4.4.0.pcapng"
+
+    def failing(*arguments, **options):
+        for number, line in enumerate(real(*arguments, **options)):
+            if number == 5:
+                raise InputError("the disk is gone", file=file)
+            yield line
+
+    monkeypatch.chdir(ROOT)
+    whole = kwire("decode", "-f", "table", "--fields", "frame,kind", "--limit", "5", file).out
+    monkeypatch.setattr(traffic, "traffic", failing)
+    done = kwire("decode", "-f", "table", "--fields", "frame,kind", file)
+    assert (done.code, done.out) == (2, whole)
+    assert "the disk is gone" in done.err
 
 
 @pytest.mark.parametrize("options", [["--follow"], []])
