@@ -34,7 +34,7 @@ ROWS = 4
 
 
 @dataclass(slots=True)
-class Seen:
+class _Passed:
     """How many lines went by."""
 
     count: int = 0
@@ -84,11 +84,11 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     # Frames that were not asked for may be there all the same.
     choosing = any(options[name] for name in ("filter", "frames", "stream"))
     decodable = choosing or options["limit"] == 0
-    anomalies, chose, seen = False, options["limit"] == 0, Seen()
+    anomalies, chose, passed = False, options["limit"] == 0, _Passed()
     show = _shower(environment, catalog, fmt, options, whole=again is not None)
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     with _rows_that_wait(show, options):
-        for line in until_last(chosen(seen.each(lines), catalog, options), options["limit"], last):
+        for line in until_last(chosen(passed.each(lines) if choosing else lines, catalog, options), options["limit"], last):
             chose = True
             if page and page.is_full:
                 page.leave(f"--frames {line.number}-{'' if last is None else last}")
@@ -98,7 +98,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
             show(line)
     show(None)
     if choosing and not chose:
-        environment.note(f"kwire: {name}: nothing was chosen, of {counted(seen.count, 'line')}")
+        environment.note(f"kwire: {name}: nothing was chosen, of {counted(passed.count, 'line')}")
     for notice in found.notices:
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     if options["verbose"] and found.summary:
@@ -293,7 +293,7 @@ def _on_page(catalog: Catalog, options: dict[str, Any], secrets: _Secrets) -> Sh
     def one(line: Captured) -> None:
         options["page"].add(line_row(line), line_entry(catalog, line, secrets.hidden(line), secrets.in_record, Outline(full=options["full"])))
 
-    return _in_pairs(one) if options["pairs"] else lambda line: one(line) if line else None
+    return _one_by_one(one, pairs=options["pairs"])
 
 
 def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
@@ -311,16 +311,17 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
         else:
             environment.write_lines(tree_lines(catalog, line, secrets.hidden(line), full=options["full"], hide=secrets.in_record))
 
-    return _in_pairs(one) if options["pairs"] else lambda line: one(line) if line else None
+    return _one_by_one(one, pairs=options["pairs"])
 
 
-def _in_pairs(one: Callable[[Captured], None]) -> Show:
-    """Each response behind its request, where that is there, and nothing else."""
+def _one_by_one(one: Callable[[Captured], None], *, pairs: bool) -> Show:
+    """Each line; with `pairs` each response behind its request, where that is there, and nothing else."""
 
     def show(line: Captured | None) -> None:
-        if line and line.kind == "response":
-            if line.request:
-                one(line.request)
-            one(line)
+        if line is None or (pairs and line.kind != "response"):
+            return
+        if pairs and line.request:
+            one(line.request)
+        one(line)
 
     return show
