@@ -147,8 +147,7 @@ def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked
 def _of_input(
     environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
 ) -> Iterator[Subject]:  # fmt: skip
-    from kwire_cli.records.opening import begins_with_batch, source_of
-    from kwire_cli.records.recognised import with_topic
+    from kwire_cli.records.opening import begins_with_batch
     from kwire_cli.source.frames import frames_in
 
     look = secret.look(every=options["every"])
@@ -158,8 +157,7 @@ def _of_input(
     said = options["api"] or options["kind"] or options["version"] is not None
     data = found.chunks[0].data if found.chunks else b""
     if options["record_format"] != "auto" or (not said and begins_with_batch(data)):
-        source = source_of(data, form=options["record_format"], topic=options["as_topic"], catalog=catalog)
-        source = source if options["as_topic"] else with_topic(source)
+        source = _source(catalog, data, None, options)
         yield _batches(environment, source, options["at"] if number is None else number, look, name)
         return
     from kwire_cli.message.frames import Hints
@@ -195,17 +193,22 @@ def _segment(
     environment: Environment, catalog: Catalog, text: str, position: int | None, options: dict[str, Any], secret: _Secrets
 ) -> Iterator[Subject]:
     from kwire_cli.cli.segments import files_of
-    from kwire_cli.records.opening import source_of
-    from kwire_cli.records.recognised import with_topic
 
     if options["message"] or options["api"] or options["kind"]:
         raise click.UsageError("--message, --api, --request and --response are for messages, and this file holds record batches")
     for file in files_of(environment, (text,)):
-        topic = options["as_topic"] or file.topic
-        source = source_of(text, form=options["record_format"], topic=topic, catalog=catalog)
-        source = source if options["as_topic"] else with_topic(source)
+        source = _source(catalog, text, file.topic, options)
         where = options["at"] if position is None else position
         yield _batches(environment, source, where, secret.look(every=options["every"]), text)
+
+
+def _source(catalog: Catalog, data: Any, topic: str | None, options: dict[str, Any]) -> Source:
+    """A record set of --as-topic, else of the topic that its folder names or its records show."""
+    from kwire_cli.records.opening import source_of
+    from kwire_cli.records.recognised import with_topic
+
+    source = source_of(data, form=options["record_format"], topic=options["as_topic"] or topic, catalog=catalog)
+    return source if options["as_topic"] else with_topic(source)
 
 
 def _batches(environment: Environment, source: Source, position: int | None, look: Look, name: str) -> Subject:
