@@ -25,6 +25,7 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
     """Name Kafka's error codes.
 
     CODE is a number (35, -1) or a part of a name (unsupported); all are listed without one.
+    `kwire explain error CODE` says what a code means.
     """
     rows = found(catalog, code)
     if fmt == "table":
@@ -36,7 +37,7 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
     from kwire_cli.view.json import dumps
 
     for row in rows:
-        environment.write(dumps(row._asdict(), indent=fmt == "json"))
+        environment.write(dumps(row._asdict() | catalog.error_meanings[row.name]._asdict(), indent=fmt == "json"))
 
 
 def found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:

@@ -208,12 +208,15 @@ def api_(environment: Environment, catalog: Catalog, output: Output, api: str, v
 @with_catalog
 @with_output
 def error(environment: Environment, catalog: Catalog, output: Output, code: tuple[str, ...]) -> None:
-    """Explain error codes by number or a part of the name; `kwire errors` lists all."""
+    """Explain what error codes mean, who gives them and what clients do about them.
+
+    CODE is a number or a part of a name; `kwire errors` lists all.
+    """
     from kwire_cli.cli.errors import found
     from kwire_cli.explain.topics import explain_error
 
     for row in found(catalog, code):
-        output.show(environment, catalog, explain_error(row))
+        output.show(environment, catalog, explain_error(row, catalog.error_meanings[row.name]))
 
 
 @click.command(name="anomaly", short_help="A code that kwire gives to what is odd: anomaly TAG_ORDER.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.explain.messages import Look
-    from kwire_cli.spec.catalog import Api, Catalog, ErrorCode
+    from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
 
 
 def say(text: str) -> Remark:
@@ -26,13 +26,15 @@ def say(text: str) -> Remark:
     return Remark(text, plain=True)
 
 
-def explain_error(row: ErrorCode) -> Iterator[Event]:
-    """An error code and its bytes."""
-    again = "Clients try again by themselves." if row.retriable else "Clients do not try again by themselves."
+def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
+    """Yield the meaning of an error code, who gives it, what clients do about it, and then its bytes."""
     yield Remark(f"error {row.code}: {row.name}")
-    yield say(
-        f"{'Retriable' if row.retriable else 'Not retriable'}. {again if row.code else 'It is no error.'} (org.apache.kafka.common.protocol.Errors)"
-    )
+    yield say(meaning.meaning)
+    yield say(f"Given by: {meaning.given}")
+    yield say(meaning.clients)
+    kind = "a RetriableException" if row.retriable else "no RetriableException"
+    if row.code:
+        yield say(f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors).")
     yield from explain_value("errorCode", INTS["int16"], row.code)
 
 

@@ -58,11 +58,22 @@ class Api(NamedTuple):
 
 
 class ErrorCode(NamedTuple):
-    """A row of Kafka's error codes; `retriable` is whether its clients try again."""
+    """A row of Kafka's error codes.
+
+    `retriable` says whether its exception is a RetriableException (org.apache.kafka.common.protocol.Errors).
+    """
 
     code: int
     name: str
     retriable: bool
+
+
+class ErrorMeaning(NamedTuple):
+    """An error code in words: what it means, by whom and when it is given, and what clients do about it."""
+
+    meaning: str
+    given: str
+    clients: str
 
 
 class Catalog:
@@ -209,6 +220,12 @@ class Catalog:
     def errors(self) -> tuple[ErrorCode, ...]:
         """Kafka's error codes, ascending."""
         return tuple(ErrorCode(row["code"], row["name"], row["retriable"]) for row in read_bundled("errors.json")["errors"])
+
+    @cached_property
+    def error_meanings(self) -> dict[str, ErrorMeaning]:
+        """The meaning of each error code, by its name."""
+        rows = read_bundled("error-meanings.json")["meanings"]
+        return {row["name"]: ErrorMeaning(row["meaning"], row["given"], row["clients"]) for row in rows}
 
     @cached_property
     def _error_names(self) -> dict[int, str]:

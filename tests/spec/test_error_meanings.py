@@ -1,0 +1,33 @@
+import re
+
+import pytest
+
+import kwire_cli as kwire
+
+CATALOG = kwire.catalog()
+SENTENCES = re.compile(r"[A-Z].*\.", re.DOTALL)
+REJOINING = ("MEMBER_ID_REQUIRED", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "FENCED_MEMBER_EPOCH")
+
+
+def test_every_error_code_has_a_meaning_and_nothing_else_has():
+    assert list(CATALOG.error_meanings) == [row.name for row in CATALOG.errors]
+
+
+@pytest.mark.parametrize("row", CATALOG.errors, ids=lambda row: row.name)
+def test_a_meaning_is_whole_sentences(row):
+    for text in CATALOG.error_meanings[row.name]:
+        assert SENTENCES.fullmatch(text)
+        assert "  " not in text
+
+
+@pytest.mark.parametrize("row", [row for row in CATALOG.errors if row.retriable], ids=lambda row: row.name)
+def test_what_is_said_of_clients_does_not_contradict_a_retriable_exception(row):
+    assert not CATALOG.error_meanings[row.name].clients.startswith("Not retried:")
+
+
+@pytest.mark.parametrize("name", REJOINING)
+def test_members_join_again_though_the_exception_is_not_retriable(name):
+    row = next(row for row in CATALOG.errors if row.name == name)
+    assert not row.retriable
+    assert re.search(r"(again|anew|repeat)", CATALOG.error_meanings[name].clients)
+    assert not CATALOG.error_meanings[name].clients.startswith("Not retried")
