@@ -6,7 +6,6 @@ import contextlib
 import enum
 import io
 import os
-import re
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.view.lines import Line
-
-
-_MOVING = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
-"""In UTF-8, the control characters but for tab and line feed, and what turns the direction of text: the same as in `view.lines.CONTROL`."""
 
 
 class Exit(enum.IntEnum):
@@ -77,7 +72,7 @@ class Environment:
 
     def write_text(self, text: bytes) -> None:
         """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does it."""
-        self.write_bytes(_MOVING.sub(_escape, text) if self.to_terminal else text)
+        self.write_bytes(_escaped(text.decode("utf-8", "surrogateescape")) if self.to_terminal else text)
 
     def write_bytes(self, data: bytes) -> None:
         """Results as they are."""
@@ -90,7 +85,7 @@ class Environment:
 
     def write_lines(self, lines: Iterable[Line]) -> None:
         """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a terminal."""
-        from kwire_cli.view.lines import CONTROL, without_control
+        from kwire_cli.view.lines import escaped, without_control
 
         if self.in_colour:
             paint = _painter()
@@ -100,12 +95,12 @@ class Environment:
             return
         for some in _batches(lines, 256):
             texts = ["".join([text for text, _ in line]).rstrip(" ") for line in some]
-            self.write("\n".join([text if text.isprintable() else text.translate(CONTROL) for text in texts]))
+            self.write("\n".join([escaped(text) for text in texts]))
 
     def note(self, text: str) -> None:
         """A remark on standard error."""
         with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
-            self.stderr.write(_MOVING.sub(_escape, text.encode("utf-8", "backslashreplace")) + b"\n")
+            self.stderr.write(_escaped(text) + b"\n")
             self.stderr.flush()
 
     def flush(self) -> None:
@@ -118,8 +113,10 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
 
-def _escape(match: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(match[0].decode())
+def _escaped(text: str) -> bytes:
+    from kwire_cli.view.lines import json_escaped
+
+    return json_escaped(text).encode("utf-8", "backslashreplace")
 
 
 def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:

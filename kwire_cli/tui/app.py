@@ -25,9 +25,9 @@ from kwire_cli.tui.fields_pane import FieldsPane
 from kwire_cli.tui.help import Help
 from kwire_cli.tui.list_pane import ListPane
 from kwire_cli.tui.pace import SWITCH, Turns
-from kwire_cli.tui.panes import Lines, harmless
+from kwire_cli.tui.panes import Lines
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import counted
+from kwire_cli.view.lines import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +87,7 @@ class Inspector(App[None]):
 
     def __init__(self, listing: Listing, name: str, filter_text: str = "") -> None:
         super().__init__()
-        self.listing, self.source_name = listing, harmless(name)
+        self.listing, self.source_name = listing, escaped(name)
         self.filter_text = filter_text
         self.share: float | None = 0.0
         self.filter_share: float | None = None
@@ -163,12 +163,12 @@ class Inspector(App[None]):
             yield
         except (KwireError, OSError) as error:
             if not get_current_worker().is_cancelled:
-                self.call_from_thread(self.notify, harmless(str(error)), title=what, severity="error", markup=False)
+                self.call_from_thread(self.notify, escaped(str(error)), title=what, severity="error", markup=False)
 
     def _read_all(self) -> None:
         self.rows.forget()
         for note in self.listing.notes:
-            self.notify(harmless(note), title="The file", severity="warning", markup=False)
+            self.notify(escaped(note), title="The file", severity="warning", markup=False)
         self._tell()
 
     def _start_filter(self, text: str) -> None:
@@ -212,7 +212,7 @@ class Inspector(App[None]):
         many = counted(len(self.listing), *self.listing.what)
         parts = [many]
         if self.filter_text:
-            parts.append(f"{self.rows.count:,} match {harmless(self.filter_text)}")
+            parts.append(f"{self.rows.count:,} match {escaped(self.filter_text)}")
         if self.filter_share is not None:
             parts.append(f"looking {self.filter_share:.0%}")
         if self.share is not None:
@@ -220,7 +220,7 @@ class Inspector(App[None]):
         room = max(self.size.width - cell_len(SEPARATOR.join(["", *parts])) - 2, LEAST_NAME)
         name = self.source_name if cell_len(self.source_name) <= room else f"…{self.source_name[1 - room :]}"
         self.state.update(Text(SEPARATOR.join([name, *parts]), no_wrap=True, overflow="ellipsis"))
-        self.heading.update(Text(harmless(self.rows.heading()), style="dim", no_wrap=True, overflow="crop"))
+        self.heading.update(Text(escaped(self.rows.heading()), style="dim", no_wrap=True, overflow="crop"))
         if self.rows.number != self.seen_number and self._settling is None:
             self._settle()
 
@@ -251,11 +251,11 @@ class Inspector(App[None]):
 
     def _show(self, look: Look | None, title: str | None) -> None:
         self.seen, self.anomaly = look, -1
-        self.fields.border_title = Text(harmless(title)) if title else "Fields"
+        self.fields.border_title = Text(escaped(title)) if title else "Fields"
         odd = f"{counted(len(look.anomalies), 'anomaly', 'anomalies')}" if look and look.anomalies else ""
         left = f"{look.left_out:,} fields more: f shows them" if look and look.left_out else ""
         notes = look.notes if look else ()
-        self.fields.border_subtitle = Text(harmless(" · ".join(part for part in (odd, left, *notes) if part)))
+        self.fields.border_subtitle = Text(escaped(" · ".join(part for part in (odd, left, *notes) if part)))
         for pane in (self.fields, self.bytes, self.costs):
             pane.show(look)
         if self.wanted_anomaly:
@@ -357,8 +357,8 @@ class Inspector(App[None]):
                 self._light()
             where = f" {anomaly['path']}" if anomaly["path"] else ""
             self.notify(
-                harmless(anomaly["detail"]) or "no bytes of it are there",
-                title=harmless(f"{anomaly['code']}{where}"),
+                escaped(anomaly["detail"]) or "no bytes of it are there",
+                title=escaped(f"{anomaly['code']}{where}"),
                 severity="warning",
                 markup=False,
             )

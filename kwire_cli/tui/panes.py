@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kwire_cli.view.lines import CONTROL, STYLES
+from kwire_cli.view.lines import STYLES, escaped
 
 if TYPE_CHECKING:
     from textual.events import Click
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 _PAINTS = {name: Style.parse(text) for name, text in STYLES.items()} | {"": Style(), "title": Style(bold=True), "odd": Style.parse("bold red")}
 SHIFT = 8
 """Cells that a line is moved by at a time."""
-
-
-def harmless(text: str) -> str:
-    """Text in which nothing moves the cursor, turns the direction or can't be written, whatever the bytes were that it comes from."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else CONTROL.get(ord(char)) or f"\\u{{{ord(char):x}}}" for char in text)
 
 
 class Lines(ScrollView, can_focus=True):
@@ -136,7 +129,7 @@ class Lines(ScrollView, can_focus=True):
         if number >= self.count:
             return Strip.blank(width, base)
         pieces = self.line(number)
-        segments = [Segment(harmless(text), base + self.paint(style)) for text, style in pieces if text]
+        segments = [Segment(escaped(text), base + self.paint(style)) for text, style in pieces if text]
         strip = Strip(segments).crop_extend(self.shift, self.shift + width, base)
         return strip.apply_style(self.get_component_rich_style("lines--cursor", partial=True)) if self.marks(number) else strip
 

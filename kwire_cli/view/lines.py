@@ -24,9 +24,8 @@ STYLES = {
 }
 """Style names used by the views, as rich knows them; leaf0 to leaf5 follow one another so that neighbours differ."""
 
-TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Characters that turn the direction of what follows, beyond the quotes too."""
-CONTROL = {i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160))} | {i: f"\\u{i:04x}" for i in (0x2028, 0x2029, *TURNING)}
+SPACES = frozenset("\u0020\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000")
+"""Characters with a width and without ink. Python calls all of them but the first not printable."""
 
 DOTS = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 
@@ -36,9 +35,39 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def is_hidden(char: str) -> bool:
+    """Return whether a character acts on a terminal, turns the direction of text, or can't be seen.
+
+    Control, format (bidirectional, zero-width, tag), surrogate, private and unassigned characters are hidden, and the separators of lines.
+    """
+    return not (char.isprintable() or char in SPACES)
+
+
+def escaped(text: str) -> str:
+    r"""Return text for eyes: every hidden character as `\xHH`, `\uHHHH` or `\UHHHHHHHH`."""
+    return text if text.isprintable() else "".join([_escape(char) if is_hidden(char) else char for char in text])
+
+
+def _escape(char: str) -> str:
+    point = ord(char)
+    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def json_escaped(text: str) -> str:
+    """Return lines of JSON with the same meaning in which no character is hidden but tabs and line feeds."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join([_json_escape(char) if char not in "\t\n" and is_hidden(char) else char for char in text])
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join([f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)])
+
+
 def without_control(line: Line) -> Line:
     """A line in which nothing moves a terminal's cursor, whatever names somebody made up."""
-    return [(text if text.isprintable() else text.translate(CONTROL), style) for text, style in line]
+    return [(escaped(text), style) for text, style in line]
 
 
 def plain(line: Line) -> str:
@@ -48,8 +77,8 @@ def plain(line: Line) -> str:
 
 def quoted(text: str) -> str:
     """Text in double quotes, with nothing in it that could move a terminal's cursor or end the line."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    return f'"{escaped.translate(CONTROL)}"'
+    marked = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return f'"{escaped(marked)}"'
 
 
 def printable(data: bytes) -> str:

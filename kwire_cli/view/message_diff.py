@@ -9,7 +9,7 @@ from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.values import Form
 from kwire_cli.structs.sized import REDACTED
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import CONTROL, Line, counted
+from kwire_cli.view.lines import Line, counted, escaped
 from kwire_cli.view.tree import SHOWN_BYTES, SHOWN_TEXT, byte_segments, value_segments
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = F
         for row in comparison.rewritten.values():
             yield [
                 ("= ", "dim"),
-                (_safe(row.field), "name"),
+                (escaped(row.field), "name"),
                 (f": {row.a_form} → {row.b_form}", ""),
                 (f"  {_times(row.count)}{row.a_bytes:,} → {counted(row.b_bytes, 'byte')}", "dim"),
             ]
@@ -61,7 +61,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def _lines(catalog: Catalog, each: Difference, *, full: bool) -> Iterator[Line]:
-    path = (_safe(each.path) or "(all)", "name")
+    path = (escaped(each.path) or "(all)", "name")
     note = (f"  {each.detail}" if each.detail else "", "meaning")
     if each.kind == "moved" and each.a and each.b:
         yield [("~ ", "meaning"), path, (f": moved from {_index(each.a.path)} to {_index(each.b.path)}", ""), note]
@@ -97,7 +97,7 @@ def _by_field(catalog: Catalog, differences: list[Difference], *, full: bool) ->
         alike = all(side.value == sides[0].value for side in sides)
         shown = [(": ", "dim"), *_value(catalog, sides[0], full=full)] if alike else [(": several values", "dim")]
         sign = ("- ", "warning") if kind == "removed" else ("+ ", "text")
-        yield [sign, (_safe(field), "name"), *shown, (f"  {_times(len(found))}{counted(size, 'byte')}", "dim"), (f"  {found[0].detail}", "meaning")]
+        yield [sign, (escaped(field), "name"), *shown, (f"  {_times(len(found))}{counted(size, 'byte')}", "dim"), (f"  {found[0].detail}", "meaning")]
 
 
 def _value(catalog: Catalog, side: Side, *, full: bool) -> Line:
@@ -111,7 +111,7 @@ def _value(catalog: Catalog, side: Side, *, full: bool) -> Line:
 def _json(value: Any, *, full: bool) -> Line:
     if isinstance(value, str) and REDACTED.fullmatch(value):
         return [(value, "secret")]
-    text = _safe(dumps(value, indent=False))
+    text = escaped(dumps(value, indent=False))
     style = "null" if value is None else "text" if isinstance(value, str) else "number"
     return [(text if full else text[:SHOWN_TEXT], style), ("" if full or len(text) <= SHOWN_TEXT else "…", "dim")]
 
@@ -133,8 +133,3 @@ def _times(count: int) -> str:
 
 def _index(path: str) -> str:
     return path[path.rindex("[") :]
-
-
-def _safe(text: str) -> str:
-    """Text from a message, with nothing in it that could move a terminal's cursor or end the line."""
-    return text.translate(CONTROL)

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
-from kwire_cli.view.lines import CONTROL, Line
+from kwire_cli.view.lines import Line, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,7 +138,7 @@ def text_of(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value if value.isprintable() else value.translate(CONTROL)
+        return escaped(value)
     if isinstance(value, list):
         return ",".join([text_of(item) for item in value])
     if isinstance(value, bool):

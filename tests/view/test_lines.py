@@ -1,17 +1,23 @@
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.view.lines import plain, printable, quoted
+from kwire_cli.view.lines import escaped, is_hidden, json_escaped, plain, printable, quoted
 
 TURNING = [
     point for point in range(0x3000) if unicodedata.bidirectional(chr(point)) in {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
 ]
 
 
-@pytest.mark.parametrize("point", [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0x200E, 0x200F, *TURNING], ids=hex)
-def test_what_moves_a_cursor_or_turns_the_text_is_escaped(point):
+CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
+ZERO_WIDTH = [*range(0x200B, 0x2010), *range(0x2060, 0x2070), 0xFEFF]
+TAGS = [*range(0xE0000, 0xE0080)]
+
+
+@pytest.mark.parametrize("point", [*CONTROLS, *TURNING, *ZERO_WIDTH, *TAGS], ids=hex)
+def test_what_moves_a_cursor_turns_the_text_or_cannot_be_seen_is_escaped(point):
     assert chr(point) not in quoted(f"a{chr(point)}b")
     assert quoted(f"a{chr(point)}b").isascii()
 
@@ -31,12 +37,26 @@ def test_quoted_text_can_be_read_back(text):
     while at < len(inner):
         if inner[at] != "\\":
             out, at = out + inner[at], at + 1
-        elif inner[at + 1] in "xu":
-            end = at + (4 if inner[at + 1] == "x" else 6)
+        elif inner[at + 1] in "xuU":
+            end = at + {"x": 4, "u": 6, "U": 10}[inner[at + 1]]
             out, at = out + chr(int(inner[at + 2 : end], 16)), end
         else:
             out, at = out + {"n": "\n", "t": "\t", "r": "\r"}.get(inner[at + 1], inner[at + 1]), at + 2
     assert out == text
+
+
+@given(st.text())
+def test_escaped_text_is_text_of_what_can_be_seen_and_json_keeps_its_meaning(text):
+    assert not any(is_hidden(character) for character in escaped(text))
+    assert escaped(escaped(text)) == escaped(text)
+    shown = json_escaped(json.dumps(text, ensure_ascii=False))
+    assert json.loads(shown) == text
+    assert not any(is_hidden(character) for character in shown)
+
+
+@pytest.mark.parametrize("text", ["日本\u3000語", "a\u00a0b", "e\u0301", "שלום"])
+def test_text_that_can_be_seen_stays(text):
+    assert escaped(text) == text
 
 
 @given(st.binary())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.view.grid import Cells, bar_share
 from kwire_cli.view.html.outline import CLASSES
-from kwire_cli.view.lines import CONTROL, plain
+from kwire_cli.view.lines import escaped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +79,7 @@ def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: 
 
 def heading(text: str) -> Block:
     """What the blocks that follow are of."""
-    return {"type": "text", "title": _clean(text), "text": ""}
+    return {"type": "text", "title": escaped(text), "text": ""}
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Block:
@@ -88,7 +88,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> Block:
 
 
 def _table(head: Cells, above: Line | None) -> Block:
-    return {"type": "table", "title": plain(above).strip() if above else "", "columns": [_clean(str(cell)) for cell in head.cells], "rows": []}
+    return {"type": "table", "title": plain(above).strip() if above else "", "columns": [escaped(str(cell)) for cell in head.cells], "rows": []}
 
 
 def _add(table: Block, line: Cells) -> None:
@@ -102,16 +102,12 @@ def _add(table: Block, line: Cells) -> None:
         elif number := NUMBER.fullmatch(text):
             row.append([float(number[1]), text.strip()])
         else:
-            row.append(_clean(text))
+            row.append(escaped(text))
     table["rows"].append(row)
 
 
 def _texts(lines: Sequence[Line]) -> list[Block]:
     if not lines:
         return []
-    shown = [[piece for text, style in line for piece in (_clean(text), CLASSES.get(style, ""))] for line in lines]
+    shown = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
     return [{"type": "lines", "lines": shown}]
-
-
-def _clean(text: str) -> str:
-    return text if text.isprintable() else text.translate(CONTROL)

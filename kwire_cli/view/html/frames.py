@@ -12,7 +12,7 @@ from kwire_cli.redact.secrets import OUTSIDE
 from kwire_cli.view.html.batches import add_field
 from kwire_cli.view.html.fields import Part, gaps
 from kwire_cli.view.html.inside import NOTHING, Within
-from kwire_cli.view.lines import CONTROL, counted
+from kwire_cli.view.lines import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,9 +99,9 @@ def line_row(line: Captured) -> dict[str, Any]:
     shown["title"] = _title(line.api, line.api_key, line.kind)
     shown |= {"version": line.api_version} if line.api_version is not None else {}
     if line.client_id:
-        shown["client"] = _shown(line.client_id)
+        shown["client"] = escaped(line.client_id)
     if topics := line.topics:
-        shown["topics"] = [_shown(topic) for topic in topics[:MOST_TOPICS]]
+        shown["topics"] = [escaped(topic) for topic in topics[:MOST_TOPICS]]
     if errors := line.errors:
         shown["errors"] = [str(error) for error in dict.fromkeys(errors)]
     if line.request:
@@ -121,7 +121,3 @@ def line_entry(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int
 
 def _title(api: str | None, key: int | None, kind: str) -> str:
     return f"{api or ('unknown' if key is None else f'api key {key}')} {kind}" if kind != "unknown" else "not recognised"
-
-
-def _shown(text: str) -> str:
-    return text if text.isprintable() else text.translate(CONTROL)

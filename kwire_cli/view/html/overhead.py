@@ -8,7 +8,7 @@ from kwire_cli.cost.kinds import OVERHEAD
 from kwire_cli.cost.overhead.batch_sizes import bucket_text
 from kwire_cli.cost.overhead.report import accounted
 from kwire_cli.view.html.blocks import bars, facts, histogram, icicle
-from kwire_cli.view.lines import CONTROL
+from kwire_cli.view.lines import escaped
 from kwire_cli.view.overhead import NONE, percent
 
 if TYPE_CHECKING:
@@ -44,6 +44,6 @@ def charts(made: Report, tallies: Tallies | Summed) -> list[Block]:
 def _sizes(accounts: list[Accounted]) -> Iterator[tuple[list[str], int]]:
     """The bytes of each field below what its account is of."""
     for key, _, parts in accounts:
-        outer = [NONE if value is None else str(value).translate(CONTROL) for value in key]
+        outer = [NONE if value is None else escaped(str(value)) for value in key]
         for part in parts:
             yield [*outer, *(name for name in part.path.split(".") if name)], part.prefix_bytes + part.value_bytes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli import __version__
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import CONTROL
+from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ class Page:
     """
 
     def __init__(self, write: Callable[[str], None], kind: str, title: str, *, most: int) -> None:
-        self._write, self._kind, self._most, self._title = write, kind, most, title
+        self._write, self._kind, self._most, self._title = write, kind, most, escaped(title)
         self._rows: list[dict[str, Any]] = []
         self._text = 0
         self.file = ""
@@ -68,12 +68,12 @@ class Page:
             row = row | {"odd": odd}
         text = data(f"e{len(self._rows)}", entry)
         self._text += len(text)
-        self._rows.append(row | ({"file": self.file} if self.file else {}))
+        self._rows.append(row | ({"file": escaped(self.file)} if self.file else {}))
         self._write(text)
 
     def leave(self, option: str) -> None:
         """There is more, which this option gives."""
-        self.more = f"{self.file} {option}" if self.file else option
+        self.more = escaped(f"{self.file} {option}" if self.file else option)
 
     def end(self) -> None:
         """The rest of the page."""
@@ -85,7 +85,7 @@ class Page:
 
 def report(title: str, blocks: list[dict[str, Any]]) -> str:
     """A page of tables and charts."""
-    about = {"kind": "report", "title": title, "by": BY, "blocks": blocks}
+    about = {"kind": "report", "title": escaped(title), "by": BY, "blocks": blocks}
     return head(title) + data("page", about) + tail()
 
 
@@ -97,7 +97,7 @@ def data(name: str, document: Any) -> str:
 
 def head(title: str) -> str:
     """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is every request."""
-    shown = escape(title.translate(CONTROL))
+    shown = escape(escaped(title))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}'; base-uri 'none'; form-action 'none'"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.source.kafka.stats import Histogram, by_count
 from kwire_cli.view.html.blocks import bars, facts, histogram
-from kwire_cli.view.lines import CONTROL
+from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def charts(stats: Stats) -> list[Block]:
 
 
 def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
-    shown = [(name.translate(CONTROL) or '""', group) for name, group in ranked[:MOST_BARS]]
+    shown = [(escaped(name) or '""', group) for name, group in ranked[:MOST_BARS]]
     if len(shown) > 1:
         if all(group.sized for _, group in shown):
             yield bars(f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in shown])
