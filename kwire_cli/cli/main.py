@@ -78,36 +78,42 @@ def cli(ctx: click.Context) -> None:
 def run(arguments: list[str] | None = None, environment: Environment | None = None) -> int:
     """Run a command line and return its exit code; errors go to the environment's standard error."""
     environment = environment or Environment()
+    stdout = sys.stdout
     try:
         result: Any = cli.main(arguments, prog_name="kwire", standalone_mode=False, obj=environment)
         environment.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         environment.note("interrupted")
         return Exit.INTERRUPTED
-    except click.exceptions.NoArgsIsHelpError as error:
-        environment.note(error.format_message())
-        return Exit.FAILED
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        usage = f"{context.get_usage()}\n" if context else ""
-        environment.note(f"{usage}kwire: {error.format_message()}")
+        environment.note(_usage_text(error))
         return Exit.FAILED
     except KwireError as error:
         environment.note(f"kwire: {error}")
         return Exit.FAILED
-    except KeyboardInterrupt:
-        environment.note("interrupted")
-        return Exit.INTERRUPTED
-    except ClosedPipeError:
+    except (ClosedPipeError, SystemExit) as error:
+        # click writes --help and --version itself; if the pipe is closed it replaces sys.stdout and exits.
+        if isinstance(error, SystemExit) and sys.stdout is stdout:
+            raise
         _let_go_of_output()
         return Exit.DONE
-    except UnwritableError as error:
-        environment.note(f"kwire: the results cannot be written: {error}")
+    except (UnwritableError, OSError) as error:
+        said = error.strerror if isinstance(error, OSError) else None
+        environment.note(f"kwire: {getattr(error, 'filename', None) or 'the results cannot be written'}: {said or error}")
         _let_go_of_output()
         return Exit.FAILED
     return int(result) if isinstance(result, int) else Exit.DONE
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """Return the text of an error of usage, below the usage line of its command if it has one."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    usage = f"{context.get_usage()}\n" if context else ""
+    return f"{usage}kwire: {error.format_message()}"
 
 
 def _let_go_of_output() -> None:

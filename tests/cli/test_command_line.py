@@ -126,6 +126,26 @@ def test_results_that_cannot_be_written_are_an_error(repeat):
     assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
 
 
+HELP = [["--version"], ["--help"], *([*words, "--help"] for words in (["decode"], ["spec", "list"], ["explain", "varint"]))]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_that_cannot_be_written_is_an_error(words):
+    with FULL.open("wb", buffering=0) as full:
+        done = subprocess.run([*PROCESS, *words], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_that_nobody_reads_ends_quietly(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        done = subprocess.run([*PROCESS, *words], cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize(("closed", "code"), [(0, 2), (1, 0), (2, 2)])
 def test_a_process_runs_with_a_standard_stream_closed(closed, code):
     arguments = {0: "", 1: "0000000a00120000000000010000", 2: "zz"}[closed]
