@@ -111,7 +111,7 @@ class Parts:
                 self.other.append((number, GUESS_PATH, start, stop - start))
                 continue
             prefix = "" if name == "size" else HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
-            self._place((frame.api, frame.kind, frame.api_version, prefix), Place(part.spec, part.version, at + start, at + stop), number)
+            self._place((frame.api, line.kind, frame.api_version, prefix), Place(part.spec, part.version, at + start, at + stop), number)
         if left:
             self.other.append((number, GAP_PATH, frame.size - left, left))
 

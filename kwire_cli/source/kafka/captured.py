@@ -55,8 +55,11 @@ class Captured:
 
     @property
     def kind(self) -> str:
-        """request, response, sasl-token, not-kafka or gap."""
-        return self.seen.kind
+        """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON form."""
+        seen = self.seen
+        if seen.plain is None and self.is_frame and self.frame and self.frame.kind == "unknown":
+            return "gap"
+        return seen.kind
 
     @property
     def is_frame(self) -> bool:
@@ -219,7 +222,10 @@ class Captured:
                 self.seen.plain = None
             else:
                 return []
-        return [anomaly.code for anomaly in self.frame.anomalies] if self.frame else []
+        if not self.frame:
+            return []
+        codes = [anomaly.code for anomaly in self.frame.anomalies]
+        return ["NOT_RECOGNISED", *codes] if self.frame.kind == "unknown" else codes
 
     @property
     def throttle(self) -> int | None:
@@ -277,7 +283,7 @@ class Captured:
         }
         if not self.is_frame:
             out |= {"kind": seen.kind, "size": seen.size}
-            if seen.kind == "gap":
+            if seen.code:
                 out["code"] = seen.code
             if seen.kind == "not-kafka":
                 out["protocol"] = seen.protocol

@@ -216,7 +216,7 @@ class Stats:
         self.kinds[kind] += 1
         if anomalies := line.anomalies:
             self.anomalies.update(anomalies)
-        if not line.is_frame or line.guess:
+        if kind not in {"request", "response"} or line.guess:
             return
         groups = [self._group("api", _api(line.api, line.api_key, line.api_version)), self._group("client", line.client_id or "")]
         groups += [self._group("topic", topic) for topic in line.topics]

@@ -187,5 +187,7 @@ def test_bytes_damaged_anywhere_crash_nothing(name, dice):
 
     for line in traffic(CATALOG, events()):
         shown[line.stream] += line.seen.size
-        line.to_json()
+        document = line.to_json()
+        assert line.kind == document["kind"]
+        assert set(line.anomalies) == {document.get("code"), *(anomaly["code"] for anomaly in document.get("anomalies", ()))} - {None}
     assert +shown == +counted

@@ -150,3 +150,24 @@ def test_wrong_bytes(tmp_path, seed):
     path = tmp_path / "made.pcap"
     path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
     check(path, 1 << 20)
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_that_no_layout_fits(tmp_path, seed):
+    """Single packets of a connection, damaged and with ends of their own: nothing around them tells what they are."""
+    dice = random.Random(seed)
+    out, kinds = [], set()
+    for number, segment in enumerate(Segments()(packets(SAMPLES[seed % 3])), 1):
+        payload = bytearray(segment.payload)
+        if len(payload) > 16 and not number % 3:
+            payload[dice.randrange(4, 16)] ^= dice.randrange(1, 256)
+            out.append(make.tcp(bytes(payload), source_port=20_000 + number, destination_port=30_000 + number))
+        else:
+            out.append(packet_of(segment, number))
+    path = tmp_path / "made.pcap"
+    path.write_bytes(make.pcap_file([make.packet(make.ethernet(make.ipv4(each))) if isinstance(each, bytes) else each for each in out]))
+    check(path, 1 << 20)
+    for replay in replays(path, 1 << 20):
+        kinds |= {line.kind for line in traffic(CATALOG, replay(), names=Names(), layouts=LAYOUTS)}
+    assert {key[1] for key in at_once(path, 1 << 20)[0]} == kinds
