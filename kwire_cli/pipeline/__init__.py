@@ -27,7 +27,6 @@ def register(spark: SparkSession) -> None:
     if "PYSPARK_PYTHON" not in os.environ and not context.getConf().contains("spark.pyspark.python"):
         context.pythonExec = sys.executable
     ship(context)
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(KwireSource)
 
 

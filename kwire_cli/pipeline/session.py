@@ -26,7 +26,6 @@ _QUIET = Path(__file__).with_name("log4j2.properties")
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.python.filterPushdown.enabled": "true",
     # What Python makes of a file has no size that Spark could know beforehand: joins are decided when both sides are there.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "10MB",

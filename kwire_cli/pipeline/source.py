@@ -21,10 +21,10 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.datasource import DataSourceStreamReader, Filter
+    from pyspark.sql.datasource import DataSourceStreamReader
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Table
@@ -34,7 +34,7 @@ TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, IND
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""
-OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets", "specs", "kafka", "overlay", "pushdown")
+OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets", "specs", "kafka", "overlay")
 
 
 class KwireSource(DataSource):
@@ -51,8 +51,7 @@ class KwireSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
-        made = FilteringReader if _flag(self.options, "pushdown") else KwireReader
-        return made(dict(self.options), schema)
+        return KwireReader(dict(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """A reader of files that arrive and grow."""
@@ -102,7 +101,11 @@ class PartToRead(InputPartition):
 
 
 class KwireReader(DataSourceReader):
-    """Plans parts of files and reads them."""
+    """A reader that plans parts of files and reads them.
+
+    It takes no filters: Spark (4.3 at least) plans a DataFrame once with the filters of its last query, and answers all
+    other queries of this DataFrame from that plan. `tables` and `kwire scan --sql` use filters.
+    """
 
     def __init__(self, options: Mapping[str, str], schema: StructType, table: str | None = None) -> None:
         known = {option.lower() for option in OPTIONS}
@@ -115,14 +118,13 @@ class KwireReader(DataSourceReader):
         definitions = catalog(_several(options, "specs"), _option(options, "kafka"), _several(options, "overlay"))
         self.reading = Reading(limits, _flag(options, "showSecrets"), definitions)
         self.schema = schema
-        self.filters: list[Filter] = []
         own = TABLES[self.table].schema
         if unknown := [name for name in schema.names if name not in own.names]:
             raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each part of a file that may have wanted rows."""
-        return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, self.filters, self.split_size)]
+        """Return a task for each part of a file."""
+        return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, (), self.split_size)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one part as Arrow record batches."""
@@ -131,18 +133,6 @@ class KwireReader(DataSourceReader):
         schema = to_arrow_schema(self.schema, timezone="UTC")
         for rows in TABLES[self.table].read(partition.value, schema.names, self.reading):
             yield rows.cast(schema)
-
-
-class FilteringReader(KwireReader):
-    """A reader that leaves out what can't pass the filters of a query.
-
-    Not by itself: Spark (4.3 at least) keeps what it planned for the last query with a filter, and reads all others of the DataFrame by that.
-    """
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - PySpark's name
-        """Take what cuts work from the filters. Spark looks at all of them again: a batch is wanted as a whole."""
-        self.filters = filters
-        return filters
 
 
 def _table(options: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 import kwire_cli as kwire
 from kwire_cli.pipeline.segment_tables import as_time
-from kwire_cli.pipeline.source import TABLES as ALL_TABLES, KwireReader, KwireSource
+from kwire_cli.pipeline.source import TABLES as ALL_TABLES, KwireReader, KwireSource, PartToRead
 from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.reading import read_log_file
 
@@ -34,19 +34,22 @@ SAMPLES = SEGMENTS.parent
 LOGS, CAPTURE = SAMPLES / "logs", SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 
 
-def reader(*paths, columns=None, filters=(), **options):
+def reader(*paths, columns=None, **options):
     given = {"path": str(paths[0])} if len(paths) == 1 else {"paths": json.dumps([*map(str, paths)])}
-    source = KwireSource(given | {"pushdown": "true"} | options)
+    source = KwireSource(given | options)
     schema = source.schema()
-    made = source.reader(StructType([schema[name] for name in columns]) if columns else schema)
-    assert made.pushFilters([*filters]) == [*filters]
-    return pickle.loads(pickle.dumps(made))
+    return pickle.loads(pickle.dumps(source.reader(StructType([schema[name] for name in columns]) if columns else schema)))
 
 
-def rows(*paths, **options):
+def parts(made, filters):
+    """The tasks that `tables` and `kwire scan --sql` plan behind filters."""
+    return [PartToRead(part) for part in ALL_TABLES[made.table].parts(made.paths, filters, made.split_size)]
+
+
+def rows(*paths, filters=(), **options):
     made = reader(*paths, **options)
     found = []
-    for part in made.partitions():
+    for part in parts(made, filters) if filters else made.partitions():
         for some in made.read(pickle.loads(pickle.dumps(part))):
             assert some.schema == to_arrow_schema(made.schema, timezone="UTC")
             some.validate(full=True)
@@ -140,7 +143,7 @@ def test_filters_leave_out_work_and_no_row(table, filters, files):
     assert passing(found, filters) == passing(every, filters)
     assert len(found) <= len(every)
     if files is not None:
-        assert len(reader(SEGMENTS, table=table, filters=filters).partitions()) == files
+        assert len(parts(reader(SEGMENTS, table=table), filters)) == files
 
 
 def test_filters_do_leave_out_work(tmp_path):
@@ -162,7 +165,7 @@ def test_times_leave_out_packets_and_parts_of_captures(name, tmp_path):
     times = sorted(row["time_ns"] for row in every)
     seconds, nanoseconds = divmod(times[len(times) // 3], 10**9)
     moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=nanoseconds // 1000)
-    parts = len(reader(path, table="packets", splitSize="4000").partitions())
+    made = reader(path, table="packets", splitSize="4000")
     for filters in (
         [GreaterThan(("time_ns",), times[len(times) // 2])],
         [LessThanOrEqual(("time_ns",), times[3]), EqualTo(("file",), every[0]["file"])],
@@ -173,7 +176,7 @@ def test_times_leave_out_packets_and_parts_of_captures(name, tmp_path):
         found = rows(path, table="packets", splitSize="4000", filters=filters)
         assert passing(found, filters) == passing(every, filters)
         assert 0 < len(found) < len(every)
-        assert len(reader(path, table="packets", splitSize="4000", filters=filters).partitions()) < parts
+        assert len(parts(made, filters)) < len(made.partitions())
     assert rows(path, table="packets", filters=[GreaterThan(("time_ns",), times[-1] + 1)]) == []
     assert rows(path, table="packets", filters=[GreaterThan(("size",), 0), Not(EqualTo(("file",), "x"))]) == every
 
@@ -326,6 +329,7 @@ def test_an_empty_file_has_no_rows(tmp_path):
     [
         ({"table": "frame"}, "there is no table 'frame': tables are batches, records"),
         ({"tabel": "records"}, "there is no option tabel"),
+        ({"pushdown": "true"}, "there is no option pushdown"),
         ({"splitSize": "64 MB"}, "it is a number of bytes"),
         ({"showSecrets": "yes"}, "it is true or false"),
         ({"path": "/no/such/folder"}, "there is no such file or folder"),

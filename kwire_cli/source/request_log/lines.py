@@ -6,12 +6,13 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.source.kafka.captured import time_text
-from kwire_cli.source.request_log.opening import KEY, MARK
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+MARK = b"Completed request:"
+"""What Kafka's logger writes before the JSON."""
+KEY = b'"requestHeader"'
+"""What stands in each line that is JSON alone."""
 LONGEST = 64 << 20
 """Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is broken."""
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?:\s?(Z|[+-]\d\d:?\d\d))?(?!\d)")
@@ -89,6 +90,8 @@ def _object(data: bytes) -> bytes:
 
 def _clock(around: dict[str, Any]) -> str | None:
     """The time in a log that is itself JSON: as text, as seconds or milliseconds since 1970, or as log4j's `instant`."""
+    from kwire_cli.source.kafka.captured import time_text  # noqa: PLC0415 - start-up counts
+
     for key in _CLOCKS:
         value: Any = around.get(key)
         if isinstance(value, dict):
