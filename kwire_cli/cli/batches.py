@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kwire_cli.cli.dump import Run
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Hide, Record
+    from kwire_cli.records.model import Gap, Record
 
 ROWS = 4
 """Rows of bytes of one field that the hex view shows."""
@@ -23,15 +22,6 @@ class Shown(NamedTuple):
     notes: list[Anomaly]
 
 
-def hide_of(run: Run) -> Hide | None:
-    """What finds the secrets of a payload."""
-    if run.options["show_secrets"]:
-        return None
-    from kwire_cli.redact.secrets import hidden_in_record
-
-    return partial(hidden_in_record, run.catalog)
-
-
 def label_of(run: Run) -> dict[str, Any]:
     """What stands before the keys of a line: the file, where there may be several."""
     return {"file": run.file} if run.several else {}
@@ -39,7 +29,7 @@ def label_of(run: Run) -> dict[str, Any]:
 
 def _show_json(run: Run, shown: Shown) -> None:
     item, records, notes = shown
-    hide = hide_of(run) if run.deep else None
+    hide = run.redaction.record if run.deep else None
     from kwire_cli.records.model import Gap
 
     if run.fmt == "jsonl":
@@ -67,13 +57,13 @@ def _show_tree(run: Run, shown: Shown) -> None:
     from kwire_cli.view.batches import tree_lines
 
     records = records if run.deep else None
-    run.environment.write_lines(tree_lines(item, records, notes, hide_of(run), full=run.options["full"], pretty=run.options["pretty"]))
+    run.environment.write_lines(tree_lines(item, records, notes, run.redaction.record, full=run.options["full"], pretty=run.options["pretty"]))
 
 
 def _show_hex(run: Run, shown: Shown) -> None:
     from kwire_cli.view.batch_hex import hex_lines
 
-    run.environment.write_lines(hex_lines(run.catalog, shown.item, hide_of(run), deep=run.deep, rows=None if run.options["full"] else ROWS))
+    run.environment.write_lines(hex_lines(run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else ROWS))
 
 
 def _show_table(run: Run, shown: Shown) -> None:
@@ -84,7 +74,7 @@ def _show_table(run: Run, shown: Shown) -> None:
     lines = [] if run.headed else [heading(deep=run.deep)]
     run.headed = True
     if run.deep and not isinstance(item, Gap):
-        hide = hide_of(run)
+        hide = run.redaction.record
         lines += [record_row(item, record, hide) for _, record in records or ()]
     else:
         lines.append(batch_row(item))
@@ -106,7 +96,7 @@ def _show_csv(run: Run, shown: Shown) -> None:
     elif isinstance(item, Gap):
         rows = [gap_cells(item)]
     else:
-        hide = hide_of(run)
+        hide = run.redaction.record
         rows = [record_cells(item, record, hide) for _, record in records or ()]
     for row in rows:
         run.environment.write(csv_row([*label, *row]))
@@ -114,13 +104,12 @@ def _show_csv(run: Run, shown: Shown) -> None:
 
 def _show_on_page(run: Run, shown: Shown) -> None:
     from kwire_cli.records.model import Gap
-    from kwire_cli.redact.batches import may_be_secret
     from kwire_cli.view.html.batches import entry, gap_entry, row
     from kwire_cli.view.html.outline import Outline
 
-    item, hide, outline = shown.item, hide_of(run), Outline(full=run.options["full"])
+    item, hide, outline = shown.item, run.redaction.record, Outline(full=run.options["full"])
     if isinstance(item, Gap):
-        found = gap_entry(item, run.data, outline, secret=may_be_secret(run.topic, hide))
+        found = gap_entry(item, run.data, outline, secret=hide is not None and hide.gap(run.topic))
     else:
         found = entry(run.catalog, item, hide, outline)
     run.page.add(row(item), found)

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
-from kwire_cli.cli.options import records_of, shows_raw_records
+from kwire_cli.cli.options import records_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.filter import Filter
-    from kwire_cli.message.plain import Layout
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.captured import Captured
@@ -85,7 +85,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     choosing = any(options[name] for name in ("filter", "frames", "stream"))
     decodable = choosing or options["limit"] == 0
     anomalies, chose, passed = False, options["limit"] == 0, _Passed()
-    show = _shower(environment, catalog, fmt, options, whole=again is not None)
+    show = _shower(environment, fmt, options, whole=again is not None)
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     with _rows_that_wait(show, options):
         for line in until_last(chosen(passed.each(lines) if choosing else lines, catalog, options), options["limit"], last):
@@ -174,51 +174,19 @@ def _rows_that_wait(show: Show, options: dict[str, Any]) -> Iterator[None]:
         raise
 
 
-def _shower(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], *, whole: bool) -> Show:
+def _shower(environment: Environment, fmt: str, options: dict[str, Any], *, whole: bool) -> Show:
     """What prints a line; None comes last. `whole` says that all of the capture is there to be read."""
     if options["stats"]:
         return _stats(environment, fmt)
 
-    secrets = _Secrets(catalog, options, raw_records=shows_raw_records(fmt, options))
+    redaction: Redaction = options["redaction"]
     if fmt in {"table", "csv"} or options["fields"]:
-        return show_columns(environment, fmt, options, secrets.hidden, wait=whole)
+        return show_columns(environment, fmt, options, redaction.line, wait=whole)
     if fmt in {"json", "jsonl"}:
-        return _documents(environment, catalog, fmt, options, secrets)
+        return _documents(environment, fmt, options, redaction)
     if fmt == "html":
-        return _on_page(catalog, options, secrets)
-    return _views(environment, catalog, fmt, options, secrets)
-
-
-class _Secrets:
-    """What of a line is not shown: `hidden` are the spans of a frame by part, `in_record` those of what a record means (None hides nothing)."""
-
-    def __init__(self, catalog: Catalog, options: dict[str, Any], *, raw_records: bool) -> None:
-        from kwire_cli.message.record_fields import is_internal
-        from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record
-
-        self._can_hold, self._is_internal, self._hidden_in = can_hold_secrets, is_internal, hidden_in_frame
-        self._catalog, self._raw_records, self._shown = catalog, raw_records, options["show_secrets"]
-        self._harmless: dict[Layout, bool] = {}
-        self.in_record = None if self._shown else partial(hidden_in_record, catalog)
-
-    def none_in(self, line: Captured) -> bool:
-        """Whether there is nothing to hide in a line about which there is no doubt."""
-        plain = line.plain
-        if self._shown or plain is None:
-            return plain is not None
-        layout = plain.layout
-        if layout not in self._harmless:
-            self._harmless[layout] = not self._can_hold(layout.message, raw_records=self._raw_records)
-        if self._harmless[layout]:
-            return True
-        return not self._can_hold(layout.message, raw_records=self._raw_records and any(map(self._is_internal, line.topics)))
-
-    def hidden(self, line: Captured) -> dict[str, frozenset[int]]:
-        """The hidden spans of a line's frame."""
-        if self._shown or self.none_in(line) or not line.frame:
-            return {}
-        known = line.kind == "request" or line.request is not None
-        return self._hidden_in(self._catalog, line.frame, known=known, asked=line.asked, raw_records=self._raw_records)
+        return _on_page(options, redaction)
+    return _views(environment, fmt, options, redaction)
 
 
 def _stats(environment: Environment, fmt: str) -> Show:
@@ -251,18 +219,17 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
         environment.write_lines(stats_lines(stats))
 
 
-def _documents(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
-    from kwire_cli.message.record_fields import RecordsAs
+def _documents(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:
     from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
 
     records, lossless = records_of(options), options["lossless"]
-    hide = secrets.in_record
-    items = field_text(RecordsAs(catalog, hide=hide)) if records == "decoded" else None
+    hide = redaction.record
+    items = field_text(redaction.reading()) if records == "decoded" else None
     quick = fmt == "jsonl" and not lossless and not options["pairs"]
 
     def document(line: Captured) -> dict[str, Any]:
-        secret = secrets.hidden(line)
+        secret = redaction.line(line)
         if secret and lossless:
             raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
         return line.to_json(records=records, lossless=lossless, hidden=secret, hide=hide)
@@ -276,7 +243,7 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     def show(line: Captured | None) -> None:
         if line is None:
             return
-        if quick and secrets.none_in(line):
+        if quick and redaction.none_in(line):
             environment.write_text(line_dumps(line, records, hide, items))
         elif not options["pairs"]:
             write(document(line))
@@ -286,19 +253,21 @@ def _documents(environment: Environment, catalog: Catalog, fmt: str, options: di
     return show
 
 
-def _on_page(catalog: Catalog, options: dict[str, Any], secrets: _Secrets) -> Show:
+def _on_page(options: dict[str, Any], redaction: Redaction) -> Show:
     from kwire_cli.view.html.frames import line_entry, line_row
     from kwire_cli.view.html.outline import Outline
 
     def one(line: Captured) -> None:
-        options["page"].add(line_row(line), line_entry(catalog, line, secrets.hidden(line), secrets.in_record, Outline(full=options["full"])))
+        outline = Outline(full=options["full"])
+        options["page"].add(line_row(line), line_entry(redaction.catalog, line, redaction.line(line), redaction.record, outline))
 
     return _one_by_one(one, pairs=options["pairs"])
 
 
-def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], secrets: _Secrets) -> Show:
+def _views(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:
     from kwire_cli.view.capture import hex_lines, tree_lines
 
+    catalog, hide = redaction.catalog, redaction.record
     shown = False
 
     def one(line: Captured) -> None:
@@ -307,9 +276,9 @@ def _views(environment: Environment, catalog: Catalog, fmt: str, options: dict[s
             environment.write("")
         shown = True
         if fmt == "hex":
-            environment.write_lines(hex_lines(catalog, line, secrets.hidden(line), rows=None if options["full"] else ROWS, hide=secrets.in_record))
+            environment.write_lines(hex_lines(catalog, line, redaction.line(line), rows=None if options["full"] else ROWS, hide=hide))
         else:
-            environment.write_lines(tree_lines(catalog, line, secrets.hidden(line), full=options["full"], hide=secrets.in_record))
+            environment.write_lines(tree_lines(catalog, line, redaction.line(line), full=options["full"], hide=hide))
 
     return _one_by_one(one, pairs=options["pairs"])
 

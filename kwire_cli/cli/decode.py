@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,12 +24,12 @@ from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame, Hints
-from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.frames import frames_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.html.page import Page
@@ -115,6 +114,9 @@ def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], fo
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
     if logs and fmt == "html":
         raise InputError("this is a broker's request log, of whose lines there is no page; --stats has one of what is in it", file=logs[0])
+    from kwire_cli.message.redaction import Redaction
+
+    options["redaction"] = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=shows_raw_records(fmt, options))
     page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
@@ -219,45 +221,36 @@ def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, f
 
 
 def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: str, options: dict[str, Any]) -> None:
-    from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
-
-    hidden = {} if options["show_secrets"] else hidden_in_frame(catalog, frame, raw_records=shows_raw_records(fmt, options))
-    if frame.kind == "unknown" and options.get("after_secret"):
-        hidden = whole_frame_hidden(frame)
-    options["after_secret"] = OUTSIDE in hidden
+    redaction: Redaction = options["redaction"]
+    hidden, reading = redaction.frame(frame), redaction.reading()
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps
 
         _refuse_hidden(hidden, options)
-        reading = _reading(catalog, options)
         document = frame.to_json(records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
         from kwire_cli.view.html.frames import frame_entry, frame_row
         from kwire_cli.view.html.outline import Outline
 
-        options["page"].add(frame_row(frame), frame_entry(catalog, frame, hidden, _reading(catalog, options), Outline(full=options["full"])))
+        options["page"].add(frame_row(frame), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"])))
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
-        environment.write_lines(frame_lines(catalog, frame, hidden, full=options["full"], reading=_reading(catalog, options)))
+        environment.write_lines(frame_lines(catalog, frame, hidden, full=options["full"], reading=reading))
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
+        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS, reading=reading))
 
 
 def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
-    from kwire_cli.redact.secrets import hidden_spans
-
-    hidden: frozenset[int] = frozenset()
-    if not options["show_secrets"]:
-        hidden = hidden_spans(catalog, decoded, raw_records=shows_raw_records(fmt, options))
+    redaction: Redaction = options["redaction"]
+    hidden, reading = redaction.body(decoded), redaction.reading()
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps, message_document
 
         _refuse_hidden(hidden, options)
-        reading = _reading(catalog, options)
         document = message_document(decoded, records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
@@ -265,22 +258,16 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
         from kwire_cli.view.html.outline import Outline
 
         page = options["page"]
-        entry = message_entry(catalog, decoded, hidden, _reading(catalog, options), Outline(full=options["full"]))
+        entry = message_entry(catalog, decoded, hidden, reading, Outline(full=options["full"]))
         page.add(message_row(decoded, len(page) + 1), entry)
     elif fmt == "tree":
         from kwire_cli.view.tree import message_lines
 
-        environment.write_lines(message_lines(catalog, decoded, hidden, full=options["full"], reading=_reading(catalog, options)))
+        environment.write_lines(message_lines(catalog, decoded, hidden, full=options["full"], reading=reading))
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=_reading(catalog, options)))
-
-
-def _reading(catalog: Catalog, options: dict[str, Any]) -> RecordsAs:
-    from kwire_cli.redact.secrets import hidden_in_record
-
-    return RecordsAs(catalog, hide=None if options["show_secrets"] else partial(hidden_in_record, catalog))
+        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=reading))
 
 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:

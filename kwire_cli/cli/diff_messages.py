@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.engine.body import Body
     from kwire_cli.message.comparison.differences import Comparison
-    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -108,36 +105,19 @@ def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> 
     from kwire_cli.message.comparison.payloads import look_inside
     from kwire_cli.message.comparison.walk import compare
     from kwire_cli.message.frames import Frame
-    from kwire_cli.redact.secrets import hidden_in_frame, hidden_spans
+    from kwire_cli.message.redaction import Redaction
 
-    shown = options["show_secrets"]
-    hide = _nothing if shown else partial(hidden_spans, catalog)
-    reading = (_reading(catalog, a, shown=shown), _reading(catalog, b, shown=shown))
+    # records that are whole elements of an array show as bytes
+    redaction = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=True)
+    reading = (redaction.reading(a.names), redaction.reading(b.names))
     if isinstance(a.message, Frame) and isinstance(b.message, Frame):
-        secrets = [
-            {} if shown or not isinstance(each.message, Frame)
-            # records that are whole elements of an array show as bytes
-            else hidden_in_frame(catalog, each.message, known=each.known, asked=each.asked, raw_records=True)
-            for each in (a, b)
-        ]  # fmt: skip
-        return compare_frames(a.message, b.message, (secrets[0], secrets[1]), reading, hide)
+        hidden = redaction.frame(a.message, known=a.known, asked=a.asked), redaction.frame(b.message, known=b.known, asked=b.asked)
+        return compare_frames(a.message, b.message, hidden, reading, redaction.body)
     assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
     assert not isinstance(b.message, Frame)  # noqa: S101 - as above
-    hidden = [frozenset[int]() if shown else hidden_spans(catalog, each, raw_records=True) for each in (a.message, b.message)]
-    out = compare(Operand(a.message, hidden[0], reading[0]), Operand(b.message, hidden[1], reading[1]))
-    look_inside(catalog, a.message, b.message, out, hide)
+    out = compare(Operand(a.message, redaction.body(a.message), reading[0]), Operand(b.message, redaction.body(b.message), reading[1]))
+    look_inside(catalog, a.message, b.message, out, redaction.body)
     return out
-
-
-def _nothing(_: Body) -> frozenset[int]:
-    return frozenset()
-
-
-def _reading(catalog: Catalog, found: Found, *, shown: bool) -> RecordsAs:
-    from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.redact.secrets import hidden_in_record
-
-    return RecordsAs(catalog, names=found.names, hide=None if shown else partial(hidden_in_record, catalog))
 
 
 def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.batches import ROWS, SHOW, Shown, hide_of, label_of
+from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import complete_file, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
@@ -64,6 +64,9 @@ class Run:
 
     def __post_init__(self) -> None:
         self.progress = Progress(self.environment)
+        from kwire_cli.message.redaction import Redaction
+
+        self.redaction = Redaction(self.catalog, show_secrets=self.options["show_secrets"])
 
     @property
     def deep(self) -> bool:
@@ -291,7 +294,7 @@ def _show_like_kafka(run: Run, file: SegmentFile, source: Source) -> None:
     from kwire_cli.cli.like_kafka import show_log
 
     items = ((item, records if run.deep else None, notes) for item, records, notes in _chosen(run, file, source))
-    hide = hide_of(run) if run.deep else None
+    hide = run.redaction.record if run.deep else None
     whole = run.selection.everything and run.left is None
     run.found = True
     run.odd = show_log(run.environment, file, items, len(source.data), hide, _trouble(run), deep=run.deep, whole=whole) or run.odd
@@ -308,7 +311,7 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
     """The first batches of a file, up to one that is not as nearly all are; how many they are."""
     from kwire_cli.view.quick_lines import Lines, quick_lines
 
-    lines = Lines(label_of(run), hide_of(run) if run.deep else None, deep=run.deep)
+    lines = Lines(label_of(run), run.redaction.record if run.deep else None, deep=run.deep)
     for text in quick_lines(source, reader, lines):
         run.environment.write_text(text)
         run.progress.tell(file.label, reader.at, len(source.data))

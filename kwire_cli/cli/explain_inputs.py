@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.explain.messages import Look
     from kwire_cli.explain.model import Event
     from kwire_cli.message.frames import Frame
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.model import Source
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
@@ -38,17 +38,18 @@ class Subject:
 def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]) -> Iterator[Subject]:
     """What the arguments name, one after the other; InputError where one can't be read or has nothing with the number that was asked for."""
     from kwire_cli.cli.inputs import CaptureFile, inputs
+    from kwire_cli.message.redaction import Redaction
 
-    secret = _Secrets(catalog, shown=options["show_secrets"])
+    redaction = Redaction(catalog, show_secrets=options["show_secrets"])
     for texts, number in _places(arguments, options["frame"]):
         if len(texts) == 1 and (options["record_format"] != "auto" or is_segment(texts[0])) and texts[0] != "-" and Path(texts[0]).is_file():
-            yield from _segment(environment, catalog, texts[0], number, options, secret)
+            yield from _segment(environment, catalog, texts[0], number, options, redaction)
             continue
         for name, found in inputs(environment, texts, options["form"], verbose=False, bodies=bool(options["message"]), follow=False):
             if isinstance(found, CaptureFile):
-                yield _of_capture(environment, catalog, found.source, number, name, options, secret)
+                yield _of_capture(environment, catalog, found.source, number, name, options, redaction)
             else:
-                yield from _of_input(environment, catalog, found, number, name or "the argument", options, secret)
+                yield from _of_input(environment, catalog, found, number, name or "the argument", options, redaction)
 
 
 def _places(arguments: tuple[str, ...], frame: int | None) -> Iterator[tuple[tuple[str, ...], int | None]]:
@@ -85,35 +86,14 @@ def is_segment(text: str) -> bool:
     return (name.kind in BATCH_KINDS and name.base_offset is not None) or begins_with_batch(mapped(text))
 
 
-class _Secrets:
-    """What must not be seen: after a raw SASL token, nothing that is not known."""
+def _look(redaction: Redaction, options: dict[str, Any], names: Callable[[str], str] | None = None) -> Look:
+    from kwire_cli.explain.messages import Look
 
-    def __init__(self, catalog: Catalog, *, shown: bool) -> None:
-        self.catalog, self.shown = catalog, shown
-        self.after = False
-
-    def of(self, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> dict[str, frozenset[int]]:
-        from kwire_cli.redact.secrets import OUTSIDE, hidden_in_frame, whole_frame_hidden
-
-        if self.shown:
-            return {}
-        hidden = hidden_in_frame(self.catalog, frame, known=known, asked=asked)
-        if frame.kind == "unknown" and self.after:
-            hidden = whole_frame_hidden(frame)
-        self.after = OUTSIDE in hidden
-        return hidden
-
-    def look(self, *, every: bool, names: Callable[[str], str] | None = None) -> Look:
-        from kwire_cli.explain.messages import Look
-        from kwire_cli.message.record_fields import RecordsAs
-        from kwire_cli.redact.secrets import hidden_in_record
-
-        hide = None if self.shown else partial(hidden_in_record, self.catalog)
-        return Look(every, RecordsAs(self.catalog, names=names, hide=hide))
+    return Look(options["every"], redaction.reading(names))
 
 
 def _of_capture(
-    environment: Environment, catalog: Catalog, source: Any, number: int | None, name: str | None, options: dict[str, Any], secret: _Secrets
+    environment: Environment, catalog: Catalog, source: Any, number: int | None, name: str | None, options: dict[str, Any], redaction: Redaction
 ) -> Subject:
     from kwire_cli.cli.capture_lines import capture_lines
 
@@ -127,9 +107,7 @@ def _of_capture(
         if number in {None, last} and line.frame:
             if number is None:
                 environment.note(f"kwire: {label}: this is its frame {last}; --frame N, or {label}@N, explains another")
-            known = line.kind == "request" or line.request is not None
-            hidden = secret.of(line.frame, known=known, asked=line.asked)
-            return _frame(line.frame, hidden, secret.look(every=options["every"], names=line.names.topic), asked=line.asked)
+            return _frame(line.frame, redaction.line(line), _look(redaction, options, line.names.topic), asked=line.asked)
         if number == last:
             raise InputError(f"frame {last} is no request or response, but {line.kind}", file=label)
     raise InputError("there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label)
@@ -145,14 +123,14 @@ def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked
 
 
 def _of_input(
-    environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], secret: _Secrets
+    environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], redaction: Redaction
 ) -> Iterator[Subject]:  # fmt: skip
     from kwire_cli.records.opening import begins_with_batch
     from kwire_cli.source.frames import frames_in
 
-    look = secret.look(every=options["every"])
+    look = _look(redaction, options)
     if options["message"]:
-        yield from _bodies(catalog, found, options, look, number)
+        yield from _bodies(redaction, found, options, look, number)
         return
     said = options["api"] or options["kind"] or options["version"] is not None
     data = found.chunks[0].data if found.chunks else b""
@@ -166,31 +144,29 @@ def _of_input(
     count = 0
     for frame in frames_in(catalog, found, hints, framed=options["framed"]):
         count += 1
-        hidden = secret.of(frame)
+        hidden = redaction.frame(frame)
         if number in {None, frame.number}:
             yield _frame(frame, hidden, look)
     if number is not None and not 1 <= number <= count:
         raise InputError(f"there is no frame {number}: it has {count}", file=name)
 
 
-def _bodies(catalog: Catalog, found: Input, options: dict[str, Any], look: Look, number: int | None) -> Iterator[Subject]:
+def _bodies(redaction: Redaction, found: Input, options: dict[str, Any], look: Look, number: int | None) -> Iterator[Subject]:
     from kwire_cli.cli.frame_options import bodies_of
     from kwire_cli.explain.messages import body_part, explain_body
-    from kwire_cli.redact.secrets import hidden_spans
     from kwire_cli.view.tree import message_title
 
     if options["api"] or options["kind"] or options["framed"] is not None:
         raise click.UsageError("--api, --request, --response and --framed are for frames, and --message says that this is a body alone")
-    for i, body in enumerate(bodies_of(catalog, found, options), 1):
+    for i, body in enumerate(bodies_of(redaction.catalog, found, options), 1):
         if number in {None, i}:
-            hidden = frozenset[int]() if options["show_secrets"] else hidden_spans(catalog, body)
             document = {"message": body.message, "version": body.version, "size": body.stop - body.start, "guess": body.guess}
             readable = body.complete or len(body.raw.node) > 1
-            yield Subject(message_title(body), document, explain_body(body_part("body", body, hidden), body, look), readable)
+            yield Subject(message_title(body), document, explain_body(body_part("body", body, redaction.body(body)), body, look), readable)
 
 
 def _segment(
-    environment: Environment, catalog: Catalog, text: str, position: int | None, options: dict[str, Any], secret: _Secrets
+    environment: Environment, catalog: Catalog, text: str, position: int | None, options: dict[str, Any], redaction: Redaction
 ) -> Iterator[Subject]:
     from kwire_cli.cli.segments import files_of
 
@@ -199,7 +175,7 @@ def _segment(
     for file in files_of(environment, (text,)):
         source = _source(catalog, text, file.topic, options)
         where = options["at"] if position is None else position
-        yield _batches(environment, source, where, secret.look(every=options["every"]), text)
+        yield _batches(environment, source, where, _look(redaction, options), text)
 
 
 def _source(catalog: Catalog, data: Any, topic: str | None, options: dict[str, Any]) -> Source:

@@ -51,9 +51,11 @@ def show_state(
     for option, name in INSTEAD.items():
         if options.get(name) not in {None, False}:
             raise click.UsageError(f"--state takes all records up to an offset (--at), so that {option} has no meaning with it")
-    odd = False
+    from kwire_cli.message.redaction import Redaction
+
+    odd, redaction = False, Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
     for answer in _answers(environment, catalog, files, options, limits):
-        _show(environment, answer, fmt, None if options.get("show_secrets") else _hide(catalog))
+        _show(environment, answer, fmt, redaction.record)
         _note_beyond(environment, answer, options.get("at"))
         odd = odd or any(part.passed.notes or part.state.unknown for part in answer.parts)
     return odd
@@ -114,12 +116,6 @@ def _items(environment: Environment, catalog: Catalog, topic: str, file: Segment
     from kwire_cli.records.opening import items, source_of
 
     return items(source_of(bytes_of(environment, file), topic=topic, catalog=catalog, limits=limits))
-
-
-def _hide(catalog: Catalog) -> Hide:
-    from kwire_cli.redact.secrets import hidden_in_record
-
-    return partial(hidden_in_record, catalog)
 
 
 def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.filter import Filter
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.tui.listing import Listing
 
@@ -63,6 +64,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     """What is in a file, as a list; InputError where it can't be read."""
     from kwire_cli.cli.captures import filter_of
     from kwire_cli.cli.record_inputs import holds_batches
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.frames import capture_in, read_source
 
     if source == "-":
@@ -77,28 +79,28 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
             raise InputError("this is a pipe or a device, which can be read only once: write what comes from it to a file first", file=source)
     except (OSError, ValueError):
         raise InputError("there is no such file", file=source) from None
-    compile_ = partial(filter_of, catalog)
+    compile_, redaction = partial(filter_of, catalog), Redaction(catalog, show_secrets=options["show_secrets"])
     auto = options["form"] == "auto"
     if auto and holds_batches(source):
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(catalog, path, partial(filter_of, catalog, of_messages=False), options)
+        return _segments(redaction, path, partial(filter_of, catalog, of_messages=False), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
     if auto and capture_in(source) is not None:
         refuse(options, _OF_FRAMES, "is for frames without a capture around them, and this is one")
         from kwire_cli.tui.captures import Captures
 
-        return Captures(catalog, source, compile_, port=options["port"], key_logs=options["tls_keylog"], show_secrets=options["show_secrets"])
+        return Captures(redaction, source, compile_, port=options["port"], key_logs=options["tls_keylog"])
     refuse(options, ("port", "tls_keylog"), "is for packet captures, and this file is none")
     from kwire_cli.message.frames import Hints
     from kwire_cli.tui.frames import Frames
 
     found = read_source(source, options["form"])
     hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return Frames(catalog, found, compile_, hints, framed=options["framed"], show_secrets=options["show_secrets"])
+    return Frames(redaction, found, compile_, hints, framed=options["framed"])
 
 
-def _segments(catalog: Catalog, path: Path, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
+def _segments(redaction: Redaction, path: Path, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
     from kwire_cli.records.opening import source_of
     from kwire_cli.records.recognised import with_topic
     from kwire_cli.source.logs.names import file_name, folder_name
@@ -106,5 +108,5 @@ def _segments(catalog: Catalog, path: Path, compile_: Callable[[str], Filter], o
     from kwire_cli.tui.segments import Segments
 
     topic = options["topic"] or topic_of(file_name(path.name).kind, folder_name(path.resolve().parent.name))
-    source = source_of(path, topic=topic, catalog=catalog)
-    return Segments(catalog, source if options["topic"] else with_topic(source), compile_, show_secrets=options["show_secrets"])
+    source = source_of(path, topic=topic, catalog=redaction.catalog)
+    return Segments(redaction, source if options["topic"] else with_topic(source), compile_)

@@ -15,7 +15,6 @@ from kwire_cli.explain.model import Event, Part, Remark, Skipped
 from kwire_cli.explain.walk import steps
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.payloads import has_payloads, payload_of
-from kwire_cli.redact.batches import has_secrets, hidden_in_batch, may_be_secret
 from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def explain_items(
     `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` says that
     they are messages in a wrapper.
     """
-    shown = _Shown()
+    shown, hide = _Shown(), look.reading.hide
     run: list[Batch] = []  # the first and the last of those that are left out
     count = 0
     for item in items:
@@ -60,7 +59,7 @@ def explain_items(
             shown.batches.add(_kind(batch))
             yield from _explain_batch(batch, look, shown, level=level, inner=inner)
         else:
-            yield from _gap(item, data, level, secret=may_be_secret(topic, look.reading.hide))  # type: ignore[arg-type]
+            yield from _gap(item, data, level, secret=hide is not None and hide.gap(topic))  # type: ignore[arg-type]
     if run:
         yield _left_out(run, count, level)
 
@@ -88,12 +87,13 @@ def _gap(gap: Gap, data: Any, level: int, *, secret: bool) -> Iterator[Event]:
 
 
 def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner: bool) -> Iterator[Event]:
-    secret = has_secrets(batch, look.reading.hide)
+    hide = look.reading.hide
+    secret = hide is not None and hide.batch(batch)
     notes = tuple(batch.notes if batch.head.codec else batch.anomalies)
     part = batch_part(batch, level)
     places = {field.node.name: field.start for field in part.tree.root.parts}
     odd = tuple((places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note) for note in notes)
-    part = replace(part, odd=odd, hidden=hidden_in_batch(part.tree) if secret else frozenset(), own=inner)
+    part = replace(part, odd=odd, hidden=hide.spans(part.tree) if hide and secret else frozenset(), own=inner)
     yield part
     yield from steps(part, every=look.every)
     if batch.head.codec and not inner:

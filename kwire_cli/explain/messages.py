@@ -16,7 +16,7 @@ from kwire_cli.message.frames import PAYLOADS, Frame, hidden_below
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_fields import holds_records
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
-from kwire_cli.redact.secrets import OUTSIDE
+from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.structs.payloads import prefixes
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.engine.row_batches import batch_of
-from kwire_cli.message.record_fields import is_internal
-from kwire_cli.redact.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ class Line:
         """The line as in JSON lines, without secrets."""
         if self._document is None:
             options = self._options
-            hide = None if options.show_secrets else options.hide
-            hidden = {} if options.show_secrets else hidden_spans(options.catalog, self.captured)
-            self._document = self.captured.to_json(records=options.records, hidden=hidden, hide=hide)
+            redaction = options.redaction
+            self._document = self.captured.to_json(records=options.records, hidden=redaction.line(self.captured), hide=redaction.record)
         return self._document
 
     def text(self, name: str) -> str | None:
@@ -52,22 +50,8 @@ class Options:
     """How bodies are shown: `records` as for `Captured.to_json`."""
 
     def __init__(self, catalog: Catalog, *, records: str = "decoded", show_secrets: bool = False) -> None:
-        self.catalog, self.records, self.show_secrets = catalog, records, show_secrets
-
-    def hide(self, payload: Any) -> dict[str, frozenset[int]]:
-        """What of a record is secret."""
-        return hidden_in_record(self.catalog, payload)
-
-
-def hidden_spans(catalog: Catalog, line: Captured) -> dict[str, frozenset[int]]:
-    """The spans of a line's frame that are secret, by part."""
-    message = line.message
-    if message is not None and not can_hold_secrets(message, raw_records=any(map(is_internal, line.topics))):
-        return {}
-    if line.frame is None:
-        return {}
-    known = line.kind == "request" or line.request is not None
-    return hidden_in_frame(catalog, line.frame, known=known, asked=line.asked, raw_records=True)
+        self.catalog, self.records = catalog, records
+        self.redaction = Redaction(catalog, show_secrets=show_secrets, raw_records=True)
 
 
 def _time(line: Line) -> int | None:

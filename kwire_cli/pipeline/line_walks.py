@@ -20,7 +20,7 @@ from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import header_spec
 from kwire_cli.message.together import Place, together
-from kwire_cli.pipeline.line_columns import Line, hidden_spans
+from kwire_cli.pipeline.line_columns import Line
 from kwire_cli.source.kafka.quick_frames import Frames
 from kwire_cli.structs.frames import SIZE_PREFIX
 
@@ -228,11 +228,7 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
             for line in many
         ]
         whole = [pa.array(column, field.type) for column, field in zip(zip(*frames, strict=True), FIELDS, strict=False)]
-        hidden = (
-            {}
-            if options.show_secrets
-            else {number: found for number, line in enumerate(many) if (found := hidden_spans(options.catalog, line.captured))}
-        )
+        hidden = {number: found for number, line in enumerate(many) if (found := options.redaction.line(line.captured))}
         for (_, _, _, prefix), group, numbers in parts.groups():
             rows = field_rows(group.walk)
             message = numbers[rows.column("message").to_numpy()]

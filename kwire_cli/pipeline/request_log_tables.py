@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.secrets import FORWARDED, can_hold_secrets
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, UNREADABLE
 from kwire_cli.pipeline.kinds import REQUEST_LOGS, by_kind
 from kwire_cli.pipeline.line_columns import FRAMES, ROWS, TEXTS
 from kwire_cli.pipeline.segment_tables import FAULTS_NAME
-from kwire_cli.redact.secrets import FORWARDED, can_hold_secrets, hidden_spans
 from kwire_cli.source.request_log.bodies import Bodies, Written
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.parts import LogPart, parts_of
@@ -38,7 +39,7 @@ class Logged:
     """What rows of a log have in common: the definitions, and whether secrets are shown."""
 
     def __init__(self, reading: Reading) -> None:
-        self.catalog, self._show_secrets = reading.catalog, reading.show_secrets
+        self.catalog, self._redaction = reading.catalog, Redaction(reading.catalog, show_secrets=reading.show_secrets)
         self.codes = {row.name: row.code for row in self.catalog.errors}
         self._bodies = Bodies(self.catalog)
 
@@ -49,7 +50,7 @@ class Logged:
             return None
         api = self.catalog.api_by_key(exchange.api_key)
         message = api and (api.request if kind == "request" else api.response)
-        if self._show_secrets or (message and not can_hold_secrets(message)):
+        if self._redaction.show_secrets or (message and not can_hold_secrets(message)):
             try:
                 return dumps(value, indent=False)
             except RecursionError:  # which no definition allows
@@ -59,7 +60,7 @@ class Logged:
         found = [*self._bodies.of(exchange)][0 if kind == "request" else -1]
         if not isinstance(found, Written):
             return None
-        return dumps(found.body.to_json(records="size", hidden=hidden_spans(self.catalog, found.body)), indent=False)
+        return dumps(found.body.to_json(records="size", hidden=self._redaction.body(found.body)), indent=False)
 
 
 class Row:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.payload.records import OWN_TOPICS
 from kwire_cli.pipeline.kinds import SEGMENTS, by_kind
 from kwire_cli.pipeline.segment_filters import wanted
@@ -20,7 +21,6 @@ from kwire_cli.records.model import PADDING, Gap
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.recognised import with_topic
 from kwire_cli.records.record_columns import RECORDS, record_columns
-from kwire_cli.redact.secrets import hidden_in_record
 from kwire_cli.source.logs.segments import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
 from kwire_cli.stores import in_parallel, mapped, path_of
@@ -149,7 +149,8 @@ def _batches(source: Source, start: int, stop: int, names: list[str], selection:
 
 
 def _records(source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading) -> Iterator[Any]:
-    hide = partial(hidden_in_record, reading.catalog) if source.topic in OWN_TOPICS and not reading.show_secrets else None
+    redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
+    hide = redaction.record if source.topic in OWN_TOPICS else None
     return record_columns(source, start, stop, names, selection, hide=hide)
 
 

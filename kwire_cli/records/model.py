@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.codec.model import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from kwire_cli.engine.tree import Tree
     from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.batch import Batch
     from kwire_cli.records.layouts import Layout
     from kwire_cli.spec.catalog import Catalog
 
-    Hide = Callable[[RecordPayload], Mapping[str, frozenset[int]]]
-    """The numbers of the spans to redact in the "key" and the "value" of a payload."""
-
 TRUNCATED, CORRUPT, PADDING = "TRUNCATED", "CORRUPT", "PADDING"
+
+
+class Hide(Protocol):
+    """The secrets in records (`message.redaction.RecordRedaction`)."""
+
+    def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
+        """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
+
+    def gap(self, topic: str | None) -> bool:
+        """Return whether bytes of a topic that can't be read may be a secret."""
+
+    def batch(self, batch: Batch) -> bool:
+        """Return whether a record of a batch holds a secret."""
+
+    def spans(self, tree: Tree) -> frozenset[int]:
+        """Return the spans of a batch with secrets that are hidden."""
 
 
 class Record(NamedTuple):

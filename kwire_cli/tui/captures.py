@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.redact.secrets import hidden_in_frame, hidden_in_record
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.names import Names
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.filter import Filter
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
@@ -57,13 +56,11 @@ class Captures:
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(
-        self, catalog: Catalog, path: str, filter_of: Callable[[str], Filter], *, port: int | None, key_logs: Sequence[str], show_secrets: bool
-    ) -> None:
-        self.catalog, self.path, self.port, self.key_logs, self.show_secrets = catalog, path, port, key_logs, show_secrets
+    def __init__(self, redaction: Redaction, path: str, filter_of: Callable[[str], Filter], *, port: int | None, key_logs: Sequence[str]) -> None:
+        self.catalog, self.path, self.port, self.key_logs, self.redaction = redaction.catalog, path, port, key_logs, redaction
         self.notes: list[str] = []
         self._filter_of = filter_of
-        self._index = Index(catalog)
+        self._index = Index(self.catalog)
         self._read = False
         self._size = max(Path(path).stat().st_size, 1)
         self._capture().packets  # noqa: B018 - what can't be read says so at once
@@ -153,18 +150,12 @@ class Captures:
     def look(self, number: int, *, full: bool) -> Look:
         """The frame of a line, with its request where it is a response."""
         line = self._index.line(number)
-        hide = None if self.show_secrets else partial(hidden_in_record, self.catalog)
-        hidden = {} if self.show_secrets or not line.frame else self._hidden(line)
+        hidden, hide = self.redaction.line(line), self.redaction.record
         entry = line_entry(self.catalog, line, hidden, hide, Outline(full=full))
         notes = [line.seen.reason] if line.seen.reason else []
         return look_of(
             entry, frame_costs(line.frame) if line.frame else [], partial(line.to_json, records="decoded", hidden=hidden, hide=hide), notes
         )
-
-    def _hidden(self, line: Captured) -> dict[str, frozenset[int]]:
-        assert line.frame  # noqa: S101 - for the type checker
-        known = line.kind == "request" or line.request is not None
-        return hidden_in_frame(self.catalog, line.frame, known=known, asked=line.asked)
 
     def close(self) -> None:
         """Let go of the bytes."""

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.record_fields import RecordsAs
-from kwire_cli.redact.secrets import hidden_in_frame, hidden_in_record
 from kwire_cli.source.frames import frames_in
 from kwire_cli.source.text import Input
 from kwire_cli.tui.costs import frame_costs
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.filter import Filter
     from kwire_cli.message.frames import Frame, Hints
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
@@ -37,10 +35,8 @@ class Frames:
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(
-        self, catalog: Catalog, found: Input, filter_of: Callable[[str], Filter], hints: Hints, *, framed: bool | None, show_secrets: bool
-    ) -> None:
-        self.catalog, self.found, self.hints, self.framed, self.show_secrets = catalog, found, hints, framed, show_secrets
+    def __init__(self, redaction: Redaction, found: Input, filter_of: Callable[[str], Filter], hints: Hints, *, framed: bool | None) -> None:
+        self.catalog, self.found, self.hints, self.framed, self.redaction = redaction.catalog, found, hints, framed, redaction
         self.notes: list[str] = []
         self._filter_of = filter_of
         self._frames: list[Frame] = []
@@ -107,9 +103,7 @@ class Frames:
     def look(self, number: int, *, full: bool) -> Look:
         """A frame byte by byte."""
         frame = self._frames[number]
-        hide = None if self.show_secrets else partial(hidden_in_record, self.catalog)
-        hidden = {} if self.show_secrets else hidden_in_frame(self.catalog, frame)
-        reading = RecordsAs(self.catalog, hide=hide)
+        hidden, reading = self.redaction.frame(frame), self.redaction.reading()
         entry = frame_entry(self.catalog, frame, hidden, reading, Outline(full=full))
         return look_of(entry, frame_costs(frame), partial(frame.to_json, records="decoded", hidden=hidden, reading=reading))
 

@@ -10,8 +10,6 @@ from kwire_cli.cost.ledger import GAP_PATH, Row, rows_of
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import PADDING, Gap, Source
 from kwire_cli.records.reading import read_items
-from kwire_cli.redact.batches import may_be_secret
-from kwire_cli.redact.secrets import hidden_in_record
 from kwire_cli.tui.look import Look, look_of
 from kwire_cli.tui.pace import Pace
 from kwire_cli.tui.rows import BatchRow
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.filter import Filter
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.view.lines import Line
 
 _CODES = (PADDING, "TRUNCATED", "CORRUPT")
@@ -39,9 +37,9 @@ class Segments:
     what = ("batch", "batches")
     number_is = "an offset, or @ and a position in the file"
 
-    def __init__(self, catalog: Catalog, source: Source, filter_of: Callable[[str], Filter], *, show_secrets: bool) -> None:
-        self.catalog, self.source = catalog, source
-        self.hide = None if show_secrets else partial(hidden_in_record, catalog)
+    def __init__(self, redaction: Redaction, source: Source, filter_of: Callable[[str], Filter]) -> None:
+        self.catalog, self.source = redaction.catalog, source
+        self.hide = redaction.record
         self.notes: list[str] = []
         self._filter_of = filter_of
         self._position, self._size = array("q"), array("q")
@@ -144,7 +142,7 @@ class Segments:
         if isinstance(item, Batch):
             part = declared_part(item.layout.decl, self.source.data, item.position, item.end)
             return look_of(entry(self.catalog, item, self.hide, outline), rows_of(part.raw), document)
-        secret = may_be_secret(self.source.topic, self.hide)
+        secret = self.hide is not None and self.hide.gap(self.source.topic)
         return look_of(gap_entry(item, self.source.data, outline, secret=secret), [Row(GAP_PATH, 0, item.size, 1)], document)
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import Spans, walk
 from kwire_cli.engine.tree import Tree, build
 from kwire_cli.records.batch import Batch
-from kwire_cli.redact.batches import has_secrets, hidden_in_batch
 from kwire_cli.structs.records import v2
 from kwire_cli.view.hex import part_lines
 from kwire_cli.view.tree import anomaly_lines
@@ -61,8 +60,8 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
         (f", {item.size} bytes", "dim"),
     ]
     part = declared_part(item.layout.decl, item.source.data, item.position, item.end)
-    secret = has_secrets(item, hide)
-    yield from part_lines(catalog, part, hidden_in_batch(part.tree) if secret else frozenset(), "", rows)
+    found = hide if hide and hide.batch(item) else None
+    yield from part_lines(catalog, part, found.spans(part.tree) if found else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
     if deep and item.layout.name == "v2" and item.head.codec:
         from kwire_cli.records.area import area_of  # noqa: PLC0415 - most are not compressed
@@ -70,5 +69,5 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
         area = area_of(item, [])
         yield [("decompressed: ", "dim"), (f"{len(area.data)} bytes", "number")]
         inner = declared_part(v2.RECORDS, area.data, 0, len(area.data))
-        yield from part_lines(catalog, inner, hidden_in_batch(inner.tree) if secret else frozenset(), "", rows)
+        yield from part_lines(catalog, inner, found.spans(inner.tree) if found else frozenset(), "", rows)
     yield from anomaly_lines(notes)

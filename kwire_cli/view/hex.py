@@ -8,7 +8,7 @@ from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.record_fields import holds_records
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
-from kwire_cli.redact.secrets import OUTSIDE
+from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.sized import Sized
 from kwire_cli.view.lines import Line, printable

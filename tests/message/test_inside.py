@@ -4,7 +4,7 @@ import base64
 import json
 
 from kwire_cli.message.encode import encode
-from kwire_cli.redact.secrets import hidden_in_frame
+from kwire_cli.message.secrets import hidden_in_frame
 
 SALT = base64.b64encode(b"very secret salt").decode()
 PIECES = [base64.b64encode(bytes(lead) + b"very secret salt").decode()[4:-4] for lead in range(3)] + ["secret salt"]

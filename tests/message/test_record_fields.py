@@ -1,7 +1,6 @@
 """Records in the fields of messages."""
 
 import base64
-from functools import partial
 
 import pytest
 from command_line import kwire as kwire_command
@@ -10,7 +9,8 @@ from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
 from kwire_cli.message.record_fields import CLUSTER_METADATA_ID, RecordsAs
-from kwire_cli.redact.secrets import hidden_in_record, hidden_records
+from kwire_cli.message.redaction import RecordRedaction
+from kwire_cli.message.secrets import hidden_records
 
 CATALOG = kwire.catalog()
 SALT = b"very secret salt"
@@ -76,7 +76,7 @@ def test_records_of_the_metadata_topic_are_decoded_and_their_secrets_hidden(wire
         ((batch,),) = [each["records"] for each in line.to_json(records="decoded", hide=hide)["body"]["responses"][0]["partitions"]]
         return batch["records"][0]
 
-    open_one, hidden = record(None), record(partial(hidden_in_record, CATALOG))
+    open_one, hidden = record(None), record(RecordRedaction(CATALOG))
     assert open_one["decoded"]["value"]["type"] == "USER_SCRAM_CREDENTIAL_RECORD"
     assert base64.b64decode(open_one["decoded"]["value"]["data"]["salt"]) == SALT
     assert hidden["decoded"]["value"]["data"]["name"] == "bob"

@@ -8,8 +8,8 @@ from payload import real_records
 from payload.filled import sample
 
 import kwire_cli as kwire
+from kwire_cli.message.secrets import hidden_spans
 from kwire_cli.payload.records import COORDINATORS, FRAMED, decode_record
-from kwire_cli.redact.secrets import hidden_spans
 
 CATALOG = kwire.catalog()
 

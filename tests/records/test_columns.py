@@ -137,14 +137,13 @@ def test_payloads_are_decoded_where_they_are_asked_for():
 
 
 def test_secrets_are_left_out_of_payloads_keys_and_values():
-    from functools import partial
 
-    from kwire_cli.redact.secrets import hidden_in_record
+    from kwire_cli.message.redaction import RecordRedaction
 
     scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "storedKey": b64(b"stored"), "serverKey": b64(b"server"), "iterations": 4096}
     value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
     data = batch(0, [record(None, value), record(None, b"\1\x07\0" + b"?", 1)])
-    source, hide = source_of(data, topic="__cluster_metadata"), partial(hidden_in_record, kwire.catalog())
+    source, hide = source_of(data, topic="__cluster_metadata"), RecordRedaction(kwire.catalog())
     (shown,) = record_columns(source)
     (hidden,) = record_columns(source, hide=hide)
     assert shown.column("value")[0].as_py() == value

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 from state_records import Log, catalog, framed, keyed
 
-from kwire_cli.redact.secrets import hidden_in_record
+from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.state.answer import Answer
 from kwire_cli.state.folding import TOPICS, Folded
 from kwire_cli.view.json import dumps
@@ -45,7 +45,7 @@ def test_any_records_can_be_folded_and_shown(topic, given):
     for key, value, producer, control in given:
         log.add((key, value), producer, control)
     answer = Answer(topic, [Folded(topic, 0, log.state), Folded(topic, 1, log.state)])
-    for hide in (None, lambda payload: hidden_in_record(catalog(), payload)):
+    for hide in (None, RecordRedaction(catalog())):
         rows = list(answer.rows(hide=hide))
         dumps(answer.to_json(hide=hide), indent=True)
         assert all(list(lines(answer, rows)) for lines in (tree_lines, table_lines))

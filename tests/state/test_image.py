@@ -2,7 +2,7 @@ import pytest
 from state_records import Log, catalog, framed
 
 import kwire_cli as kwire
-from kwire_cli.redact.secrets import hidden_in_record
+from kwire_cli.message.redaction import RecordRedaction
 
 ID, OTHER = "AAAAAAAAAAAAAAAAAAAABQ", "AAAAAAAAAAAAAAAAAAAABg"
 NO_CONTROL = {"version": 0}
@@ -137,7 +137,7 @@ SCRAM = {"name": "alice", "mechanism": 1, "salt": "c2FsdA==", "storedKey": "c3Rv
 def test_secrets_are_hidden_by_whoever_shows_the_image():
     state = log().add(framed("UserScramCredentialRecord", SCRAM)).add(config("ssl.key.password", "hush", resource="1", kind=4))
     state.add(config("log.dirs", "/d", resource="1", kind=4))
-    shown = state.json(hide=lambda payload: hidden_in_record(catalog(), payload))
+    shown = state.json(hide=RecordRedaction(catalog()))
     assert shown["scramUsers"] == [
         {
             "name": "alice",

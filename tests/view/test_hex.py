@@ -12,7 +12,7 @@ import kwire_cli
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
-from kwire_cli.redact.secrets import hidden_in_frame, hidden_spans
+from kwire_cli.message.secrets import hidden_in_frame, hidden_spans
 from kwire_cli.view.hex import frame_lines, message_lines
 from kwire_cli.view.lines import STYLES, plain, printable
 

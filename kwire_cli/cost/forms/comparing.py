@@ -10,7 +10,7 @@ from kwire_cli.cost.forms.model import Form, Price
 from kwire_cli.cost.forms.pricing import price, price_as_given
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.errors import EncodeError
-from kwire_cli.redact.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, can_hold_secrets
+from kwire_cli.message.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, can_hold_secrets
 from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.structs.tags import UNKNOWN_KEY
 

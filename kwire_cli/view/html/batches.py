@@ -9,7 +9,6 @@ from kwire_cli.records.area import area_of
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import PADDING
 from kwire_cli.records.payloads import has_payloads, payload_of
-from kwire_cli.redact.batches import has_secrets, hidden_in_batch
 from kwire_cli.structs.records import v2
 from kwire_cli.view.batch_hex import declared_part
 from kwire_cli.view.html.fields import Part, Place
@@ -53,8 +52,8 @@ def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, dept
     """The fields of a batch, in a buffer with the offsets of its source."""
     stop = item.end if outline.full else min(item.end, item.position + MOST_WALKED)
     part = declared_part(item.layout.decl, item.source.data, item.position, stop)
-    secret = has_secrets(item, hide)
-    hidden = hidden_in_batch(part.tree) if secret else frozenset()
+    secret = hide is not None and hide.batch(item)
+    hidden = hide.spans(part.tree) if hide and secret else frozenset()
     area = area_of(item, []) if item.layout.name == "v2" and (item.head.codec or has_payloads(item)) else None
     unsure = secret and not item.crc_valid  # what a damaged one says is not known to be what it says it is
     below = {} if unsure or area is None or area.compressed else _meanings(catalog, item, area, hide)
@@ -64,7 +63,7 @@ def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, dept
         number = outline.buffer(f"decompressed records of the batch at {item.position}", area.data, 0, len(area.data))
         size = counted(len(area.data), "byte")
         outline.node(depth, "(decompressed)", "", (number, 0, 0, len(area.data)), [(f"{size} by {item.compression}", "dim")])
-        hidden = hidden_in_batch(inner.tree) if secret else frozenset()
+        hidden = hide.spans(inner.tree) if hide and secret else frozenset()
         Part(catalog, inner, hidden, number, below={} if unsure else _meanings(catalog, item, area, hide)).add(outline, depth + 1)
 
 

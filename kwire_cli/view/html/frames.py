@@ -8,7 +8,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.message.frames import PAYLOADS, hidden_below
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_fields import holds_records
-from kwire_cli.redact.secrets import OUTSIDE
+from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.view.html.batches import add_field
 from kwire_cli.view.html.fields import Part, gaps
 from kwire_cli.view.html.inside import NOTHING, Within

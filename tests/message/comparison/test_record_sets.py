@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-from functools import partial
 
 import crc32c
 import pytest
@@ -13,7 +12,8 @@ from kwire_cli.message.comparison.operands import Operand
 from kwire_cli.message.comparison.walk import compare
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.record_fields import RecordsAs
-from kwire_cli.redact.secrets import hidden_in_record, hidden_spans
+from kwire_cli.message.redaction import RecordRedaction
+from kwire_cli.message.secrets import hidden_spans
 
 CATALOG = kwire.catalog()
 AT = 'topicData[name="t"].partitionData[index=0].records'
@@ -39,7 +39,7 @@ def produce(*batches, records=None, topic="t"):
 
 
 def compared(a, b, message="ProduceRequest", version=9, *, shown=True):
-    reading = RecordsAs(CATALOG, hide=None if shown else partial(hidden_in_record, CATALOG))
+    reading = RecordsAs(CATALOG, hide=None if shown else RecordRedaction(CATALOG))
     sides = []
     for data in (a, b):
         decoded = decode(CATALOG, data, message, version)

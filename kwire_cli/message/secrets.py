@@ -192,8 +192,9 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
-    """Everything of a frame: bytes that nobody knows, behind what held a secret whose size may have been wrong."""
-    return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts} | {OUTSIDE: frozenset()}
+    """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
+    exact = not any(note.code == "FRAME_SIZE_MISMATCH" for note in frame.notes)
+    return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts if name != "size" or not exact} | {OUTSIDE: frozenset()}
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 import kwire_cli
 from kwire_cli.cli.decode import FORMATS
-from kwire_cli.redact.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+from kwire_cli.message.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
 
 CATALOG = kwire_cli.catalog()
 SECRET = "Zq7#kPx2!vRm9~wLt4^y"

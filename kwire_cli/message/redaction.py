@@ -1,0 +1,130 @@
+"""What is not shown of messages, frames, records and batches: one object, which every command, view and table asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.engine.tree import places
+from kwire_cli.message.record_fields import RecordsAs, is_internal
+from kwire_cli.message.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kwire_cli.engine.body import Body
+    from kwire_cli.engine.tree import Tree
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.plain import Layout, Plain
+    from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.spec.catalog import Catalog
+
+    Hidden = dict[str, frozenset[int]]
+
+_SECRET = frozenset({"key", "value", "records", "messages"})
+
+
+class Line(Protocol):
+    """A line of a capture (`source.kafka.captured`)."""
+
+    @property
+    def kind(self) -> str:
+        """request, response, or what else it is."""
+
+    @property
+    def plain(self) -> Plain | None:
+        """The frame where nothing in it is anomalous."""
+
+    @property
+    def frame(self) -> Frame | None:
+        """The request or response, decoded in full."""
+
+    @property
+    def asked(self) -> Frame | None:
+        """The request of a response."""
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that it is about."""
+
+
+class RecordRedaction:
+    """The secrets in records of Kafka's own topics. Called with a payload, it gives the spans to hide by "key" and "value"."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
+        """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
+        return hidden_in_record(self._catalog, payload)
+
+    def gap(self, topic: str | None) -> bool:
+        """Return whether bytes of a topic that can't be read may be a secret: those of Kafka's own topics may."""
+        return topic is not None and is_internal(topic)
+
+    def batch(self, batch: Batch) -> bool:
+        """Return whether a record of a batch holds a secret; a damaged batch of Kafka's own topics is taken to."""
+        if not batch.crc_valid and self.gap(batch.source.topic):
+            return True
+        from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
+
+        for record in batch.records():
+            payload = payload_of(batch, record)
+            if payload and payload.record and any(self(payload.record).values()):
+                return True
+        return False
+
+    def spans(self, tree: Tree) -> frozenset[int]:
+        """Return the spans of a batch with secrets: all keys and values, and what could not be read."""
+        spans = {item.span for _, item in places(tree.root) if item.span >= 0 and item.whole and item.node.name in _SECRET}
+        return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
+
+
+class Redaction:
+    """The secrets that are not shown, made once from the definitions and --show-secrets.
+
+    `record` hides what records of Kafka's own topics mean, None where everything is shown. `raw_records` says that records are shown as bytes.
+    """
+
+    __slots__ = ("_harmless", "catalog", "raw_records", "record", "show_secrets")
+
+    def __init__(self, catalog: Catalog, *, show_secrets: bool = False, raw_records: bool = False) -> None:
+        self.catalog, self.show_secrets, self.raw_records = catalog, show_secrets, raw_records
+        self.record = None if show_secrets else RecordRedaction(catalog)
+        self._harmless: dict[Layout, bool] = {}
+
+    def body(self, body: Body) -> frozenset[int]:
+        """Return the spans of a message that are hidden."""
+        return frozenset() if self.show_secrets else hidden_spans(self.catalog, body, raw_records=self.raw_records)
+
+    def frame(self, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> Hidden:
+        """Return the hidden spans of a frame by part; `known` and `asked` as in `secrets.hidden_in_frame`."""
+        if self.show_secrets:
+            return {}
+        if frame.kind == "unknown":
+            return whole_frame_hidden(frame)
+        return hidden_in_frame(self.catalog, frame, known=known, asked=asked, raw_records=self.raw_records)
+
+    def line(self, line: Line) -> Hidden:
+        """Return the hidden spans of a line of a capture by part."""
+        if self.show_secrets or self.none_in(line) or not line.frame:
+            return {}
+        return self.frame(line.frame, known=line.kind == "request" or line.asked is not None, asked=line.asked)
+
+    def none_in(self, line: Line) -> bool:
+        """Return whether a well-formed line certainly has nothing to hide."""
+        plain = line.plain
+        if self.show_secrets or plain is None:
+            return plain is not None
+        layout = plain.layout
+        if layout not in self._harmless:
+            self._harmless[layout] = not can_hold_secrets(layout.message, raw_records=self.raw_records)
+        if self._harmless[layout]:
+            return True
+        return not can_hold_secrets(layout.message, raw_records=self.raw_records and any(map(is_internal, line.topics)))
+
+    def reading(self, names: Callable[[str], str] | None = None, **more: Any) -> RecordsAs:
+        """Return how records are read, secrets hidden."""
+        return RecordsAs(self.catalog, names, self.record, **more)

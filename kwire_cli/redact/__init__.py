@@ -1,1 +1,0 @@
-"""Secrets: which fields hold them, and how they are hidden."""
