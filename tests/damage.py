@@ -144,8 +144,14 @@ def _shortened(segment, dice):
     return segment._replace(payload=segment.payload[:keep], missing=len(segment.payload) - keep)
 
 
+def reordered(segments, dice, window):
+    """Each may come behind up to `window` of those after it, those of handshakes too."""
+    places = [(at + dice.random() * window, segment) for at, segment in enumerate(segments)]
+    return [segment for _, segment in sorted(places, key=lambda place: place[0])]
+
+
 def shuffled(segments, dice, window):
-    """Each may come behind up to `window` of those after it; the handshake stays first, which alone tells a start from the middle of a stream."""
+    """As `reordered`, but the handshake stays first, which alone tells a start from the middle of a stream where something is lost too."""
     places, handshakes = [], {}
     for at, segment in enumerate(segments):
         pair = frozenset((segment.ends, turned(segment.ends)))

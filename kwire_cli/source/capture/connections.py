@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.capture.half import FAR, MASK, UNKNOWN, Connection, Half, signed
+from kwire_cli.source.capture.half import FAR, MASK, UNKNOWN, YOUNG, Connection, Half, signed
 from kwire_cli.source.capture.model import turned
 from kwire_cli.structs.network.transport import ACK, RST, SYN
 
 if TYPE_CHECKING:
     from kwire_cli.source.capture.model import Segment
-
-YOUNG = 1 << 20
-"""Bytes by which a late SYN may follow the data that it opens."""
 
 
 class Connections:

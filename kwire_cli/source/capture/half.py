@@ -18,6 +18,8 @@ UNKNOWN = -1
 
 _ORIGIN = 1 << 40
 """Positions start here, so that those before the first one seen are no special numbers either."""
+YOUNG = 1 << 20
+"""Bytes by which a late SYN may follow the data that it opens."""
 FAR = 1 << 28
 """Sequence numbers this far apart belong to different connections, or one of them is damaged. Windows in use are far smaller."""
 
@@ -52,12 +54,14 @@ class Half:
         "hint",
         "isn",
         "last",
+        "least",
         "mark",
         "next",
         "peer",
         "position",
         "since",
         "stray",
+        "unseen",
     )
 
     peer: Half
@@ -71,6 +75,8 @@ class Half:
         self.position = _ORIGIN
         self.isn = UNKNOWN
         self.hint = UNKNOWN  # where the stream starts, by the other side's answer to a SYN that was not seen
+        self.least = UNKNOWN  # the lowest number that the other side acknowledged while `next` is unknown: the stream starts there or before
+        self.unseen = False  # the capture does not seem to have this side
         self.acked = UNKNOWN  # what this side last acknowledged of the other's
         self.held = Chunks()
         self.mark = UNKNOWN  # a position up to which this side sent, and the other received: by acknowledgments without data
@@ -102,13 +108,30 @@ class Half:
             self.position = self.at(sequence)
         self.next, self.anchor, self.since = sequence, UNKNOWN, 0
 
+    def begin_at_hint(self, sequence: int) -> None:
+        """Start the stream where the answer to its SYN says, if `sequence` is not long behind that, and no byte is there before."""
+        soon = self.next == UNKNOWN != self.hint and 0 <= signed(sequence - self.hint) < YOUNG
+        if soon and (not self.held or self.at(self.hint) <= self.held.starts[0]):
+            self.begin(self.hint)
+
+    def receives(self, acknowledgment: int) -> None:
+        """Note what the other side acknowledged, while the start of the stream is not known."""
+        if self.next == UNKNOWN and not self.unseen and (self.least == UNKNOWN or signed(acknowledgment - self.least) < 0):
+            self.least = acknowledgment
+
     def behind(self, acknowledgment: int) -> bool:
-        """Whether an acknowledgment is of bytes that this side sent but that are not delivered yet."""
+        """Return whether an acknowledgment is of bytes that this side sent but that are not delivered yet."""
         if self.next != UNKNOWN:
             return self.finished < signed(acknowledgment - self.next) < FAR
-        if self.held:
-            return 0 < self.at(acknowledgment) - self.held.starts[0] < FAR
-        return self.hint != UNKNOWN and 0 < signed(acknowledgment - self.hint) < FAR
+        if self.held and 0 < self.at(acknowledgment) - self.held.starts[0] < FAR:
+            return True
+        # Since a SYN was seen, the capture has the connection from its beginning: from `hint` or `least` on at the latest.
+        starts = (self.hint, self.least if self.peer.isn != UNKNOWN else UNKNOWN)
+        return any(start != UNKNOWN and 0 < signed(acknowledgment - start) < FAR for start in starts)
+
+    def give_up(self) -> None:
+        """Wait no longer for this side, which the capture does not seem to have."""
+        self.unseen, self.hint, self.least = True, UNKNOWN, UNKNOWN
 
     def blocked(self) -> bool:
         """Whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
@@ -136,8 +159,10 @@ class Half:
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
     def busy(self) -> bool:
-        """Whether anything waits here, has ended, or is known to be on its way."""
-        return bool(self.held) or self.fin != UNKNOWN or self.hole() != UNKNOWN or (self.next == UNKNOWN and self.hint != UNKNOWN)
+        """Return whether anything waits here, has ended, or is known to be on its way."""
+        if self.held or self.fin != UNKNOWN or self.hole() != UNKNOWN:
+            return True
+        return self.next == UNKNOWN and not self.unseen and (self.hint != UNKNOWN or self.peer.isn != UNKNOWN)
 
     def can_go_on(self) -> bool:
         """Whether time alone decides: the stream's start, an answer before its question, or a hole that the other side has filled."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.capture.connections import YOUNG, Connections, begins_another, opens_another
+from kwire_cli.source.capture.connections import Connections, begins_another, opens_another
 from kwire_cli.source.capture.delivery import Delivery
 from kwire_cli.source.capture.events import Data, End, EndReason, Event, Start
 from kwire_cli.source.capture.half import FAR, HALF_RANGE, MASK, UNKNOWN, Connection, Half, Tag, signed
@@ -151,12 +151,15 @@ class Streams:
                 half.begin(sequence)
             if segment.flags & ACK and half.peer.next == UNKNOWN:
                 half.peer.hint = acknowledgment
+                if half.peer.anchor != UNKNOWN:
+                    half.peer.begin_at_hint(half.peer.anchor)
         elif self._strays(half, sequence):
             self._stray(half, segment, events)
             return
         half.last = segment.packet
         if segment.flags & ACK:
             half.acked = acknowledgment
+            half.peer.receives(acknowledgment)
         self._take(half, segment, sequence, events)
         self._go_on(half.connection, events)
 
@@ -170,10 +173,7 @@ class Streams:
             if not connection.reset:
                 connection.reset, connection.reset_by = segment.packet, half
             return
-        if half.next == UNKNOWN and half.hint != UNKNOWN and 0 <= signed(sequence - half.hint) < YOUNG:
-            before = half.held.starts[0] if half.held else None
-            if before is None or half.at(half.hint) <= before:
-                half.begin(half.hint)
+        half.begin_at_hint(sequence)
         if half.next == UNKNOWN and half.anchor == UNKNOWN and size:
             half.anchor = sequence
         if size:
@@ -330,6 +330,6 @@ class Streams:
         if half.acknowledged(half.hole()):
             self._delivery.give_up(half, "lost", events)
         elif half.blocked():
-            half.peer.hint = UNKNOWN  # that side does not seem to be captured
+            half.peer.give_up()
             self._delivery.deliver_one(half, events)
         self._delivery.deliver(connection, events)

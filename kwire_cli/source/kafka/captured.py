@@ -31,7 +31,8 @@ FETCH = 1
 class Captured:
     """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's. Times are nanoseconds.
 
-    It stands at its last packet, the `place`; an answer never before its question, even where the capture has them so.
+    It stands at its last packet, the `place`; an answer never before its question, and what a side says in the order in which it was sent, even where
+    the capture has them otherwise.
 
     What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`.
     """
@@ -46,7 +47,8 @@ class Captured:
         if seen.request:
             # Without the way back nothing goes in circles, and what was shown is gone at once.
             self.request, seen.request.line = seen.request.line, None
-            self.place = max(seen.packet, seen.request.packet)
+            if self.request is not None:
+                self.place = max(seen.packet, self.request.place)
         self._frame: Frame | None = None
         self._calm = False
         self._values: dict[str, list[bytes]] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -115,8 +115,11 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
+    """The two ends of a connection as texts, and the place of the last line of each."""
+
     texts: tuple[str, str]
     broker: int | None
+    places: list[int] = field(default_factory=lambda: [0, 0])
 
 
 class Watch:
@@ -171,6 +174,11 @@ class Watch:
     def _captured(self, seen: Seen, stream: int, connection: Connection, ends: _Ends) -> Captured:
         texts, side = ends.texts, seen.side
         line = Captured(seen, stream, texts[side], texts[1 - side], connection, self.names)
+        places = ends.places
+        if line.place < places[side]:
+            line.place = places[side]
+        else:
+            places[side] = line.place
         if seen.kind == "request":
             seen.line = line
         if self._names_alone:

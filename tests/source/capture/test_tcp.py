@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -72,6 +73,17 @@ def test_a_handshake_in_the_wrong_order_is_one():
         assert kinds(events) == ["Start", *["Data"] * 6, "Fin", "Fin", "End"], first
         assert events[0][1:4] == ((CLIENT, 50000), (SERVER, 9092), True)
         assert (text(events, 0), text(events, 1)) == (b"question onea longer question", b"answer oneand its answer")
+        assert not streams.counts
+
+
+def test_the_beginning_in_any_order_decides_nothing_early():
+    """A handshake and what follows it, in every order: every question before its answer, no gap."""
+    segments = talk(*SAID)
+    for order in permutations(range(6)):
+        events, streams = run(numbered([segments[at] for at in (*order, *range(6, len(segments)))]))
+        assert kinds(events) == ["Start", *["Data"] * 6, "Fin", "Fin", "End"], order
+        assert events[0][1:4] == ((CLIENT, 50000), (SERVER, 9092), True)
+        assert [event.data for event in events if isinstance(event, Data)] == [payload for _, payload in SAID], order
         assert not streams.counts
 
 
@@ -386,8 +398,6 @@ def test_shuffled_and_repeated(said, dice, start, distance, opened):
         for direction in (0, 1):
             assert text(events, direction ^ side) == b"".join(payload for each, payload in said if each == direction)
         order = [event.direction ^ side for event in events if isinstance(event, Data)]
-        if opened and {segment.ends for segment in segments[:2] if segment.flags & SYN} != {ENDS, BACK}:
-            return  # before a side is seen at all, nothing tells that it has a question
         turns = [n for n, each in enumerate(order) if not n or order[n - 1] != each]
         assert [order[n] for n in turns] == [each for n, (each, _) in enumerate(said) if not n or said[n - 1][0] != each]
     else:

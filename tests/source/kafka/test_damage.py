@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from damage import Original, capture_of, cut, lost, overlapping, packet_of, repeated, shuffled
+from damage import Original, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
 from hypothesis import Phase, given, settings, strategies as st
 from packets import pcap_file
 
@@ -40,6 +40,11 @@ def original(name):
 
 def identity(line):
     return line.src, line.dst, line.kind, bytes(line.seen.data)
+
+
+def pair(line):
+    """A line and its request."""
+    return identity(line), identity(line.request) if line.request else None
 
 
 def content(line):
@@ -95,6 +100,24 @@ def test_without_losses_all_lines_are_the_same(name, dice):
     lines = list(traffic(CATALOG, capture_of(segments)))
     assert Counter(map(content, lines)) == Counter(content(frame.line) for stream in whole.streams.values() for frame in stream.frames)
     check_every_byte(whole, segments, lines)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@SEEDS
+@given(DICE)
+def test_reordered_within_40_packets_all_frames_and_pairs_are_the_same(name, dice):
+    """Handshakes move like all other packets: a SYN-ACK behind data, and data before a SYN, decide nothing early."""
+    whole = original(name)
+    segments = repeated(whole.segments, dice, dice.choice([0, 0.1, 0.5]))
+    segments = reordered(segments, dice, dice.choice([2, 8, 24, 40]))
+    lines = list(traffic(CATALOG, capture_of(segments)))
+    expected = [frame.line for stream in whole.streams.values() for frame in stream.frames]
+    assert Counter(map(content, lines)) == Counter(map(content, expected))
+    assert Counter(map(pair, lines)) == Counter(map(pair, expected))
+    for ends, stream in whole.streams.items():
+        said = tuple(map(str, endpoints(ends)))
+        in_order = [identity(line) for line in lines if (line.src, line.dst) == said and line.is_frame]
+        assert in_order == [identity(frame.line) for frame in stream.frames if frame.line.is_frame]
 
 
 @pytest.mark.parametrize("name", PORTS)
