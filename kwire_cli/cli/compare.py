@@ -82,7 +82,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 @of_captures
 @click.option("--show-secrets", is_flag=True, help="Show values that can't be carried even of messages that hold secrets.")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how the input was read, and which folder links were followed.")
 @with_record_options
 @with_catalog
 @with_output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.cli.segments import path_text
@@ -54,10 +55,16 @@ def _pairs(a: Place, b: Place) -> Iterator[Pair]:
 def _partitions(folder: Place) -> dict[str, list[Place]]:
     from kwire_cli.source.logs.files import walk
     from kwire_cli.source.logs.names import Kind
+    from kwire_cli.source.logs.segments import nothing_in
 
-    found = {each.path.name: [file.path for file in each.of(Kind.LOG)] for each in walk(folder).partitions if not (each.name and each.name.state)}
+    in_use = [each for each in walk(folder).partitions if not (each.name and each.name.state)]
+    names = Counter(each.path.name for each in in_use)
+    found = {}
+    for each in in_use:  # those of several log directories may have one name
+        name = each.path.name if names[each.path.name] == 1 else str(each.path)[len(str(folder)) :].strip("/")
+        found[name] = [file.path for file in each.of(Kind.LOG)]
     if not any(found.values()):
-        raise InputError("there is no segment in this folder", file=str(folder))
+        raise nothing_in(folder, "segment")
     return found
 
 

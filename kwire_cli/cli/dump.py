@@ -12,7 +12,7 @@ from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import complete_file, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
-from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
+from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
@@ -45,6 +45,8 @@ class Run:
     odd: bool = False
     nothing: bool = False
     """Whether a file had bytes and no batch."""
+    files: int = 0
+    """Files that were read for their batches."""
     headed: bool = False
     columns: tuple[str, ...] = ()
     """Those of the csv heading that was printed last."""
@@ -95,6 +97,7 @@ class Run:
 @click.option("--pretty", is_flag=True, help="Show values that are JSON over several lines in the tree.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly, or bytes that are no batch.")
+@click.option("-v", "--verbose", is_flag=True, help="Name links to folders, and whether they were followed.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
 @with_overlaid_catalog
 @with_output
@@ -103,6 +106,8 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
 
     PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
     """
+    if options["verbose"]:
+        note_links(environment, tuple(path for path in paths if path != "-"))
     asked, fmt = fmt, fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["state"] or options["at"] is not None:
         return _state(environment, catalog, paths, fmt, options)
@@ -128,6 +133,8 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
                 environment.flush()
     run.progress.done()
     _note_nothing(run)
+    if run.files and not (run.found or run.nothing) and run.selection.everything:
+        environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     if run.trouble:
         from kwire_cli.cli.like_kafka import show_trouble
 
@@ -217,6 +224,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         if source.topic != topic:
             run.environment.note(f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's")
     run.data, run.topic = view, source.topic
+    run.files += 1
     if run.fmt == "like-kafka":
         _show_like_kafka(run, file, source)
         return

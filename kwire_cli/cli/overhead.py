@@ -50,7 +50,7 @@ MOST_ROWS = 25
 @click.option("--record-format", type=click.Choice(CHOICES), help="The input is a record set of this format.")
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how the input was read, and which folder links were followed.")
 @with_what_if
 @with_output
 def command(environment: Environment, catalog: Catalog, laid: Catalog | None, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:

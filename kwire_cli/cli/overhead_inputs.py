@@ -8,7 +8,7 @@ from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodie
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
-from kwire_cli.cli.segments import bytes_of, files_of, path_text
+from kwire_cli.cli.segments import bytes_of, files_of, note_links, path_text
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.stores import path_of
 
@@ -60,6 +60,8 @@ def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[st
 def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
     options = asked.options
     refuse(options, OF_CAPTURES, NO_CAPTURE)
+    if options["verbose"]:
+        note_links(asked.environment, (argument,))
     for file in files_of(asked.environment, (argument,)):
         if options["topics"] and file.topic not in options["topics"]:
             continue

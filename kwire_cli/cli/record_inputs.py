@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, refuse
-from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of
+from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.stores import path_of
@@ -62,6 +62,8 @@ def holds_batches(argument: str) -> bool:
 
 def batches_in(asked: Asked, arguments: tuple[str, ...], form: str) -> Iterator[Found]:
     """The batches of all inputs, in this record format; bytes between them are noted. InputError where there are none."""
+    if asked.options["verbose"]:
+        note_links(asked.environment, [argument for argument in arguments if argument != "-" and _exists(argument)])
     some = False
     for file in _files(asked.environment, arguments):
         for found in _in_file(asked, file, form):

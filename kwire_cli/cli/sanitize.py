@@ -93,10 +93,11 @@ def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
 
 def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
     from kwire_cli.sanitize.logs import NUMBERS_ALONE, tasks
+    from kwire_cli.source.logs.segments import nothing_in
 
     found = list(tasks(folder, fields))
     if all(task.left_out for task in found):
-        raise InputError("there is no segment and no snapshot in this folder", file=str(folder))
+        raise nothing_in(folder, "segment and no snapshot")
     if out.resolve().is_relative_to(folder.resolve()):
         raise InputError("this is within the folder that is read", file=str(out))
     for task in found:

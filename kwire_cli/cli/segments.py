@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
-from kwire_cli.source.logs.segments import files_in, topic_of
+from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
+from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_of
 from kwire_cli.stores import path_of
+from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.stores import Place
@@ -31,7 +32,7 @@ class SegmentFile:
     @property
     def partition(self) -> int | None:
         """The number of the partition that its folder says."""
-        folder = None if self.path is None else folder_name(self.path.resolve().parent.name)
+        folder = None if self.path is None else partition_of(self.path)
         return folder.partition if folder else None
 
     @property
@@ -67,15 +68,21 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
             raise InputError("an argument is empty: it names no file")
         elif path.is_dir():
             files = list(_in_folder(path, every=every))
-            if not files and every:
-                raise InputError("there is no file of a log directory in this folder", file=argument)
             if not files:
-                raise InputError("there is no segment and no snapshot in this folder; --all takes the other files too", file=argument)
+                raise nothing_in(path, *(("file of a log directory",) if every else ("segment and no snapshot", "--all takes the other files too")))
             yield from files
         elif path.exists():
             yield _file(path, file_name(path.name))
         else:
             raise InputError("there is no such file", file=argument)
+
+
+def note_links(environment: Environment, paths: Iterable[str]) -> None:
+    """Name the links to folders below these paths on standard error, and say which led to a folder that was read already."""
+    for path in map(path_of, paths):
+        for link in tree(path).links if path.is_dir() else ():
+            how = "followed" if link.entered else "not followed, as that folder is read under another path"
+            environment.note(f"kwire: {path_text(link.path)}: a link to {path_text(link.target)}: {how}")
 
 
 def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
@@ -89,7 +96,7 @@ def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
 
 
 def _file(path: Place, name: FileName) -> SegmentFile:
-    return SegmentFile(path, name, topic_of(name.kind, folder_name(path.resolve().parent.name)))
+    return SegmentFile(path, name, topic_of(name.kind, partition_of(path)))
 
 
 def bytes_of(environment: Environment, file: SegmentFile) -> memoryview:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import click
 
 from kwire_cli.cli.segments import SegmentFile, bytes_of
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.names import Kind, folder_name
+from kwire_cli.source.logs.names import Kind
+from kwire_cli.source.logs.segments import partition_of
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from kwire_cli.state.folding import Segment
 
 FORMATS = ("tree", "table", "json", "jsonl", "html")
+_NAMED = 8
+"""Files that an error names at most."""
 BOTH = "table+tree"
 """What a page shows."""
 INSTEAD = {
@@ -72,7 +77,7 @@ def _answers(
     environment: Environment, catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, Any], limits: Limits | None
 ) -> Iterator[Answer]:
     from kwire_cli.state.answer import Answer
-    from kwire_cli.state.folding import TOPICS, fold
+    from kwire_cli.state.folding import TOPICS, first_reachable, fold
 
     partitions: dict[str, dict[tuple[str, int | None], list[SegmentFile]]] = {}
     seen = set()
@@ -80,20 +85,47 @@ def _answers(
         topic = options.get("as_topic") or file.topic
         seen.add(topic)
         if topic in TOPICS and file.has_batches and (not options.get("topics") or topic in options["topics"]):
-            folder = folder_name(file.path.resolve().parent.name) if file.path else None
+            folder = partition_of(file.path) if file.path else None
             if not (folder and folder.state):
                 place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
                 partitions.setdefault(topic, {}).setdefault(place, []).append(file)
     if not partitions:
         named = ", ".join(sorted(str(topic) for topic in seen if topic)) or "files whose folder names no topic (--as-topic says it)"
         raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
+    unreachable = []
     for topic in TOPICS:
         folded = []
         for (_, number), found in sorted(partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])):
-            segments = [_segment(environment, catalog, topic, file, limits) for file in _in_use(found)]
-            folded.append(fold(catalog, topic, segments, partition=number, at=options.get("at")))
+            in_use = _in_use(found)
+            segments = [_segment(environment, catalog, topic, file, limits) for file in in_use]
+            if (at := options.get("at")) is not None and at < (first := first_reachable(topic, segments)):
+                others = [file for file in found if file not in in_use]
+                unreachable.append(_unreachable(topic, in_use, others, at, first))
+                continue
+            folded.append(fold(catalog, topic, segments, partition=number, at=at))
         if folded:
+            if not any(part.passed.batches for part in folded):
+                looked = counted(sum(map(len, partitions[topic].values())), "file")
+                raise InputError(f"0 batches in {looked} of {topic}: there is nothing that --state could say")
             yield Answer(topic, folded)
+    if unreachable:
+        raise unreachable[0]
+
+
+def _unreachable(topic: str, in_use: list[SegmentFile], others: list[SegmentFile], at: int, first: int) -> InputError:
+    """Return the error for an offset that the files in use do not reach: the first one that they do, and files that reach further."""
+    from kwire_cli.state.folding import first_reachable
+
+    older = [file for file in others if first_reachable(topic, [_begin(file)]) < first]
+    here = "no file beside them reaches further"
+    if older:
+        names = [file.label.rpartition("/")[2] for file in older]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        reach = first_reachable(topic, map(_begin, older))
+        here = f"files beside them reach from offset {reach} on, and are read when they are named: {', '.join(names[:_NAMED])}{more}"
+    kinds = "snapshot" if any(_begin(file).snapshot for file in in_use) else "segment"
+    text = f"offset {at} is before the first {kinds} in use; the first offset that can be answered is {first}; {here}"
+    return InputError(text, file=in_use[0].label.rpartition("/")[0] or in_use[0].label)
 
 
 def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
@@ -102,14 +134,14 @@ def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
 
 
 def _segment(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
+    return replace(_begin(file), read=partial(_items, environment, catalog, topic, file, limits))
+
+
+def _begin(file: SegmentFile) -> Segment:
+    """What the name of a file says, without its content."""
     from kwire_cli.state.folding import Segment
 
-    return Segment(
-        file.label.rpartition("/")[2],
-        partial(_items, environment, catalog, topic, file, limits),
-        file.name.base_offset,
-        file.name.kind is Kind.CHECKPOINT,
-    )
+    return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
 
 
 def _items(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:

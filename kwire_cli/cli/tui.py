@@ -103,10 +103,10 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
 def _segments(redaction: Redaction, path: Path, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
     from kwire_cli.records.opening import source_of
     from kwire_cli.records.recognised import with_topic
-    from kwire_cli.source.logs.names import file_name, folder_name
-    from kwire_cli.source.logs.segments import topic_of
+    from kwire_cli.source.logs.names import file_name
+    from kwire_cli.source.logs.segments import partition_of, topic_of
     from kwire_cli.tui.segments import Segments
 
-    topic = options["topic"] or topic_of(file_name(path.name).kind, folder_name(path.resolve().parent.name))
+    topic = options["topic"] or topic_of(file_name(path.name).kind, partition_of(path))
     source = source_of(path, topic=topic, catalog=redaction.catalog)
     return Segments(redaction, source if options["topic"] else with_topic(source), compile_)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
+from kwire_cli.source.logs.segments import nothing_in
 from kwire_cli.stores import path_of
 from kwire_cli.verify import Checked, Fault, verify_path
 
@@ -41,22 +42,31 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def show_found(environment: Environment, paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked, fmt: str) -> int:
-    """Show the faults of each path, and say how much was looked at, which `checked` says when they are through. InputError where that was nothing."""
+    """Show the faults of each path, and say how much was looked at, which `checked` says when they are through.
+
+    InputError where there is no fault and no batch either: nothing was looked at that could be healthy.
+    """
     show = _SHOW.get(fmt, _show_text)
     if fmt == "csv":
         _show_csv(environment, None)
-    found = 0
+    found, empty = 0, []
     for path, faults in paths:
-        before = (checked.files, found)
+        before = (checked.logs, found)
         for fault in faults:
             if fmt == "table" and not found:
                 environment.write_lines([_table_heading()])
             found += 1
             show(environment, fault._replace(file=path_text(fault.file)))
-        if (checked.files, found) == before:
-            raise InputError("there is no file of a log directory in this folder", file=path_text(path))
+        if (checked.logs, found) == before and path_of(path).is_dir():
+            empty.append(path_of(path))
     environment.flush()
-    what = f"in {_count(checked.files, 'file')} with {_count(checked.batches, 'batch', 'batches')}"
+    if empty:
+        raise nothing_in(empty[0], "segment and no snapshot")
+    files = f"in {_count(checked.files, 'file')}"
+    what = f"{files} with {_count(checked.batches, 'batch', 'batches')}" if checked.logs else files
+    if checked.logs and not checked.batches and not found:
+        logs = _count(checked.logs, "segment")
+        raise InputError(f"0 batches {files}: {logs} without a batch, so there was nothing to verify")
     environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")
     return Exit.FOUND if found else Exit.DONE
 

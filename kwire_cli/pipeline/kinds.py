@@ -11,7 +11,8 @@ from kwire_cli.source.frames import capture_in, request_log_in
 from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, segments_of
 from kwire_cli.source.naming import named
-from kwire_cli.stores import in_order, in_parallel, path_of
+from kwire_cli.stores import in_parallel, path_of
+from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,7 +76,7 @@ def _captures_within(folder: str) -> list[str]:
 
 
 def _request_logs_within(folder: str) -> Iterator[str]:
-    files = (path for path in in_order(path_of(folder).rglob("*")) if path.is_file() and file_name(path.name).base_offset is None)
+    files = (path for path in tree(path_of(folder)).files() if path.is_file() and file_name(path.name).base_offset is None)
     return _those(map(str, files), _is_request_log)
 
 

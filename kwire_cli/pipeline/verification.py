@@ -47,6 +47,5 @@ def _faults(part: Place, *, deep: bool) -> tuple[list[Fault], Checked]:
 
 def _taken(found: list[Found], checked: Checked) -> Iterator[Fault]:
     for _, faults, own in found:
-        checked.files += own.files
-        checked.batches += own.batches
+        checked.add(own)
         yield from faults

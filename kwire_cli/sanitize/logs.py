@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.records.opening import source_of
 from kwire_cli.sanitize.harmless import stays
 from kwire_cli.sanitize.records import RecordSets
 from kwire_cli.source.logs.model import COMMENT, GAP
-from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name, other_file_name, other_folder_name
+from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, other_file_name, other_folder_name
 from kwire_cli.source.logs.reading import read_log_file
-from kwire_cli.source.logs.segments import topic_of
+from kwire_cli.source.logs.segments import partition_of, topic_of
+from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from kwire_cli.sanitize.fields import Fields
 
@@ -45,10 +46,12 @@ def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
         data = os.fsencode(name)
         return name if not name or stays("", "", data) else fields.replacement.letters(data).decode()
 
-    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+    for file in tree(folder).files():
+        if not isinstance(file, Path) or not file.is_file():
+            continue
         kind = file_name(file.name).kind
         parents = file.relative_to(folder).parts[:-1]
-        own = folder_name((file.parent if parents else folder.resolve()).name)
+        own = partition_of(file)
         path = "/".join((*(other_folder_name(name, other) for name in parents), other_file_name(file.name, other)))
         yield Task(file, path, kind, topic_of(kind, own), not (kind in BATCH_KINDS or (kind in NUMBERS_ALONE and _only_numbers(file))))
 
@@ -66,4 +69,4 @@ def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
 
 def topic_of_file(file: Path) -> str | None:
     """The topic that the folder of a segment says."""
-    return topic_of(file_name(file.name).kind, folder_name(file.resolve().parent.name))
+    return topic_of(file_name(file.name).kind, partition_of(file))

@@ -36,11 +36,12 @@ class Kept(NamedTuple):
 
 @dataclass
 class Passed:
-    """What a fold saw: its first and last offset (None without any record), bytes that were no batch, batches with a wrong checksum."""
+    """What a fold saw: its first and last offset (None without any record), batches, bytes that were no batch, wrong checksums."""
 
     first: int | None = None
     last: int | None = None
     records: int = 0
+    batches: int = 0
     gaps: int = 0
     gap_bytes: int = 0
     corrupt: int = 0
@@ -59,6 +60,7 @@ def events(items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = 
                 passed.gap_bytes += item.size
             continue
         head = item.head
+        passed.batches += 1
         if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
             continue
         if not item.crc_valid:

@@ -91,6 +91,7 @@ def fold(catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition
             apply(topic, out.state, event)
         first, out.snapshot = newest.base_offset, newest.label
         out.passed.last = first - 1 if first else None
+        out.passed.batches = inside.batches
         if inside.gaps or inside.corrupt:
             out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
     logs = sorted((each for each in found if not each.snapshot), key=lambda each: (each.base_offset is None, each.base_offset or 0))
@@ -102,6 +103,20 @@ def fold(catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition
             apply(topic, out.state, event)
     _note_missing(out, newest)
     return out
+
+
+def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
+    """Return the first offset at which these segments of a partition say what the topic says.
+
+    Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without snapshots, and for other
+    topics, it is where the log begins.
+    """
+    found = list(segments)
+    logs = [each.base_offset or 0 for each in found if not each.snapshot]
+    ends = [max((each.base_offset or 0) - 1, 0) for each in found if each.snapshot]
+    if topic == image.TOPIC and ends:
+        logs = [base for base in logs if not base]
+    return min((*logs, *ends), default=0)
 
 
 def _note_missing(out: Folded, snapshot: Segment | None) -> None:

@@ -1,7 +1,7 @@
 """Whether a partition's folder is as a broker would have left it: `verify_partition` names each fault in it."""
 
 from kwire_cli.verify.faults import FAULTS, Checked, Fault
-from kwire_cli.verify.partition import parts_to_verify, verify_file, verify_log_directory, verify_part, verify_partition, verify_path
+from kwire_cli.verify.partition import parts_to_verify, verify_file, verify_part, verify_partition, verify_path
 
 __all__ = [
     "FAULTS",
@@ -9,7 +9,6 @@ __all__ = [
     "Fault",
     "parts_to_verify",
     "verify_file",
-    "verify_log_directory",
     "verify_part",
     "verify_partition",
     "verify_path",

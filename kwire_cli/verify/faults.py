@@ -61,10 +61,17 @@ class Fault(NamedTuple):
 
 @dataclass
 class Checked:
-    """How much was looked at: files that were read, and batches in them."""
+    """How much was looked at: files that were read, segments and snapshots among them, and their batches."""
 
     files: int = 0
+    logs: int = 0
     batches: int = 0
+
+    def add(self, other: Checked) -> None:
+        """Count what another counted."""
+        self.files += other.files
+        self.logs += other.logs
+        self.batches += other.batches
 
 
 def from_anomalies(file: Place, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None) -> Iterator[Fault]:

@@ -11,10 +11,10 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import PADDING
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.source.logs.files import File, Partition, partition, walk
-from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name, folder_name
+from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.source.logs.reading import TEXTS, read_log_file
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.stores import in_order, path_of
+from kwire_cli.stores import path_of
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 from kwire_cli.verify.epochs import LeaderEpochCheck
@@ -58,32 +58,14 @@ def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
     if not folder.is_dir():
         yield folder
         return
-    yield from _own_parts(folder)
-    for sub in in_order(folder.iterdir()):
-        if sub.is_dir() and not sub.is_symlink() and not folder_name(sub.name):
-            yield from parts_to_verify(sub)
+    for directory in walk(folder).directories:
+        yield from (file.path for file in directory.files if _is_text(file))
+        yield from (each.path for each in directory.partitions)
 
 
 def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """The faults of one of these; `deep` as below. InputError where it can't be read."""
     return verify_partition(path, deep=deep, checked=checked) if path.is_dir() else verify_file(path, deep=deep, checked=checked)
-
-
-def verify_log_directory(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
-    """The faults of all partitions of a log directory, or of the one whose folder it is, and of the directory's own files; `deep` as below.
-
-    Raises:
-        InputError: A file or folder can't be read.
-
-    """
-    for part in _own_parts(path_of(path)):
-        yield from verify_part(part, deep=deep, checked=checked)
-
-
-def _own_parts(folder: Place) -> Iterator[Place]:
-    found = walk(folder)
-    yield from (file.path for file in found.files if _is_text(file))
-    yield from (each.path for each in found.partitions)
 
 
 def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
@@ -215,6 +197,7 @@ class _Verification:
                 batches += 1
                 yield from self._batch(segment, item)
         self.checked.files += 1 + len(segment.contents)
+        self.checked.logs += 1
         self.checked.batches += batches
         if self.lost:
             # What the bytes at the end were, and how many offsets they had, is not known.
@@ -300,6 +283,7 @@ class _Verification:
         """A KRaft snapshot: its batches by themselves; its offsets count from 0 and are not the log's."""
         next_offset = 0
         self.checked.files += 1
+        self.checked.logs += 1
         for item in items(source_of(file.path, topic=self.topic)):
             if not isinstance(item, Batch):
                 yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")

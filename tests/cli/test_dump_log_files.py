@@ -160,3 +160,41 @@ def test_names_that_are_no_text(tmp_path):
 def test_no_path_is_no_standard_input():
     for stdin in (None, b""):
         assert kwire("dump", "--verify", stdin=stdin).code == 2
+
+
+def test_an_empty_log_is_told_from_a_healthy_one(tmp_path):
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"")
+    for path in (tmp_path, folder, folder / f"{0:020}.log"):
+        done = kwire("dump", "--verify", path)
+        assert (done.code, done.out, "0 batches in 1 file" in done.err) == (2, "", True)
+        done = kwire("dump", path)
+        assert (done.code, done.out, done.err) == (0, "", "kwire: 0 batches in 1 file\n")
+
+
+@pytest.mark.parametrize("options", [("--verify",), ("--state",), (), ("--all",)])
+def test_a_folder_without_logs_is_no_healthy_one(tmp_path, options):
+    (tmp_path / "kafka-0" / "data").mkdir(parents=True)
+    done = kwire("dump", *options, tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "found 0 files in 3 folders" in done.err
+    (tmp_path / "kafka-0" / "data" / "notes.txt").write_text("x")
+    done = kwire("dump", *options, tmp_path)
+    if options != ("--all",):
+        assert done.code == 2
+        assert "found 1 file in 3 folders, such as notes.txt" in done.err
+
+
+def test_links_to_folders_are_followed_once_and_named(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("orders-0", "orders-1"):
+        (logs / name).symlink_to(LOGS / "txn-out-1")
+    (logs / "loop").symlink_to(logs)
+    done = kwire("dump", "-v", logs)
+    assert done.out == kwire("dump", LOGS / "txn-out-1").out.replace(str(LOGS / "txn-out-1"), str(logs / "orders-0"))
+    notes = done.err.splitlines()
+    assert [note.endswith("read under another path") for note in notes] == [True, False, True]
+    assert kwire("dump", "--verify", logs).err == kwire("dump", "--verify", LOGS / "txn-out-1").err
+    assert not kwire("dump", logs).err

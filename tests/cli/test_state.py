@@ -91,3 +91,30 @@ def test_a_log_directory_of_kafka():
     kinds = {json.loads(line)["kind"] for line in document.splitlines()}
     assert kinds >= {"log", "group", "transaction", "topic", "broker", "configs", "quota", "scramUser"}
     assert "unknown" not in kinds
+
+
+@pytest.mark.parametrize("files", [("2-1.checkpoint",), ("2-1.checkpoint", "0.log.deleted"), ("3.log", "1.log.deleted")])
+def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, files):
+    """At each offset the answer is that of all files, or an error that says where the first one is."""
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    for file in files:
+        number, _, rest = file.partition(".")
+        base, _, epoch = number.partition("-")
+        (folder / f"{int(base):020}{f'-{int(epoch):010}' if epoch else ''}.{rest}").write_bytes(segments()["__cluster_metadata-0"])
+    first = {"2-1.checkpoint": 1, "3.log": 3}[files[0]]
+    for at in range(first):
+        done = kwire("dump", "--state", "--at", at, folder)
+        assert (done.code, done.out) == (2, "")
+        assert f"the first offset that can be answered is {first};" in done.err
+        assert all(f"{int(name.split('.')[0]):020}.log.deleted" in done.err for name in files[1:])
+        assert files[1:] or "no file beside them reaches further" in done.err
+    assert kwire("dump", "--state", "--at", first, folder).code == 0
+
+
+@pytest.mark.parametrize("topic", ["__cluster_metadata", "__consumer_offsets", "__transaction_state", "__share_group_state"])
+def test_no_batch_is_no_answer(tmp_path, topic):
+    (tmp_path / f"{topic}-0").mkdir()
+    (tmp_path / f"{topic}-0" / FILE).write_bytes(b"")
+    done = kwire("dump", "--state", tmp_path)
+    assert (done.code, done.out, "0 batches in 1 file" in done.err) == (2, "", True)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.names import Kind
-from kwire_cli.verify import verify_log_directory, verify_partition
+from kwire_cli.verify import verify_partition, verify_path
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples" / "logs"
@@ -30,7 +30,7 @@ TORN = {
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("name", ["k28-zk", "k44-clean", "k44-clients", "k44-kraft-c1"])
 def test_what_brokers_leave_is_clean(name, deep):
-    assert list(verify_log_directory(REAL / "own" / "segments" / name, deep=deep)) == []
+    assert list(verify_path(REAL / "own" / "segments" / name, deep=deep)) == []
 
 
 @pytest.mark.shared
@@ -51,11 +51,11 @@ def test_what_others_made_is_clean(tmp_path):
         shutil.copyfile(file, folder / name)
     found = [walk(folder) for folder in tmp_path.iterdir()]
     assert sum(len(each.partitions) for each in found) == 10
-    assert [fault for each in found for fault in verify_log_directory(each.path)] == []
+    assert [fault for each in found for fault in verify_path(each.path)] == []
 
 
 def test_the_samples_are_clean():
-    assert list(verify_log_directory(SAMPLES, deep=True)) == []
+    assert list(verify_path(SAMPLES, deep=True)) == []
 
 
 def positions(path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.verify import FAULTS, verify_file, verify_log_directory, verify_partition, verify_path
+from kwire_cli.verify import FAULTS, verify_file, verify_partition, verify_path
 
 
 def three(folder, **options):
@@ -186,7 +186,7 @@ def test_a_whole_log_directory(tmp_path, folder):
     (tmp_path / "meta.properties").write_text("version=9\n")
     (tmp_path / "cleaner-offset-checkpoint").write_text("0\n2\nt 0 5\n")
     folder.put(0, "log", b"nonsense")
-    assert [fault.code for fault in verify_log_directory(tmp_path)] == ["ROW_COUNT_MISMATCH", "UNKNOWN_VERSION", "TRUNCATED"]
+    assert [fault.code for fault in verify_path(tmp_path)] == ["ROW_COUNT_MISMATCH", "UNKNOWN_VERSION", "TRUNCATED"]
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -9,7 +9,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import is_capture
 from kwire_cli.source.logs.names import file_name
 from kwire_cli.source.naming import named
-from kwire_cli.stores import in_order, in_parallel, path_of
+from kwire_cli.stores import in_parallel, path_of
+from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +42,7 @@ def captures_of(paths: Iterable[str]) -> list[str]:
 
 
 def _in_folder(folder: Place) -> list[str]:
-    paths = in_order(folder.rglob("*"))
+    paths = tree(folder).files()
     return [str(path) for path, is_one in zip(paths, in_parallel(_is_capture, paths), strict=True) if is_one]
 
 

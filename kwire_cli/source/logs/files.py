@@ -1,4 +1,4 @@
-"""A walk over a log directory: its partitions in order, and their files in order."""
+"""A walk over log directories: which folder is a partition, the partitions in order, and their files in order."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
-from kwire_cli.stores import in_parallel, path_of
+from kwire_cli.stores import path_of
+from kwire_cli.stores.folders import in_order_of_paths, tree
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.stores import Place
+    from kwire_cli.stores.folders import FolderLink
 
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}
 _OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
@@ -51,7 +53,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class LogDirectory:
-    """What a path holds: the log directory's own files, and its partitions by topic and number. A partition's folder alone is one partition."""
+    """A log directory: its own files, and its partitions by topic and number. The folder of a partition alone is one with that partition."""
 
     path: Place
     files: tuple[File, ...]
@@ -63,31 +65,97 @@ class LogDirectory:
             yield from partition.files
 
 
-def walk(path: str | os.PathLike[str]) -> LogDirectory:
-    """The partitions and files of a folder: a whole log directory, or the folder of one partition.
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The log directories at and below a path in the order of their paths, and the links to folders that were met on the way."""
+
+    path: Place
+    directories: tuple[LogDirectory, ...]
+    links: tuple[FolderLink, ...]
+
+    def __iter__(self) -> Iterator[File]:
+        for directory in self.directories:
+            yield from directory
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The log directories' own files."""
+        return tuple(file for directory in self.directories for file in directory.files)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The partitions of all log directories."""
+        return tuple(partition for directory in self.directories for partition in directory.partitions)
+
+
+def walk(path: str | os.PathLike[str]) -> Logs:
+    """Return the log directories of a folder: of a partition, a log directory, a broker or several of them, however deep.
+
+    What is in a folder decides. With meta.properties, or with folders in it that hold partitions, a folder is a log directory, whatever its
+    name (kafka-0, data-1). Without these it is a partition if it holds files of one, or is named like one. Files of a partition that lie in
+    a log directory itself are a partition too, under that folder's path.
 
     Raises:
-        InputError: It is no folder, or can't be read.
+        InputError: It is no folder, or a folder below it can't be read.
 
     """
-    folder = path_of(path)
-    files, folders = _listed(folder)
-    inside = in_parallel(lambda sub: Partition(sub, folder_name(sub.name), _listed(sub)[0]), (sub for sub in folders if folder_name(sub.name)))
-    # A log directory may be named like a partition (data-1), and a copy of a partition's folder by any name.
-    if not inside and any(file.kind in _OF_A_PARTITION or file.name.base_offset is not None for file in files):
-        return LogDirectory(folder, (), (Partition(folder, folder_name(folder.resolve().name), files),))
-    return LogDirectory(folder, files, tuple(sorted(inside, key=_partition_order)))
+    found = tree(path_of(path))
+    own = {id(folder): _files(folder.files) for folder in found.folders}
+    holding: set[int] = set()  # folders that are partitions, or have one below them
+    single: set[int] = set()  # folders that are partitions and nothing else
+    for folder in reversed(found.folders):  # those in a folder before it
+        files = own[id(folder)]
+        outer = any(id(sub) in holding for sub in folder.folders) or any(file.kind is Kind.META_PROPERTIES for file in files)
+        if outer or _of_a_partition(files) or named_partition(folder.path):
+            holding.add(id(folder))
+        if not outer and id(folder) in holding:
+            single.add(id(folder))
+    directories = []
+    for folder in in_order_of_paths(found.folders):
+        if id(folder) in single and folder is not found.root:
+            continue
+        files = own[id(folder)]
+        inside = [Partition(sub.path, named_partition(sub.path), own[id(sub)]) for sub in folder.folders if id(sub) in single]
+        if id(folder) in single:
+            inside.append(Partition(folder.path, named_partition(folder.path), files))
+            files = ()
+        elif _of_a_partition(files):
+            inside.append(Partition(folder.path, None, tuple(file for file in files if _in_a_partition(file))))
+            files = tuple(file for file in files if not _in_a_partition(file))
+        if files or inside:
+            directories.append(LogDirectory(folder.path, files, tuple(sorted(inside, key=_partition_order))))
+    return Logs(found.root.path, tuple(directories), tuple(found.links))
+
+
+def _in_a_partition(file: File) -> bool:
+    return file.kind in _OF_A_PARTITION or file.name.base_offset is not None
+
+
+def _of_a_partition(files: tuple[File, ...]) -> bool:
+    return any(_in_a_partition(file) for file in files)
+
+
+def _files(paths: Iterable[Place]) -> tuple[File, ...]:
+    return tuple(sorted((File(path, file_name(path.name)) for path in paths), key=_file_order))
+
+
+def named_partition(folder: Place) -> FolderName | None:
+    """Return the partition that a folder's name says, in the path or behind a link; None where neither says one."""
+    return folder_name(folder.name) or folder_name(folder.resolve().name)
 
 
 def partition(path: str | os.PathLike[str]) -> Partition:
-    """The folder of one partition, whatever its name.
+    """The files of one partition in a folder, whatever its name.
 
     Raises:
         InputError: It is no folder, or can't be read.
 
     """
     folder = path_of(path)
-    return Partition(folder, folder_name(folder.resolve().name), _listed(folder)[0])
+    files = _listed(folder)
+    if any(file.kind is Kind.META_PROPERTIES for file in files):
+        return Partition(folder, None, tuple(file for file in files if _in_a_partition(file)))
+    return Partition(folder, named_partition(folder), files)
 
 
 def _partition_order(found: Partition) -> tuple[str, int, str, str]:
@@ -100,15 +168,9 @@ def _file_order(file: File) -> tuple[int, int, int, str]:
     return base is None, base or 0, _RANK.get(file.kind, len(_RANK)), file.path.name
 
 
-def _listed(folder: Place) -> tuple[tuple[File, ...], list[Place]]:
-    files: list[File] = []
-    folders: list[Place] = []
+def _listed(folder: Place) -> tuple[File, ...]:
     try:
-        for entry in folder.iterdir():
-            if entry.is_dir():
-                folders.append(entry)
-            elif entry.is_file() or entry.is_symlink():  # a link that leads nowhere can't be read, which whoever reads it says
-                files.append(File(entry, file_name(entry.name)))
+        # A link that leads nowhere can't be read, as whoever reads it says.
+        return _files([entry for entry in folder.iterdir() if entry.is_file() or (entry.is_symlink() and not entry.is_dir())])
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(folder)) from None
-    return tuple(sorted(files, key=_file_order)), folders

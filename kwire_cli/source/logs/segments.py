@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.files import walk
-from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name, folder_name
+from kwire_cli.source.logs.files import named_partition, walk
+from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name
 from kwire_cli.source.naming import named
-from kwire_cli.stores import in_order, path_of
+from kwire_cli.stores import path_of
+from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.names import FolderName
     from kwire_cli.stores import Place
 
+_NAMED = 3
+"""Names of files that an error gives as examples."""
 METADATA_TOPIC = "__cluster_metadata"
 """Whose records snapshots hold: only KRaft has files of this kind."""
 
@@ -42,7 +45,7 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
     for path in paths:
         some = _named(path)
         if not some:
-            raise InputError("there is no segment and no snapshot in this folder", file=path)
+            raise nothing_in(path_of(path), "segment and no snapshot")
         found.update((each.path, each) for each in some)
     return list(found.values())
 
@@ -61,12 +64,22 @@ def _named(path: str) -> list[Segment]:
 
 def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
     """The files of these kinds in a folder, in order: that of a partition, a log directory, or one of log directories, however deep."""
-    for file in walk(path):
-        if file.kind in kinds:
-            yield file
-    for folder in in_order(path.iterdir()):
-        if folder.is_dir() and not folder_name(folder.name):
-            yield from files_in(folder, kinds)
+    return (file for file in walk(path) if file.kind in kinds)
+
+
+def nothing_in(path: Place, what: str, advice: str = "") -> InputError:
+    """Return the error for a folder without `what`: it says what was looked for, what is there, and the advice."""
+    found = tree(path)
+    files = [file.name for file in found.files()]
+    there = f"{len(files)} file{'s'[: len(files) != 1]} in {len(found.folders)} folder{'s'[: len(found.folders) != 1]}"
+    some = f", such as {', '.join(sorted(set(files))[:_NAMED])}" if files else ""
+    looked = f"looked for folders named TOPIC-PARTITION and files such as {0:020}.log at every depth"
+    return InputError(f"there is no {what} in this folder: {looked}, and found {there}{some}{advice and f'; {advice}'}", file=str(path))
+
+
+def partition_of(file: Place) -> FolderName | None:
+    """Return the partition that the folder of a file says; None where that says nothing."""
+    return named_partition(file.absolute().parent)
 
 
 def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
@@ -76,5 +89,5 @@ def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
 
 def segment_at(path: Place) -> Segment:
     """A file with batches, or one that lies beside it, with the partition that it is of."""
-    folder, kind = folder_name(path.parent.resolve().name), file_name(path.name).kind
+    folder, kind = partition_of(path), file_name(path.name).kind
     return Segment(str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)

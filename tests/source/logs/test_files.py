@@ -61,3 +61,44 @@ def test_what_can_not_be_read(tmp_path):
         read_log_file(tmp_path / f"{0:020}.log")
     with pytest.raises(InputError, match=r"no index, snapshot or checkpoint; a segment has to be named as Kafka does, 00000000000000000000\.log"):
         read_log_file(tmp_path / "README.md")
+
+
+@pytest.mark.parametrize("name", ["kafka-0", "broker-1", "data-2", "kafka", "__consumer_offsets-0", "orders-0"])
+@pytest.mark.parametrize("inside", [("meta.properties",), ()])
+@pytest.mark.parametrize("above", ["", "pods", "pods/a-1/b-2"])
+def test_what_is_in_a_folder_decides_whatever_its_name(tmp_path, name, inside, above):
+    put(tmp_path / above / name, *inside)
+    put(tmp_path / above / name / "orders-0", f"{0:020}.log")
+    put(tmp_path / above / name / "orders-1")
+    for start in {tmp_path, tmp_path / above, tmp_path / above / name}:
+        assert [part.path.name for part in walk(start).partitions] == ["orders-0", "orders-1"]
+        assert [file.path.name for file in walk(start).files] == list(inside)
+        assert sum(file.kind is Kind.LOG for file in walk(start)) == 1
+
+
+def test_brokers_beside_each_other_and_several_log_directories_of_one(tmp_path):
+    for folder in ("kafka-0/d1", "kafka-0/d2", "kafka-1/d1"):
+        put(tmp_path / folder, "meta.properties")
+        put(tmp_path / folder / "orders-0", f"{0:020}.log")
+    found = walk(tmp_path)
+    assert [str(directory.path.relative_to(tmp_path)) for directory in found.directories] == ["kafka-0/d1", "kafka-0/d2", "kafka-1/d1"]
+    assert len(found.partitions) == len(found.files) == 3
+
+
+def test_files_of_a_partition_in_a_log_directory_are_not_lost(tmp_path):
+    put(tmp_path / "kafka-0", "meta.properties", f"{0:020}.log")
+    put(tmp_path / "kafka-0" / "orders-0", f"{0:020}.log")
+    found = walk(tmp_path)
+    assert [(part.path.name, part.name and part.name.topic) for part in found.partitions] == [("kafka-0", None), ("orders-0", "orders")]
+    assert [file.path.name for file in found.files] == ["meta.properties"]
+    assert [file.path.name for file in partition(tmp_path / "kafka-0").files] == [f"{0:020}.log"]
+
+
+def test_a_link_to_a_partition_has_the_name_of_the_link(tmp_path):
+    put(tmp_path / "volume" / "7f3a", f"{0:020}.log")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "orders-4").symlink_to(tmp_path / "volume" / "7f3a")
+    (tmp_path / "logs" / "orders-5").symlink_to(tmp_path / "volume" / "7f3a")
+    found = walk(tmp_path / "logs")
+    assert [(part.name.topic, part.name.partition) for part in found.partitions] == [("orders", 4)]
+    assert [link.entered for link in found.links] == [True, False]
