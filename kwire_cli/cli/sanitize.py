@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--key", metavar="TEXT", help="What replacements are made from; the same text gives the same ones.  [default: a random one]")
 @click.option("--as-topic", "topic", metavar="NAME", help="Of a segment, its topic; otherwise its folder's name says it.")
 @click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
-@click.option("--force", is_flag=True, help="Write over OUTPUT if it is there.")
+@click.option("--force", is_flag=True, help="Write over OUTPUT if it is there; a folder may hold no other files.")
 @with_catalog
 @with_output
 def command(
@@ -100,6 +100,7 @@ def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -
         raise nothing_in(folder, "segment and no snapshot")
     if out.resolve().is_relative_to(folder.resolve()):
         raise InputError("this is within the folder that is read", file=str(out))
+    _refuse_others(out, {out / task.path for task in found if not task.left_out})
     for task in found:
         target = out / task.path
         if task.left_out:
@@ -114,6 +115,14 @@ def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -
             _segment(fields, task.file, target, task.topic)
     _tell(environment, fields.counts)
     return Exit.DONE
+
+
+def _refuse_others(out: Path, targets: set[Path]) -> None:
+    """Raise InputError if a folder holds files other than `targets`: the result would be mixed with what is not sanitized."""
+    others = sorted(path for path in out.rglob("*") if path not in targets and (path.is_symlink() or not path.is_dir()))
+    if others:
+        there = f"{others[0].relative_to(out)}{f' and {len(others) - 1} more' if len(others) > 1 else ''}"
+        raise InputError(f"holds other files, which are not sanitized: {there}; name another folder, or empty this one", file=str(out))
 
 
 @contextlib.contextmanager

@@ -65,3 +65,27 @@ def test_the_output_has_the_permissions_of_any_new_file(tmp_path):
     new.touch()
     assert kwire("sanitize", SAMPLE, out).code == 0
     assert stat.S_IMODE(out.stat().st_mode) == stat.S_IMODE(new.stat().st_mode)
+
+
+FOLDER = ROOT / "samples" / "logs" / "trimmed-0"
+
+
+@pytest.mark.parametrize("strange", ["notes.txt", "00000000000000000099.log", "deep/below/secret.log"])
+def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
+    out = tmp_path / "out"
+    assert kwire("sanitize", FOLDER, out, "--key", "k").code == 0
+    assert kwire("sanitize", FOLDER, out, "--key", "k", "--force").code == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    other = out / strange
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(b"mine")
+    done = kwire("sanitize", FOLDER, out, "--key", "k", "--force")
+    assert done.code == 2
+    assert f"holds other files, which are not sanitized: {strange};" in done.err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before | {other: b"mine"}
+
+
+def test_a_folder_that_was_sanitized_with_another_key_is_other_files(tmp_path):
+    out = tmp_path / "out"
+    assert kwire("sanitize", FOLDER, out, "--key", "k").code == 0
+    assert "holds other files" in kwire("sanitize", FOLDER, out, "--key", "another", "--force").err

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 GROUPS = ("api", "client", "topic", "broker")
 OTHERS = "(others)"
 """The group of all that have none of their own."""
-UNKNOWN = "unknown"
-"""The api of a response whose request was not seen: nothing in its bytes says of which api it is."""
 STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
@@ -189,7 +187,7 @@ def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
 
 
 def _api(name: str | None, key: int | None, version: int | None) -> str:
-    return UNKNOWN if name is None and key is None else f"{name or key} {version}"
+    return f"{name or key} {version}"
 
 
 def _ms(seconds: float | None) -> float | None:

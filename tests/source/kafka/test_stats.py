@@ -109,14 +109,15 @@ def counted(documents):
     return found
 
 
-def test_a_response_to_nothing_seen_belongs_to_an_unknown_api(wire):
+def test_a_response_to_nothing_seen_that_is_unlike_any_is_a_gap_as_in_decode(wire):
     unlike_any = wire.raw((2).to_bytes(4, "big") + bytes([1, 2, 3]))
     found = Stats()
     for line in wire.lines((0, wire.request("Metadata", 3, 1, "me", topics=[])), (1, unlike_any)):
         found.add(line)
-    apis = found.to_json()["api"]
-    assert {name: api["responses"] for name, api in apis.items()} == {"Metadata 3": 0, "unknown": 1}
-    assert any(text.startswith("unknown ") for text in text_of(stats_lines(found)))
+    document = found.to_json()
+    assert document["kinds"] == {"request": 1, "gap": 1}
+    assert document["anomalies"] == {"NOT_RECOGNISED": 1}
+    assert {name: api["responses"] for name, api in document["api"].items()} == {"Metadata 3": 0}
 
 
 def text_of(lines):
