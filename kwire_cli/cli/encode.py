@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from kwire_cli.cli.options import complete_api, complete_file, complete_message,
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,69 +39,89 @@ if TYPE_CHECKING:
 @click.option("--without-gaps", is_flag=True, help="With --records: leave out what dump shows as a gap, bytes that are no batch.")
 @click.option("--new-checksums", is_flag=True, help="With --records: compute the checksums that were wrong too, for batches whose records are right.")
 @click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
+@click.option("--keep-going", is_flag=True, help="Go on past documents that cannot be encoded, and count them.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
 @with_overlaid_catalog
 @with_output
-def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, prefixed: bool | None, **options: Any) -> int:  # noqa: FBT001
+def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> int:
     """Encode JSON to the bytes that Kafka would write.
 
     INPUT is files, - for standard input, or the JSON itself: what decode prints (json or jsonl, one or many), or a body alone with --message and
     --version, or with --api, --version and --request or --response for a whole frame. With --records it is the batches of a record set.
     """
-    done = 0
     _check(options)
+    done, refused = 0, 0
     for data, name in contents(environment, source, "the JSON itself"):
         with no_file(source if name is None else ()):
-            rest = documents(data, name)
+            rest = documents(data, name, keep_going=options["keep_going"])
             values = chain([*islice(rest, 1)], rest)
-        if options["records"]:
-            done += _record_set(environment, catalog, values, name, fmt, options)
-            continue
-        for number, value in enumerate(values, 1):
-            document = _document(value, options)
-            if prefixed is not None and "message" not in document:
-                document = document | {"prefixed": prefixed}
-            try:
-                _write(environment, encode_document(catalog, document), fmt)
-            except (EncodeError, InputError) as error:
-                place = f"{name or 'input'}, document {number}"
-                raise InputError(f"{place}: {error}") from None
-            done += 1
+        encode = _record_set if options["records"] else _messages
+        for result in encode(catalog, values, name, options):
+            if isinstance(result, bytes):
+                _write(environment, result, fmt)
+                done += 1
+            elif options["keep_going"]:
+                environment.note(f"kwire: {result}")
+                refused += 1
+            else:
+                raise result
+    if refused:
+        environment.note(f"kwire: {counted(refused, 'document')} could not be encoded, {done} were")
+        return Exit.FAILED
     if not done:
         raise InputError("no JSON to encode")
     return Exit.DONE
+
+
+def _messages(catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]) -> Iterator[bytes | InputError]:
+    """Yield the bytes of each document, or the error that says where and why it cannot be encoded."""
+    for number, value in enumerate(values, 1):
+        if isinstance(value, InputError):
+            yield value
+            continue
+        document = _document(value, options)
+        if options["prefixed"] is not None and "message" not in document:
+            document = document | {"prefixed": options["prefixed"]}
+        try:
+            yield encode_document(catalog, document)
+        except (EncodeError, InputError) as error:
+            yield InputError(f"{name or 'input'}, document {number}: {error}")
 
 
 def _check(options: dict[str, Any]) -> None:
     for option in ("message", "version", "api", "kind"):
         if options["records"] and options[option] is not None:
             raise click.UsageError(f"--records and --{option if option != 'kind' else options[option]} exclude each other")
+    if options["records"] and options["keep_going"]:
+        raise click.UsageError("--keep-going is for documents, and --records writes one record set; try --without-gaps")
     for option in ("record_format", "as_topic", "without_gaps", "new_checksums"):
         if options[option] not in {None, False} and not options["records"]:
             raise click.UsageError(f"--{option.replace('_', '-')} needs --records")
 
 
-def _record_set(environment: Environment, catalog: Catalog, values: Iterable[Any], name: str | None, fmt: str, options: dict[str, Any]) -> int:
-    """Write the batches of one text as one record set; 0 where there are none."""
+def _record_set(catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]) -> Iterator[bytes | InputError]:
+    """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if there are no batches."""
     from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 
     items: list[Any] = []
     for value in values:
         items += value if isinstance(value, list) else [value]
     if not items:
-        return 0
+        return
     chosen: Iterable[Any] = without_gaps(items) if options["without_gaps"] else items
     if options["new_checksums"]:
         chosen = with_new_checksums(chosen)
     try:
-        _write(environment, write(chosen, form=options["record_format"] or "auto", topic=options["as_topic"], catalog=catalog), fmt)
+        yield write(chosen, form=options["record_format"] or "auto", topic=options["as_topic"], catalog=catalog)
     except EncodeError as error:
-        raise InputError(f"{name or 'input'}: {error}") from None
-    return 1
+        yield InputError(f"{name or 'input'}: {error}")
 
 
-def documents(data: bytes, name: str | None) -> Iterator[Any]:
-    """The JSON values of a text, one after the other."""
+def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Iterator[Any]:
+    """Yield the JSON values of a text one after the other.
+
+    Raise InputError at the first that is malformed. With `keep_going` yield that error, and go on at the next line that begins a value.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -109,14 +131,23 @@ def documents(data: bytes, name: str | None) -> Iterator[Any]:
     while at < len(text):
         try:
             value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
-        except (RecursionError, EncodeError) as error:
-            raise InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name) from None
-        except ValueError:  # Python reads no ints of more than 4300 digits
-            raise InputError("a number of the JSON is longer than any field", file=name) from None
+        except (ValueError, RecursionError, EncodeError) as error:
+            if not keep_going:
+                raise _malformed(error, name) from None
+            following = re.compile(r"\n(?=[\[{])").search(text, at)
+            at = following.end() if following else len(text)
+            line = text.count("\n", 0, at) + 1
+            value = InputError(f"{_malformed(error, name)}; {f'going on at line {line}' if following else 'nothing follows'}")
         yield value
         at = _skip(text, at)
+
+
+def _malformed(error: Exception, name: str | None) -> InputError:
+    if isinstance(error, json.JSONDecodeError):
+        return InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno)
+    if isinstance(error, ValueError):  # Python reads no ints of more than 4300 digits
+        return InputError("a number of the JSON is longer than any field", file=name)
+    return InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

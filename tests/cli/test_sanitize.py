@@ -87,5 +87,5 @@ def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
 
 def test_a_folder_that_was_sanitized_with_another_key_is_other_files(tmp_path):
     out = tmp_path / "out"
-    assert kwire("sanitize", FOLDER, out, "--key", "k").code == 0
-    assert "holds other files" in kwire("sanitize", FOLDER, out, "--key", "another", "--force").err
+    assert kwire("sanitize", FOLDER.parent, out, "--key", "k").code == 0
+    assert "holds other files" in kwire("sanitize", FOLDER.parent, out, "--key", "another", "--force").err
