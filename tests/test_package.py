@@ -184,6 +184,30 @@ def test_the_declared_dependencies_are_those_that_are_imported():
     assert base <= foreign <= base | extra
 
 
+def lowest(line):
+    """`name==version` of the lowest version that a requirement allows."""
+    name, version = re.match(r"([\w.-]+)(?:\[[^]]*\])?>=([\w.]+)", line).groups()
+    return f"{name}=={version}"
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
+def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"Programming Language :: Python :: {version}" in project["classifiers"]
+    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    wanted = sorted({lowest(line) for line in lines if not line.startswith(("kwire[", "pyspark"))})  # pyspark has no wheels at all
+    assert len(wanted) > 15
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    if subprocess.run([*pip, "index", "versions", "construct"], capture_output=True, check=False).returncode:
+        pytest.skip("no package index can be reached")
+    of_python = ["--python-version", version, "--implementation", "cp", "--abi", f"cp{version.replace('.', '')}", "--abi", "abi3", "--abi", "none"]
+    platforms = ["--platform", "manylinux_2_28_x86_64", "--platform", "manylinux_2_17_x86_64", "--platform", "manylinux2014_x86_64"]
+    install = ["install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--target", tmp_path, "--only-binary=:all:"]
+    done = subprocess.run([*pip, *install, *of_python, *platforms, *wanted], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 BUILD = """
 import sys
 from hatchling.build import build_sdist, build_wheel
