@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_api, complete_file, complete_message, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_api, complete_file, complete_message, with_catalog, with_csv, with_output
 from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
 
@@ -52,6 +52,7 @@ TOP = 10
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
 @with_catalog
 @with_output
+@with_csv
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
     """Advise on encodings and tags, from the values in captures and logs.
 
@@ -120,7 +121,6 @@ def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str,
         return
     from kwire_cli.view.advice import csv_rows, json_rows
     from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import csv_row
 
     if fmt == "json":
         environment.write(dumps(advice.to_json(options["top"]), indent=True))
@@ -129,4 +129,4 @@ def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str,
             environment.write(dumps(row, indent=False))
     else:
         for cells in csv_rows(advice, options["top"]):
-            environment.write(csv_row(cells))
+            environment.write_csv(cells)

@@ -85,11 +85,10 @@ def _show_csv(run: Run, shown: Shown) -> None:
     item, records, _ = shown
     from kwire_cli.records.model import Gap
     from kwire_cli.view.batches import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
-    from kwire_cli.view.table import csv_row
 
     label = list(label_of(run).values())
     if not run.headed:
-        run.environment.write(csv_row([*label_of(run), *(CSV_RECORD if run.deep else CSV_BATCH)]))
+        run.environment.write_csv([*label_of(run), *(CSV_RECORD if run.deep else CSV_BATCH)])
         run.headed = True
     if not run.deep:
         rows = [batch_cells(item)]
@@ -99,7 +98,7 @@ def _show_csv(run: Run, shown: Shown) -> None:
         hide = run.redaction.record
         rows = [record_cells(item, record, hide) for _, record in records or ()]
     for row in rows:
-        run.environment.write(csv_row([*label, *row]))
+        run.environment.write_csv([*label, *row])
 
 
 def _show_on_page(run: Run, shown: Shown) -> None:

@@ -41,20 +41,20 @@ def show_columns(environment: Environment, fmt: str, options: dict[str, Any], hi
     """
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import TABLE, csv_row
+    from kwire_cli.view.table import CSV_HEADINGS, TABLE
 
     columns = tuple(_names(options["fields"])) or TABLE
     if fmt not in {"csv", "json", "jsonl"}:
         return _table(environment, columns, hide, wait=wait and bool(options["fields"]))
     if fmt == "csv":
-        environment.write(csv_row(columns))
+        environment.write_csv([CSV_HEADINGS.get(name, name) for name in columns])
 
     def show(line: Captured | None) -> None:
         if line is None:
             return
         cells = LineRow(line, hide)
         if fmt == "csv":
-            environment.write(csv_row([cells.value(name) for name in columns]))
+            environment.write_csv([cells.value(name) for name in columns])
         else:
             environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
 

@@ -8,7 +8,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_csv, with_output
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
@@ -47,6 +47,7 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @with_tls_keylog
 @with_catalog
 @with_output
+@with_csv
 def command(
     environment: Environment,
     catalog: Catalog,
@@ -130,16 +131,15 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
 def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, fmt: str) -> None:
     from kwire_cli.view.clients import client_lines, csv_cells, csv_columns, upgrade_lines
     from kwire_cli.view.json import dumps
-    from kwire_cli.view.table import csv_row
 
     if fmt == "table":
         environment.write_lines(upgrade_lines(rows, accepted.release) if accepted else client_lines(rows))
     elif fmt == "csv":
         columns = csv_columns(verdicts=accepted is not None)
-        environment.write(csv_row(columns))
+        environment.write_csv(columns)
         for row in rows:
             for cells in csv_cells(row, columns):
-                environment.write(csv_row(cells))
+                environment.write_csv(cells)
     elif fmt == "jsonl":
         for row in rows:
             environment.write(dumps(row.to_json(), indent=False))

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.counts import counts, numbers
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_file, complete_message, complete_overlay, complete_version, with_catalog, with_output
+from kwire_cli.cli.options import complete_file, complete_message, complete_overlay, complete_version, with_catalog, with_csv, with_output
 from kwire_cli.cost.papers import PAPERS
 from kwire_cli.spec.encodings import ENCODING_NAMES, OWN_WIDTH
 
@@ -86,6 +86,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 @with_record_options
 @with_catalog
 @with_output
+@with_csv
 def command(
     environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool | None, **options: Any
 ) -> Exit:

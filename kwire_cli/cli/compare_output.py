@@ -49,12 +49,11 @@ def show(environment: Environment, catalog: Catalog, result: Result, fmt: str, o
                 environment.write(dumps(head | each.to_json(), indent=False))
     elif fmt == "csv":
         from kwire_cli.view.compare import CSV, csv_cells
-        from kwire_cli.view.table import csv_row
 
-        environment.write(csv_row(CSV))
+        environment.write_csv(CSV)
         for row in rows:
             for each in row.comparison.sums.values():
-                environment.write(csv_row(csv_cells(row.counts, row.comparison, each)))
+                environment.write_csv(csv_cells(row.counts, row.comparison, each))
     else:
         _show_table(environment, catalog, result, options)
 

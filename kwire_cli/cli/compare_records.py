@@ -100,7 +100,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
         environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))
     elif fmt == "csv":
         for row in view.header_csv_rows(headers) if asked and options["headers_as"] else view.csv_rows(forms):
-            environment.write(row)
+            environment.write_csv(row)
     else:
         from kwire_cli.view.json import dumps
 

@@ -17,6 +17,7 @@ from kwire_cli.cli.options import (
     complete_version,
     records_of,
     shows_raw_records,
+    with_csv,
     with_output,
     with_overlaid_catalog,
 )
@@ -88,6 +89,7 @@ ROWS = 4
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_overlaid_catalog
 @with_output
+@with_csv
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
     """Decode requests, responses and other messages of Kafka.
 

@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_file, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import complete_file, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
 from kwire_cli.cli.sizes import limits_of
@@ -101,6 +101,7 @@ class Run:
 @click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
 @with_overlaid_catalog
 @with_output
+@with_csv
 def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
     """Show log segments and snapshots: their batches, and with --deep their records; indexes, producer snapshots and checkpoints.
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
 
@@ -51,6 +51,8 @@ class Environment:
     stderr: IO[bytes] = field(default_factory=lambda: _stream(sys.stderr))
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     colour: str = "auto"
+    raw_csv: bool = False
+    """Whether cells of csv that a spreadsheet would run stay as they are."""
 
     @cached_property
     def to_terminal(self) -> bool:
@@ -69,6 +71,12 @@ class Environment:
     def write(self, text: str) -> None:
         """A line of results, or several."""
         self.write_text(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def write_csv(self, cells: Sequence[Any]) -> None:
+        """A row of csv."""
+        from kwire_cli.view.csv import csv_row
+
+        self.write(csv_row(cells, raw=self.raw_csv))
 
     def write_text(self, text: bytes) -> None:
         """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does it."""

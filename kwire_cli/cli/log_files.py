@@ -80,14 +80,12 @@ def _lines(shown: Shown, contents: Contents[Any]) -> None:
         for row in rows:
             environment.write(dumps(shown.label | row, indent=False))
     elif shown.fmt == "csv":
-        from kwire_cli.view.table import csv_row
-
         columns = (*shown.label, *view.csv_columns(contents))
         if columns != shown.headed:
-            environment.write(csv_row(columns))
+            environment.write_csv(columns)
             shown.headed = columns
         for row in rows:
-            environment.write(csv_row([*shown.label.values(), *view.csv_cells(contents, row)]))
+            environment.write_csv([*shown.label.values(), *view.csv_cells(contents, row)])
     elif shown.fmt == "table":
         environment.write_lines([view.heading(contents)])
         environment.write_lines(view.table_lines(contents, rows))

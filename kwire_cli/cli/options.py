@@ -109,6 +109,18 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def with_csv(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--raw-csv, of a command that writes csv; it stands below `with_output`, whose `environment` it sets."""
+
+    @click.option("--raw-csv", is_flag=True, help="Write csv cells as they are, also those that spreadsheets run.")
+    @wraps(command)
+    def wrapped(*args: Any, environment: Environment, raw_csv: bool, **kwargs: Any) -> Any:
+        environment.raw_csv = raw_csv
+        return command(*args, environment=environment, **kwargs)
+
+    return wrapped
+
+
 def complete_message(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Message names that go on from what was typed."""
     catalog = _catalog(ctx)

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_dimensions, complete_file, complete_message, complete_version, with_output, with_what_if
+from kwire_cli.cli.options import complete_dimensions, complete_file, complete_message, complete_version, with_csv, with_output, with_what_if
 from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ MOST_ROWS = 25
 @click.option("-v", "--verbose", is_flag=True, help="Say how the input was read, and which folder links were followed.")
 @with_what_if
 @with_output
+@with_csv
 def command(environment: Environment, catalog: Catalog, laid: Catalog | None, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.
 

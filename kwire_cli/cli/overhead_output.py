@@ -86,18 +86,16 @@ def _changes(counted: Counted) -> dict[str, Any]:
 
 def write_csv(environment: Environment, made: Report, counted: Counted | None = None) -> None:
     """The rows of all tables; where there is what was `counted` under an overlay, with what they are as written."""
-    from kwire_cli.view.table import csv_row
-
     names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
     columns = [*names, "messages", "count", "bytes", "share", "overheadBytes", *(["writtenBytes", "change"] if counted else [])]
-    environment.write(csv_row(columns))
+    environment.write_csv(columns)
     for found in made.tables:
         rows = [*found.to_json()]
         if counted:
             rows = _with_written(counted, found.dimensions, rows)
         for row in rows:
             rest = {found.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
-            environment.write(csv_row([(row | rest).get(name) for name in columns]))
+            environment.write_csv([(row | rest).get(name) for name in columns])
 
 
 def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

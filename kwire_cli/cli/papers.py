@@ -18,11 +18,10 @@ def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, 
     found = paper(name, catalog, times=times)
     if fmt == "csv":
         from kwire_cli.view.papers import CSV, claim_cells
-        from kwire_cli.view.table import csv_row
 
-        environment.write(csv_row(CSV))
+        environment.write_csv(CSV)
         for claim in found.claims:
-            environment.write(csv_row(claim_cells(claim)))
+            environment.write_csv(claim_cells(claim))
     elif fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps
 

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, complete_table, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import PORT, complete_file, complete_table, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
 from kwire_cli.cli.sizes import limits_of, size_of
@@ -59,6 +59,7 @@ ROWS = 100
 @of_reports
 @with_overlaid_catalog
 @with_output
+@with_csv
 def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
     """Ask files, folders and globs of any size: log segments, packet captures, brokers' request logs.
 
@@ -130,11 +131,13 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
     """Print rows, or write them to files."""
     columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
     if options["follow"]:
-        summary.rows = _follow(spark, paths, columns, options)
+        summary.rows = _follow(spark, paths, columns, options, raw_csv=environment.raw_csv)
         return Exit.DONE
     found = _tables(spark, paths, options)
     if options["out"]:
-        summary.rows = _write(found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns), options)
+        summary.rows = _write(
+            found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns), options, raw_csv=environment.raw_csv
+        )
     else:
         frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
         summary.rows = _print(environment, frame, fmt, options["limit"])
@@ -156,14 +159,15 @@ def _reading(options: dict[str, Any]) -> Reading:
     return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"], options["tls_keylog"])
 
 
-def _write(rows: DataFrame | Rows, options: dict[str, Any]) -> int:
+def _write(rows: DataFrame | Rows, options: dict[str, Any], *, raw_csv: bool) -> int:
     """Write files; the number of rows."""
     from kwire_cli.pipeline.files import write
 
-    return write(rows, options["out"], options["out_format"] or "parquet", _folders(rows, options), overwrite=options["overwrite"])
+    by = _folders(rows, options)
+    return write(rows, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"], raw_csv=raw_csv)
 
 
-def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any]) -> int:
+def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any], *, raw_csv: bool) -> int:
     """Write what comes to files until Ctrl-C; the number of rows."""
     from kwire_cli.cli.spark import until_interrupted
     from kwire_cli.pipeline import streams
@@ -173,7 +177,7 @@ def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | No
     frame = streams(spark, paths, reading=_reading(options), port=options["port"], **size).table(options["table"], columns)
     every, by = options["every"] or EVERY, _folders(frame, options)
     with until_interrupted() as over:
-        return follow(frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over)
+        return follow(frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over, raw_csv=raw_csv)
 
 
 def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
@@ -187,14 +191,13 @@ def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
 
 def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:
     from kwire_cli.pipeline.printing import texts
-    from kwire_cli.view.table import csv_row
 
     if fmt == "table":
         return _print_table(environment, frame, limit)
     if fmt == "csv":
-        environment.write(csv_row(frame.columns))
+        environment.write_csv(frame.columns)
     rows = 0
-    for count, text in texts(frame, fmt, limit):
+    for count, text in texts(frame, "raw-csv" if fmt == "csv" and environment.raw_csv else fmt, limit):
         environment.write(text)
         rows += count
     return rows

@@ -112,9 +112,8 @@ def _show_json(environment: Environment, fault: Fault, *, indent: bool = True) -
 
 
 def _show_csv(environment: Environment, fault: Fault | None) -> None:
-    from kwire_cli.view.table import csv_row
 
-    environment.write(csv_row(COLUMNS if fault is None else [*fault.to_json().values()]))
+    environment.write_csv(COLUMNS if fault is None else [*fault.to_json().values()])
 
 
 _SHOW: dict[str, Callable[[Environment, Fault], None]] = {

@@ -9,6 +9,7 @@ from pyspark.sql import Observation, functions as f, types as t
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.parquet_files import folder_for_tasks, write_in_tasks
 from kwire_cli.pipeline.parts import Rows
+from kwire_cli.view.csv import HARMLESS, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +24,14 @@ KEPT_TOGETHER = frozenset({"file", "topic", "partition"})
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 HOW: dict[str, dict[str, str]] = {
     "parquet": {},
-    "csv": {"header": "true", "timestampFormat": _TIME, "escape": '"'},
+    "csv": {"header": "true", "timestampFormat": _TIME, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
     "json": {"ignoreNullFields": "false", "timestampFormat": _TIME},
 }
 """Options of Spark's writers."""
 
 
-def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool) -> int:
-    """Write all rows to files in a folder; how many these are.
+def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool, raw_csv: bool = False) -> int:
+    """Write all rows to files in a folder; how many these are. With `raw_csv` cells that spreadsheets run stay as they are.
 
     Raises:
         InputError: As `as_files`; as `write_in_tasks`, where tasks write what they make.
@@ -43,7 +44,7 @@ def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, o
         rows = rows.frame()
     counted = Observation()
     writer = (
-        as_files(rows, fmt, by)
+        as_files(rows, fmt, by, raw_csv=raw_csv)
         .observe(counted, f.count(f.lit(1)).alias("rows"))
         .write.mode("overwrite" if overwrite else "errorifexists")
         .partitionBy(*by)
@@ -52,7 +53,7 @@ def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, o
     return int(counted.get["rows"])
 
 
-def as_files(frame: DataFrame, fmt: str, by: Sequence[str]) -> DataFrame:
+def as_files(frame: DataFrame, fmt: str, by: Sequence[str], *, raw_csv: bool = False) -> DataFrame:
     """The rows as files of a format hold them.
 
     Raises:
@@ -60,7 +61,9 @@ def as_files(frame: DataFrame, fmt: str, by: Sequence[str]) -> DataFrame:
 
     """
     _check(frame.columns, by)
-    return frame if fmt == "parquet" else frame.select([_plain(field, fmt) for field in frame.schema])
+    if fmt == "parquet":
+        return frame
+    return frame.select([_plain(field, fmt, raw=raw_csv or field.name in by) for field in frame.schema])
 
 
 def _check(columns: Sequence[str], by: Sequence[str]) -> None:
@@ -70,11 +73,13 @@ def _check(columns: Sequence[str], by: Sequence[str]) -> None:
         raise InputError(f"--partition-by {','.join(by)}: no column would be left in the files")
 
 
-def _plain(field: t.StructField, fmt: str) -> Column:
-    """A column as text formats can hold it: bytes as base64, in csv also what is nested as JSON."""
+def _plain(field: t.StructField, fmt: str, *, raw: bool) -> Column:
+    """Return a column as text formats can hold it: bytes as base64, in csv also nested values as JSON, and unless `raw` nothing that runs."""
     column = f.col(f"`{field.name}`")
     if fmt == "csv" and isinstance(field.dataType, t.BinaryType):
         column = f.base64(column)
     elif fmt == "csv" and isinstance(field.dataType, t.ArrayType | t.MapType | t.StructType):
         column = f.to_json(column, {"ignoreNullFields": "false"})
+    if fmt == "csv" and not raw and isinstance(field.dataType, t.StringType | t.BinaryType):
+        column = f.regexp_replace(column, RUNS, HARMLESS)
     return column.alias(field.name)

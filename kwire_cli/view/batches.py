@@ -10,7 +10,7 @@ from kwire_cli.records.jsonform import base64_text, head_json, record_json
 from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.lines import Line, counted, quoted
-from kwire_cli.view.meaning import moment
+from kwire_cli.view.meaning import instant, moment
 from kwire_cli.view.table import text_of
 from kwire_cli.view.tree import SHOWN_TEXT, anomaly_lines, byte_segments
 
@@ -35,14 +35,14 @@ BATCH_COLUMNS = {
     "producerId": 10,
     "flags": 0,
 }
-RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "keySize": 7, "valueSize": 9, "key": 20, "value": 0}
-_LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value"})
+RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "keySize": 7, "valueSize": 9, "key": 20, "value": 30, "headers": 0}
+_LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value", "headers"})
 _TABLE_TEXT = 60
 SHOWN_RECORDS = 10
 """Records of a batch in a message that are shown where not all of them are asked for."""
 CSV_BATCH = (
     *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp"),
-    *("producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "count", "gap"),
+    *("producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizon", "count", "gap"),
 )
 CSV_RECORD = ("position", "offset", "timestamp", "sequence", "keySize", "valueSize", "key", "value", "headers", "decoded", "gap")
 
@@ -226,7 +226,8 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
         key, value = _part(decoded.get("key"), key), _part(decoded.get("value"), value)
     elif "control" in document:
         key, value = None, _compact(document["control"])
-    shown = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value}
+    headers = ", ".join([f"{name}={'null' if data is None else _cell(data)}" for name, data in record.headers])
+    shown = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value, "headers": headers}
     cells = []
     for name, width in RECORD_COLUMNS.items():
         text = text_of(shown[name])
@@ -244,12 +245,13 @@ def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
 
 def batch_cells(item: Batch | Gap) -> list[Any]:
     """The cells of CSV_BATCH."""
-    shown = head_json(item) if isinstance(item, Batch) else item.to_json()
-    return [_lower(shown.get(name)) for name in CSV_BATCH]
-
-
-def _lower(value: Any) -> Any:
-    return ("true" if value else "false") if isinstance(value, bool) else value
+    if not isinstance(item, Batch):
+        shown = item.to_json()
+    else:
+        shown, horizon = head_json(item), item.head.delete_horizon
+        shown["maxTimestamp"] = instant(item.head.max_timestamp)
+        shown["deleteHorizon"] = None if horizon is None else instant(horizon)
+    return [shown.get(name) for name in CSV_BATCH]
 
 
 def gap_cells(gap: Gap) -> list[Any]:
@@ -261,10 +263,11 @@ def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
     """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
     shown = record_json(batch, record, 0, [], hide)
     payload = shown.get("decoded") or shown.get("control")
-    headers = {str(header["key"]): _cell(data) for header, (_, data) in zip(shown["headers"], record.headers, strict=True)}
+    headers = [{"key": name, "value": _cell(data)} for name, data in record.headers]
     cells = {
         **shown,
         "position": batch.position,
+        "timestamp": instant(record.timestamp),
         "key": _secret(shown["key"]) or _cell(record.key),
         "value": _secret(shown["value"]) or _cell(record.value),
         "headers": _compact(headers) if headers else None,

@@ -10,7 +10,7 @@ from kwire_cli.source.logs.model import ENTRIES
 from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import counted
-from kwire_cli.view.meaning import moment
+from kwire_cli.view.meaning import instant, moment
 from kwire_cli.view.table import text_of
 from kwire_cli.view.tree import anomaly_lines
 
@@ -92,7 +92,13 @@ def csv_cells(contents: Contents[Any], row: Row) -> list[Any]:
     names = columns(contents)
     if "gap" in row:
         return [row["position"], *[None] * (len(names) - 1), row["gap"]]
-    return [*(row[name] if name != "value" or isinstance(row[name], str) else _text(row[name]) for name in names), None]
+    return [*(_csv_cell(name, row[name]) for name in names), None]
+
+
+def _csv_cell(name: str, value: Any) -> Any:
+    if name == "timestamp":
+        return instant(value)
+    return value if name != "value" or isinstance(value, str) else _text(value)
 
 
 def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iterator[Line]:

@@ -9,11 +9,10 @@ from kwire_cli.cost.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.cost.record_prices import Codec
 from kwire_cli.view.grid import bar, grid_lines
 from kwire_cli.view.lines import counted
-from kwire_cli.view.table import csv_row
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.cost.header_forms import HeaderForms
     from kwire_cli.cost.record_forms import RecordForms
@@ -80,20 +79,20 @@ def flat(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from ({"section": "headers"} | price for price in found.get("headers", ()))
 
 
-def csv_rows(forms: RecordForms) -> Iterator[str]:
-    """A row a price."""
-    yield csv_row(_COLUMNS)
+def csv_rows(forms: RecordForms) -> Iterator[Sequence[Any]]:
+    """Yield the heading, and a row for each price."""
+    yield _COLUMNS
     for price in forms.prices:
         found = price.to_json(forms.reference(price))
-        yield csv_row([found[name] for name in _COLUMNS])
+        yield [found[name] for name in _COLUMNS]
 
 
-def header_csv_rows(headers: HeaderForms) -> Iterator[str]:
-    """A row a form of headers."""
-    yield csv_row(_HEADER_COLUMNS)
+def header_csv_rows(headers: HeaderForms) -> Iterator[Sequence[Any]]:
+    """Yield the heading, and a row for each form of headers."""
+    yield _HEADER_COLUMNS
     for price in headers.prices:
         found = price.to_json()
-        yield csv_row([found[name] for name in _HEADER_COLUMNS])
+        yield [found[name] for name in _HEADER_COLUMNS]
 
 
 def _written(written: Written, made: str | None) -> Iterator[Line]:

@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.view.csv import csv_row
 from kwire_cli.view.json import dumps
-from kwire_cli.view.table import csv_row, text_of
+from kwire_cli.view.table import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,13 +52,13 @@ def json_row(names: Sequence[str], values: Sequence[Any], *, indent: bool) -> st
     return dumps({name: json_value(value) for name, value in zip(names, values, strict=True)}, indent=indent)
 
 
-def csv_cells(values: Sequence[Any]) -> str:
-    """A row as a line of csv: what is nested as JSON, booleans as JSON has them."""
-    return csv_row([_csv_cell(json_value(value)) for value in values])
+def _csv_line(values: Sequence[Any], *, raw: bool = False) -> str:
+    """A row as a line of csv: what is nested as JSON."""
+    return csv_row([_csv_cell(json_value(value)) for value in values], raw=raw)
 
 
 def _csv_cell(value: Any) -> Any:
-    return dumps(value, indent=False) if isinstance(value, dict | list | bool) else value
+    return dumps(value, indent=False) if isinstance(value, dict | list) else value
 
 
 def cells(values: Sequence[Any]) -> list[Any]:
@@ -96,7 +97,8 @@ def _cut(text: str) -> str:
 ROW_TEXTS: dict[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
     "json": lambda names, values: json_row(names, values, indent=True),
     "jsonl": lambda names, values: json_row(names, values, indent=False),
-    "csv": lambda _, values: csv_cells(values),
+    "csv": lambda _, values: _csv_line(values),
+    "raw-csv": lambda _, values: _csv_line(values, raw=True),
     "table": lambda _, values: dumps(cells(values), indent=False),
 }
 """The text of a row in each format; of a table its cells, which are laid out when all of them are there."""

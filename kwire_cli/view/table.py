@@ -1,9 +1,7 @@
-"""Tables of a capture: a line a frame as it comes, in columns of fixed width; csv."""
+"""Tables of a capture: a line a frame as it comes, in columns of fixed width."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
@@ -21,6 +19,8 @@ WIDTHS = {"frame": 6, "time": 15, "src": 21, "dst": 21, "kind": 8, "api": 20, "a
 WIDEST, HELD = 40, 50
 """A column is no wider for the sake of a cell; and the rows by which columns that were asked for are made wide enough."""
 HEADINGS = {"apiVersion": "ver", "correlationId": "corr", "clientId": "client"}
+CSV_HEADINGS = {"latency": "latencySeconds", "throttle": "throttleSeconds"}
+"""What columns of durations are called in csv."""
 NUMBERS = frozenset({"frame", "apiVersion", "correlationId", "size", "latency", "stream", "packet", "throttle", "inFlight", "broker"})
 STYLES = {
     "api": "name",
@@ -144,12 +144,3 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-def csv_row(values: Sequence[Any]) -> str:
-    """One line of csv (RFC 4180), without its end."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(
-        ["" if value is None else ";".join(map(str, value)) if isinstance(value, list) else value for value in values]
-    )
-    return out.getvalue()

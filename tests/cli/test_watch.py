@@ -291,7 +291,7 @@ def test_real_packets_on_the_loopback_interface(wire, tmp_path):
     total = json.loads(out.splitlines()[-1])
     assert total["client"]["a-real-client"]["requests"] == 5, err
     assert total["topic"]["a-real-topic"]["errors"] == {"UNKNOWN_TOPIC_OR_PARTITION": 5}
-    assert total["api"]["Metadata 4"]["latencyMs"]["count"] == 5
+    assert total["api"]["Metadata 4"]["latencySeconds"]["count"] == 5
     assert kwire("decode", kept, "--format", "jsonl").out.count('"kind":"response"') == 5
 
 

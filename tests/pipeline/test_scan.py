@@ -176,3 +176,16 @@ def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
     assert "[red]" in done.out
     assert not ACTS.search(done.raw)
     assert not ACTS.search(done.err.encode())
+
+
+def test_no_cell_of_csv_runs_in_a_spreadsheet(tmp_path):
+    query = ("--sql", "select '=1+1' as a, '-1' as b, -2 as c, '-1;@2' as d, array('=1') as e, '\t' as f, binary('\u07e6') as g limit 1")
+    safe, raw = ["'=1+1", "-1", "-2", "'-1;@2", '["=1"]', "'\t", "36Y="], ["=1+1", "-1", "-2", "-1;@2", '["=1"]', "\t", "36Y="]
+    for number, (options, expected) in enumerate((((), safe), (("--raw-csv",), raw))):
+        done = kwire("scan", CAPTURE, *query, *options, "--format", "csv")
+        assert list(csv.reader(done.out.splitlines()))[1] == expected
+        out = tmp_path / str(number)
+        done = kwire("scan", CAPTURE, *query, *options, "--out", out, "--out-format", "csv")
+        assert done.code == 0, done.err
+        [row] = [row for file in out.glob("*.csv") for row in list(csv.reader(file.read_text("utf-8").splitlines()))[1:]]
+        assert row == expected

@@ -6,7 +6,8 @@ from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
-from kwire_cli.view.table import HELD, csv_row, text_of
+from kwire_cli.view.csv import csv_row
+from kwire_cli.view.table import HELD, text_of
 
 SECRET = b"\0alice\0wonderland"
 

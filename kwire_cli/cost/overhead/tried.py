@@ -83,7 +83,7 @@ class Tried:
     def _pair(self, setting: Setting) -> dict[str, Any]:
         made = self.made[setting]
         out = {"linger.ms": setting.linger, "batch.size": setting.batch_size, **self._numbers(made), "savedBytes": self.saved(made)}
-        return out | {"meanWaitMs": round(made.waited / self.records, 3) if self.records else None}
+        return out | {"meanWaitSeconds": round(made.waited / self.records / 1000, 6) if self.records else None}
 
     def _numbers(self, made: Made) -> dict[str, Any]:
         out: dict[str, Any] = {"batches": made.batches, "bytes": made.bytes, "overheadBytes": made.bytes - self.payload}

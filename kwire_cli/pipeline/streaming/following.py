@@ -22,12 +22,12 @@ CHECKPOINT = "_checkpoint"
 _NAME = "kwire"
 
 
-def follow(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, every: float, over: Callable[[], bool]) -> int:
+def follow(frame: DataFrame, folder: str, fmt: str, by: Sequence[str], *, every: float, over: Callable[[], bool], raw_csv: bool = False) -> int:
     """Write what comes, each `every` seconds, going on where files in the folder end; how many rows came until `over`.
 
     InputError as `files.as_files`; what ends the stream otherwise is Spark's exception.
     """
-    counted = as_files(frame, fmt, by).observe(_NAME, f.count(f.lit(1)).alias("rows"))
+    counted = as_files(frame, fmt, by, raw_csv=raw_csv).observe(_NAME, f.count(f.lit(1)).alias("rows"))
     writer = counted.writeStream.format(fmt).options(**HOW[fmt]).partitionBy(*by).option("checkpointLocation", f"{folder}/{CHECKPOINT}")
     query = writer.trigger(processingTime=f"{every} seconds").start(folder)
     rows = _Rows(query)

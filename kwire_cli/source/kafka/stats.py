@@ -156,24 +156,24 @@ class Group:
         self.stages.update(other.stages)
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers; latencies in milliseconds, stages in milliseconds over all exchanges."""
+        """All numbers; durations in seconds, stages over all exchanges."""
         out: dict[str, Any] = {"requests": self.requests, "responses": self.responses}
         if self.sized:
             out |= {"requestBytes": self.request_bytes, "responseBytes": self.response_bytes}
-        out |= {"throttled": self.throttled, "throttleMs": self.throttle_ms}
+        out |= {"throttled": self.throttled, "throttleSeconds": self.throttle_ms / 1000}
         if self.sized:
             out["mostInFlight"] = self.most_in_flight
         if self.node is not None:
             out["nodeId"] = self.node
         if self.software:
             out["software"] = sorted(self.software)
-        for name, histogram in (("latencyMs", self.latency), ("waitMs", self.waits)):
+        for name, histogram in (("latencySeconds", self.latency), ("waitSeconds", self.waits)):
             if histogram.count:
                 points = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-                out[name] = {"count": histogram.count} | {key: _ms(histogram.percentile(share)) for key, share in points.items()}
-                out[name]["max"] = _ms(histogram.largest)
+                out[name] = {"count": histogram.count} | {key: _rounded(histogram.percentile(share)) for key, share in points.items()}
+                out[name]["max"] = _rounded(histogram.largest)
         if self.stages:
-            out["stagesMs"] = {name.removesuffix("Ms").removesuffix("Time"): took / 1000 for name, took in self.stages.items()}
+            out["stagesSeconds"] = {name.removesuffix("Ms").removesuffix("Time"): took / 1_000_000 for name, took in self.stages.items()}
         return out | {"errors": {str(name): count for name, count in by_count(self.errors)}}
 
 
@@ -190,8 +190,8 @@ def _api(name: str | None, key: int | None, version: int | None) -> str:
     return f"{name or key} {version}"
 
 
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds * 1000, 3)
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 @dataclass

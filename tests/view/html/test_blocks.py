@@ -90,7 +90,7 @@ def test_charts_of_statistics_count_every_response():
     counted = json.loads(kwire("decode", CAPTURE, "--stats", "--format", "json").out)
     latencies = next(block for block in blocks if block["type"] == "histogram")
     assert sum(item["value"] for item in latencies["items"]) == sum(
-        group["latencyMs"]["count"] for group in counted["api"].values() if "latencyMs" in group
+        group["latencySeconds"]["count"] for group in counted["api"].values() if "latencySeconds" in group
     )
     by_api = next(block for block in blocks if block["type"] == "bars")
     assert {item["name"]: item["value"] for item in by_api["items"]} == {

@@ -1,0 +1,29 @@
+"""Frames and captures in which every text is one that a test chose."""
+
+import packets as make
+from wire import Wire
+
+
+def hostile_frames(name):
+    return b"".join(
+        [
+            Wire.request("Metadata", 1, 1, name, topics=[{"name": name}]),
+            Wire.request("ApiVersions", 3, 2, name, clientSoftwareName=name, clientSoftwareVersion=name),
+            Wire.request("FindCoordinator", 3, 3, name, key=name),
+            Wire.request("JoinGroup", 5, 4, name, groupId=name, memberId=name, protocolType="consumer", protocols=[{"name": name, "metadata": ""}]),
+            Wire.request("SaslHandshake", 1, 5, name, mechanism=name),
+        ]
+    )
+
+
+def hostile_capture(name):
+    """A connection on which a request and an answer hold the name, and what is no message at all."""
+    talk = make.Talk()
+    answer = Wire.response("Metadata", 1, 1, topics=[{"errorCode": 3, "name": name}], brokers=[{"nodeId": 1, "host": name, "port": 1, "rack": name}])
+    said = [*talk.handshake(), talk.segment(0, hostile_frames(name)), talk.segment(1, answer), talk.segment(0, name.encode() * 3), *talk.goodbye()]
+    return make.pcap_file([make.packet(make.ethernet(make.ipv4(payload)), number) for number, payload in enumerate(map(tcp_of, said), 1)])
+
+
+def tcp_of(segment):
+    ports = (50000, 9092) if segment.ends == make.ENDS else (9092, 50000)
+    return make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)

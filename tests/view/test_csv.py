@@ -1,0 +1,101 @@
+import csv
+import io
+import re
+
+import pytest
+from command_line import kwire
+from hypothesis import given, strategies as st
+from log_lines import line as log_line
+from named_traffic import hostile_capture, hostile_frames
+from record_sets import batch, record
+
+from kwire_cli.view.csv import RUNS, csv_row
+
+FIRST = "=+-@\t\r"
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def cells(text):
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def runs(cell):
+    """Whether a spreadsheet would take a cell for a formula."""
+    return cell[:1] in {*FIRST} and not all(NUMBER.fullmatch(part) for part in cell.split(";"))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", "--1", "-1\n=2", "=", "+1;=2", "-1;"])
+def test_a_cell_that_runs_has_an_apostrophe(text):
+    assert cells(csv_row([text, 1])) == [[f"'{text}", "1"]]
+    assert cells(csv_row([text, 1], raw=True)) == [[text, "1"]]
+
+
+@pytest.mark.parametrize("value", [-1, -1.5, "-1", "+1", "-1.5e-3", "-.5", [-1, 2], "a=1", "1-1", "'=1", "", "é=", None, True])
+def test_numbers_and_all_other_text_stay(value):
+    assert csv_row([value]) == csv_row([value], raw=True)
+
+
+TEXTS = st.text() | st.text(st.sampled_from(FIRST + "1;.e'"), max_size=6)
+
+
+@given(st.lists(st.none() | st.integers() | TEXTS | st.lists(st.text()), min_size=2))
+def test_no_row_has_a_cell_that_runs_and_nothing_else_changes(values):
+    [shown], [raw] = cells(csv_row(values)), cells(csv_row(values, raw=True))
+    assert not any(map(runs, shown))
+    assert shown == [f"'{cell}" if runs(cell) else cell for cell in raw]
+    assert [bool(re.search(RUNS, cell)) for cell in raw] == [runs(cell) for cell in raw]
+
+
+NAME = "=1+1"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Inputs in which every text is a formula, under names that are formulas."""
+    top = tmp_path_factory.mktemp("formulas")
+    (top / "frames.bin").write_bytes(hostile_frames(NAME))
+    (top / "capture.pcap").write_bytes(hostile_capture(NAME))
+    (top / "lines.log").write_bytes(log_line(3, 1, client=NAME, request={"topics": [{"name": NAME}]}, principal=NAME))
+    (top / f"{NAME}-0").mkdir()
+    data = batch(0, [record(NAME.encode(), NAME.encode(), number, 0, [(NAME, NAME.encode())] * 2) for number in range(2)])
+    (top / f"{NAME}-0" / "00000000000000000000.log").write_bytes(data + b"=" * 9)
+    return top
+
+
+COMMANDS = [
+    (["decode"], "capture.pcap", True),
+    (["decode", "--fields", "client,topics,body.topics.name,latency"], "capture.pcap", True),
+    (["dump", "--deep"], "=1+1-0", True),
+    (["dump"], "=1+1-0", True),
+    (["dump", "--verify"], "=1+1-0", True),
+    (["dump", "--all"], "=1+1-0", True),
+    (["overhead", "--by", "client"], "capture.pcap", True),
+    (["overhead", "--by", "topic"], "=1+1-0", False),
+    (["clients"], "capture.pcap", True),
+    (["clients"], "lines.log", True),
+    (["advise"], "capture.pcap", False),
+    (["compare"], "frames.bin", False),
+]
+
+
+@pytest.mark.parametrize(("words", "name", "has_any"), COMMANDS, ids=[" ".join([*words, name]) for words, name, _ in COMMANDS])
+def test_no_command_writes_a_cell_that_runs(folder, monkeypatch, words, name, has_any):
+    monkeypatch.chdir(folder)
+    shown, raw = (kwire(*words, "--format", "csv", *more, name) for more in ((), ("--raw-csv",)))
+    assert shown.code == raw.code
+    assert shown.out, shown.err
+    assert not [cell for row in cells(shown.out) for cell in row if runs(cell)]
+    assert any(runs(cell) for row in cells(raw.out) for cell in row) is has_any
+    assert cells(shown.out) == [[f"'{cell}" if runs(cell) else cell for cell in row] for row in cells(raw.out)]
+
+
+def test_columns_of_durations_say_their_unit_and_times_are_iso():
+    made = ("--fields", "time,latency,throttle,topic")
+    rows = cells(kwire("decode", "--format", "csv", *made, "-", stdin=hostile_capture("t")).out)
+    assert rows[0] == ["time", "latencySeconds", "throttleSeconds", "topic"]
+    data = batch(0, [record(b"k", b"v", 0, 5)], maxTimestamp=1_760_000_000_005)
+    [heading, row] = cells(kwire("dump", "--deep", "--format", "csv", "-", stdin=data).out)
+    assert row[heading.index("timestamp")] == "2025-10-09T08:53:20.005Z"
+    [heading, row] = cells(kwire("dump", "--format", "csv", "-", stdin=data).out)
+    assert row[heading.index("maxTimestamp")] == "2025-10-09T08:53:20.005Z"
+    assert row[heading.index("deleteHorizon")] == ""
