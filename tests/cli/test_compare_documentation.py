@@ -7,7 +7,22 @@ from command_line import ROOT
 from kwire_cli.cli.compare import command
 from kwire_cli.cli.compare_records import with_record_options
 
-EVERYWHERE = {"--input", "--framed", "--unframed", "--request", "--response", "--specs", "--kafka", "--color", "--verbose", "-v", "-m", "-n", "-f"}
+EVERYWHERE = {
+    "--input",
+    "--framed",
+    "--unframed",
+    "--request",
+    "--response",
+    "--specs",
+    "--kafka",
+    "--color",
+    "--raw-csv",
+    "--verbose",
+    "-v",
+    "-m",
+    "-n",
+    "-f",
+}
 """Options that decode has too."""
 
 

@@ -70,7 +70,7 @@ def test_groups_by_api_client_and_topic(stats):
     assert set(shown["api"]) == {"Metadata 3", "Fetch 4"}
     metadata = shown["api"]["Metadata 3"]
     assert (metadata["requests"], metadata["responses"], metadata["throttled"]) == (2, 2, 1)
-    assert metadata["latencyMs"] == {"count": 2, "p50": 1.0, "p95": 1.0, "p99": 1.0, "max": 1.0}
+    assert metadata["latencySeconds"] == {"count": 2, "p50": 0.001, "p95": 0.001, "p99": 0.001, "max": 0.001}
     assert metadata["errors"] == {"UNKNOWN_TOPIC_OR_PARTITION": 1}
     assert shown["client"]["me"]["requests"] == 3
     assert shown["topic"]["orders"]["requests"] == shown["topic"]["orders"]["responses"] == 1
@@ -78,10 +78,10 @@ def test_groups_by_api_client_and_topic(stats):
 
 def test_answers_that_wait_on_purpose_are_apart(stats):
     fetch = stats.to_json()["api"]["Fetch 4"]
-    assert fetch["waitMs"]["count"] == 1
-    assert "latencyMs" not in fetch
+    assert fetch["waitSeconds"]["count"] == 1
+    assert "latencySeconds" not in fetch
     client = stats.to_json()["client"]["me"]
-    assert (client["latencyMs"]["count"], client["waitMs"]["count"]) == (2, 1)
+    assert (client["latencySeconds"]["count"], client["waitSeconds"]["count"]) == (2, 1)
 
 
 def test_an_unknown_api_is_counted_by_its_key(wire):
@@ -138,17 +138,17 @@ def test_exchanges_of_a_request_log_have_no_bytes():
     assert shown["kinds"] == {"request": 4, "response": 3}
     assert {*shown["api"]} == {"Fetch 13", "Metadata 12", "Produce 9", "9999 1"}
     assert "requestBytes" not in shown["api"]["Fetch 13"]
-    assert shown["api"]["Fetch 13"]["waitMs"]["max"] == 500.25
+    assert shown["api"]["Fetch 13"]["waitSeconds"]["max"] == 0.50025
     metadata = shown["api"]["Metadata 12"]
-    assert (metadata["throttled"], metadata["throttleMs"], metadata["errors"]) == (1, 3, {"UNKNOWN_TOPIC_OR_PARTITION": 1})
-    assert metadata["stagesMs"] == {
-        "requestQueue": 0.5,
-        "local": 1.5,
+    assert (metadata["throttled"], metadata["throttleSeconds"], metadata["errors"]) == (1, 0.003, {"UNKNOWN_TOPIC_OR_PARTITION": 1})
+    assert metadata["stagesSeconds"] == {
+        "requestQueue": 0.0005,
+        "local": 0.0015,
         "remote": 0.0,
-        "throttle": 3.0,
-        "responseQueue": 0.25,
-        "send": 0.25,
-        "messageConversions": 0.125,
+        "throttle": 0.003,
+        "responseQueue": 0.00025,
+        "send": 0.00025,
+        "messageConversions": 0.000125,
     }
     assert (shown["topic"]["orders"]["requests"], shown["broker"]["10.0.0.2:9092"]["requests"]) == (3, 4)
 
@@ -167,7 +167,7 @@ def test_captures_add_up(stats):
     twice.merge(stats)
     one, two = stats.to_json(), twice.to_json()
     assert (two["kinds"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (6, 2 * one["api"]["Fetch 4"]["requestBytes"])
-    assert two["api"]["Metadata 3"]["latencyMs"] == one["api"]["Metadata 3"]["latencyMs"] | {"count": 4}
+    assert two["api"]["Metadata 3"]["latencySeconds"] == one["api"]["Metadata 3"]["latencySeconds"] | {"count": 4}
 
 
 @pytest.mark.shared
