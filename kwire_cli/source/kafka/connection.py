@@ -3,7 +3,7 @@
 States of a connection
 
 - OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does -> FOREIGN.
-- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error -> TOKENS.
+- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error, or is followed by a frame that is no request -> TOKENS.
 - TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as a request -> KAFKA.
 - FOREIGN: another protocol, to the end.
 
@@ -309,7 +309,11 @@ class Connection:
                 return Seen("sasl-token", side, cut)
             self.state = State.KAFKA
         whole = not cut.missing
-        if is_first_token(cut) or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data)))):
+        if (
+            is_first_token(cut)
+            or self._follows_handshake(cut)
+            or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data))))
+        ):
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
         self._served = True
@@ -320,6 +324,11 @@ class Connection:
             self._wait_for(seen)
         seen.in_flight = len(self._pending)
         return seen
+
+    def _follows_handshake(self, cut: Cut) -> bool:
+        """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the answer."""
+        last = self._pending[-1].head if self._pending else None
+        return last is not None and last[:2] == (SASL_HANDSHAKE, 0) and not reads_as_request(self.catalog, cut.data)
 
     def _from_broker(self, side: int, cut: Cut) -> Seen:
         if self.state is State.TOKENS:

@@ -195,6 +195,10 @@ class Responses:
             self._drop(oldest)
         return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
 
+    def may_hold(self, at: int) -> bool:
+        """Return whether `at` may lie inside a frame that begins where a piece does."""
+        return any(piece < at for piece in self._pieces)
+
     def _learn_ids(self) -> None:
         newest = self._newest
         for request in reversed(self._asked):
@@ -264,10 +268,12 @@ class Recogniser:
             self._searches = Requests(self._catalog, self._first), Responses(self._asked, self._first)
         requests, responses = self._searches
         found = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
-        if found >= 0 or role is True:
+        if role is True:
             return found
         answer = responses.find(buffer, last=last)
-        return answer if answer >= 0 else max(found, answer)
+        while 0 <= found != answer and not last and responses.may_hold(found) and not names_client(self._catalog, buffer, found, needed=True):
+            found = requests.find(buffer, last=last)
+        return min(found, answer) if found >= 0 <= answer else max(found, answer)
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Whether a frame that says to be big looks like one."""

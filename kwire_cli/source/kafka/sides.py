@@ -16,6 +16,7 @@ from kwire_cli.message.reading import read
 from kwire_cli.source.kafka.heads import names_client, reads_as_request
 
 if TYPE_CHECKING:
+    from kwire_cli.message.frames import Frame
     from kwire_cli.source.kafka.framing import Cut
     from kwire_cli.spec.catalog import Catalog
 
@@ -48,9 +49,11 @@ class Sides:
             return side
         answered = (other, data[SIZE_BYTES : 2 * SIZE_BYTES]) in self._asked
         named = reads and names_client(self._catalog, data, 0, needed=True)
-        fits = reads and not cut.missing and _fits(self._catalog, data)
+        whole = _request(self._catalog, data) if reads and not cut.missing else None
+        fits = whole is not None and whole.sure and not whole.anomalies
         if fits or named:
-            self._for[side] += 1
+            # A whole request of a known version whose body does not fit says nothing: an answer may read so too.
+            self._for[side] += fits or whole is None or whole.body is None or whole.body.guess
             self._surely[side] = self._surely[side] or (named and fits)
             self._asked.add((side, data[2 * SIZE_BYTES : 3 * SIZE_BYTES]))
         elif not (reads and cut.missing):
@@ -82,12 +85,14 @@ def surely_request(catalog: Catalog, cut: Cut) -> bool:
     """Whether a frame is a whole request that names its client, and in which nothing is odd."""
     data = cut.data
     named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
-    return named and _fits(catalog, data)
-
-
-def _fits(catalog: Catalog, data: bytes) -> bool:
-    frame = read(catalog, data, Hints(kind="request"), number=0, start=0, stop=len(data), prefixed=True)
+    if not named:
+        return False
+    frame = _request(catalog, data)
     return frame.sure and not frame.anomalies
+
+
+def _request(catalog: Catalog, data: bytes) -> Frame:
+    return read(catalog, data, Hints(kind="request"), number=0, start=0, stop=len(data), prefixed=True)
 
 
 def is_first_token(cut: Cut) -> bool:
