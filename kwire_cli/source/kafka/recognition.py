@@ -3,6 +3,8 @@
 Rules
 - A place may begin a request if a size, an api key, a version and a client id stand there that can be ones; a response, if a size does before the
   correlation id of a request that waits, or if a piece of data begins there: senders mostly begin to send with a frame.
+- While nobody knows who the client is, size prefixes that meet at the last byte decide, from the beginning of a piece on. What reads as a
+  request further on in such a piece has to name its client, as the bytes of answers may look so too.
 - A place is confirmed when its frame is whole and either the data end there or another frame of the kind begins. The first confirmed one is it.
 - Where nothing is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed, and an answer that has both
   the id and the beginning of a piece.

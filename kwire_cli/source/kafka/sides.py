@@ -4,7 +4,7 @@ Rules
 - The side that opened the connection is the client, unless its own frames can't be requests and the other's surely are.
 - If nobody was seen to open it: the side of which a frame is a request for sure, as it names a client and its body fits; or whose frame reads as a
   request, while one of the other side has its correlation id, or does not read so. One that merely reads as a request may be an answer: "correlation
-  id 1, error 0" is also "Produce version 1, no client id".
+  id 1, error 0" is also "Produce version 1, no client id". One that is whole, of a known version, and whose body does not fit, says nothing.
 """
 
 from __future__ import annotations

@@ -126,6 +126,12 @@ def test_tokens_after_a_handshake_of_version_0_and_back(wire):
     assert pairs(seen) == [0, 4]
 
 
+@pytest.mark.parametrize("from_start", [True, False])
+def test_tokens_of_a_client_whose_broker_was_not_captured(wire, from_start):
+    said = [handshake(wire)[0], (0, wire.raw(b"\0alice\0secret")), (0, heartbeat(wire, 3))]
+    assert kinds(wire.talk(*said, from_start=from_start)) == ["request", "sasl-token", "request"]
+
+
 def test_several_rounds_of_tokens(wire):
     rounds = [(side, wire.raw(token)) for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]]
     seen = wire.talk(*handshake(wire), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4)))

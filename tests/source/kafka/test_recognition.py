@@ -1,5 +1,6 @@
 """Starts in mid-stream and losses: which side is the client, where frames begin, and that looking for them costs no more than it must."""
 
+import base64
 import random
 import sys
 from collections import Counter
@@ -65,6 +66,17 @@ def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
 def test_answers_alone_are_not_taken_for_requests(wire):
     seen = wire.talk((1, versions(wire, 1)), (1, versions(wire, 2)), from_start=False)
     assert shown(seen) == [("response", 1)] * 2
+
+
+def test_an_answer_that_a_broker_writes_in_pieces_is_framed_without_its_question(wire):
+    """As Fetch answers are sent: what reads as a request in the second piece is part of the frame that the first piece begins."""
+    batch = bytes(8) + b"\0\0\0\x30" + bytes(48)
+    partition = {"partitionIndex": 0, "records": base64.b64encode(batch).decode()}
+    answer = wire.response("Fetch", 4, 0, responses=[{"topic": "t", "partitions": [partition]}])
+    at = answer.index(batch) + 8
+    for cut in (at, at - 4, at - 12, 8, 4):
+        seen = wire.talk((1, answer[:cut]), (1, answer[cut:]), (1, versions(wire, 2)), from_start=False)
+        assert shown(seen) == [("response", 1)] * 2, cut
 
 
 def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):

@@ -1,0 +1,64 @@
+"""Captures of which one side alone is left, and no SYN: the frames of that side, held against those of the whole capture."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from damage import capture_of
+from golden_rows import SHARED
+
+import kwire_cli
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.model import endpoints
+from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.structs.network.transport import SYN
+
+ROOT = Path(__file__).resolve().parents[3]
+CATALOG = kwire_cli.catalog()
+COUNTS = ("frames", "framed", "of their kind", "other bytes")
+
+
+def lines_of(segments):
+    return list(traffic(CATALOG, capture_of(segments)))
+
+
+def identities(lines):
+    return Counter((line.src, line.dst, bytes(line.seen.data)) for line in lines)
+
+
+def left_alone(path, kind):
+    """Cut a capture down to the side that sends frames of a kind, without SYNs, and count as COUNTS says."""
+    segments = list(Segments()(packets(path)))
+    whole = lines_of(segments)
+    expected = identities(line for line in whole if line.kind == kind and not line.seen.missing)
+    tokens = identities(line for line in whole if line.kind == "sasl-token")
+    sides = {(line.src, line.dst) for line in whole if line.kind == kind}
+    found = lines_of(segment for segment in segments if tuple(map(str, endpoints(segment.ends))) in sides and not segment.flags & SYN)
+    framed = identities(line for line in found if line.is_frame)
+    of_kind = identities(line for line in found if line.kind == kind)
+    counts = (expected.total(), (framed & expected).total(), (of_kind & expected).total(), (framed - expected - tokens).total())
+    return Counter(dict(zip(COUNTS, counts, strict=True)))
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_either_side_alone_is_framed_as_the_whole(kind):
+    total = Counter()
+    for path in sorted((ROOT / "samples" / "captures").iterdir()):
+        if not path.name.startswith("not-kafka"):
+            total += left_alone(path, kind)
+    assert total["frames"] > 50
+    assert total["frames"] == total["framed"] == total["of their kind"]
+    assert not total["other bytes"]
+
+
+@pytest.mark.shared
+def test_one_side_of_all_real_captures():
+    page = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+    listed = dict(re.findall(r"^\| (request|response)s, now \| ([\d, |]+) \|$", page, re.MULTILINE))
+    for kind in ("request", "response"):
+        total = Counter(dict.fromkeys(COUNTS, 0))
+        for path in sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*")):
+            total.update(left_alone(path, kind))
+        assert [int(number.replace(",", "")) for number in listed[kind].split(" | ")] == [total[name] for name in COUNTS]
