@@ -64,6 +64,11 @@ def with_tls_keylog(command: Command) -> Command:
     return _TLS(command)
 
 
+def hinted(options: dict[str, Any]) -> bool:
+    """Whether these options say what the bytes are."""
+    return any(options.get(name) is not None for name in ("api", "version", "kind", "framed"))
+
+
 def refuse(options: dict[str, Any], names: Sequence[str], why: str) -> None:
     """UsageError, with the name of the first one before `why`, where any of these options was given."""
     for name in names:
