@@ -109,8 +109,7 @@ def read_frames(
     from kwire_cli.source.frames import capture_in, frames_in, read_source  # noqa: PLC0415
 
     known = catalog(specs, kafka=kafka, overlays=overlays)
-    hinted = (api, version, kind) != (None, None, None)
-    capture = capture_in(source, as_text=not hinted) if input == "auto" else None
+    capture = capture_in(source) if input == "auto" else None
     if capture is not None:
         from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415

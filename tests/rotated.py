@@ -9,6 +9,7 @@ from damage import packet_of
 import kwire_cli as kwire
 from kwire_cli.source.capture.events import Start
 from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.origin import Origin, Place
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.kafka.traffic import traffic
@@ -61,14 +62,20 @@ class Rotated:
         one.write_bytes(make.pcap_file(self.packets))
         starts = {event.connection: event.packet for event in Capture(one) if type(event) is Start}
         capture = Capture(one)
+        capture.origin = _Cut(self)
         lines = traffic(catalog, capture, waiting_since=capture.waiting_since)
-        made = (Line(line, starts[line.stream], self._place(line.seen.packet), Options(catalog)) for line in lines)
+        made = (Line(line, starts[line.stream], Options(catalog)) for line in lines)
         return Counter(tuple(row.values()) for rows in frame_rows(made, COLUMNS) for row in rows.to_pylist())
 
-    def _place(self, packet):
-        bounds = [0, *self.cuts, len(self.packets)]
-        number = next(number for number, end in enumerate(bounds[1:]) if packet <= end)
-        return name(number), packet - bounds[number]
+
+class _Cut(Origin):
+    def __init__(self, rotated):
+        super().__init__()
+        self._bounds = [0, *rotated.cuts, len(rotated.packets)]
+
+    def place(self, packet):
+        number = next(number for number, end in enumerate(self._bounds[1:]) if packet <= end)
+        return Place(name(number), packet - self._bounds[number])
 
 
 def name(number):

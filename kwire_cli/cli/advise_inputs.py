@@ -104,7 +104,7 @@ class Messages:
             for _, found in inputs(self.environment, others, "auto", verbose=False, bodies=False, follow=False):
                 place = place_of(next(numbers))
                 if isinstance(found, CaptureFile):
-                    yield from self._capture(found.source, place)
+                    yield from self._capture(str(found.source), place)
                     continue
                 for frame in frames_in(self.catalog, found, hints):
                     yield from in_frame(frame, place + frame.number)
@@ -118,7 +118,7 @@ class Messages:
             self.progress.tell(self._names.get(label, label), item.position, len(view))
             yield item
 
-    def _capture(self, path: Any, place: int) -> Iterator[Message]:
+    def _capture(self, path: str, place: int) -> Iterator[Message]:
         from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
         from kwire_cli.cost.advice.messages import in_lines

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.frame_options import NO_CAPTURE, bodies_of, frames_of, hinted, refuse
+from kwire_cli.cli.frame_options import NO_CAPTURE, bodies_of, frames_of, refuse
 from kwire_cli.cli.inputs import CaptureFile, inputs
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     bodies = bool(options["message"])
     if bodies:
         refuse(options, ("api", "framed", "kind"), "is for frames, and --message says that this is a body alone")
-    verbose, known = options["verbose"], hinted(options)
-    given = inputs(environment, source, options["form"], verbose=verbose, bodies=bodies, follow=False, hinted=known)
-    for number, (name, found) in enumerate(given):
+    for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
         if isinstance(found, CaptureFile):
             if bodies:
                 raise click.UsageError("--message says that the input is a body alone, and this is a capture; --filter chooses among its frames")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import bodies_of, hinted, of_frames, with_tls_keylog
+from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import (
     PORT,
@@ -136,13 +136,7 @@ def _decode(
     decodable = anomalies = False
     page, several = options["page"], len(sources) > 1
     for name, found in inputs(
-        environment,
-        tuple(sources),
-        form,
-        verbose=options["verbose"],
-        bodies=bool(options["message"]),
-        follow=options["follow"],
-        hinted=hinted(options),
+        environment, tuple(sources), form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]
     ):
         if page and page.more:
             break

@@ -37,7 +37,6 @@ class Subject:
 
 def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]) -> Iterator[Subject]:
     """What the arguments name, one after the other; InputError where one can't be read or has nothing with the number that was asked for."""
-    from kwire_cli.cli.frame_options import hinted
     from kwire_cli.cli.inputs import CaptureFile, inputs
     from kwire_cli.message.redaction import Redaction
 
@@ -46,8 +45,7 @@ def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, .
         if len(texts) == 1 and (options["record_format"] != "auto" or is_segment(texts[0])) and texts[0] != "-" and Path(texts[0]).is_file():
             yield from _segment(environment, catalog, texts[0], number, options, redaction)
             continue
-        bodies, known = bool(options["message"]), hinted(options)
-        for name, found in inputs(environment, texts, options["form"], verbose=False, bodies=bodies, follow=False, hinted=known):
+        for name, found in inputs(environment, texts, options["form"], verbose=False, bodies=bool(options["message"]), follow=False):
             if isinstance(found, CaptureFile):
                 yield _of_capture(environment, catalog, found.source, number, name, options, redaction)
             else:

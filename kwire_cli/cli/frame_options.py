@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.source.capture.points import Naming
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
 
@@ -33,6 +34,14 @@ _TLS = click.option(
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
     help="Of captures, decrypt TLS by this key log (SSLKEYLOGFILE); repeatable. The secrets in a pcapng file need no option; see docs/tls.md.",
+)
+_POINTS = (
+    click.option(
+        "--capture-point",
+        metavar="TEMPLATE",
+        help="Name the capture point of a file, such as '{parent}' or 'broker-\\d+'.  [default: its folder]",
+    ),
+    click.option("--merge-points", is_flag=True, help="Put together what was captured of a connection at several points."),
 )
 _CAPTURES = (
     click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md."),
@@ -64,9 +73,18 @@ def with_tls_keylog(command: Command) -> Command:
     return _TLS(command)
 
 
-def hinted(options: dict[str, Any]) -> bool:
-    """Whether these options say what the bytes are."""
-    return any(options.get(name) is not None for name in ("api", "version", "kind", "framed"))
+def with_capture_points(command: Command) -> Command:
+    """--capture-point and --merge-points; `naming_of` says what they mean."""
+    return _with(_POINTS, command)
+
+
+def naming_of(options: dict[str, Any]) -> Naming:
+    """How files are put together to capture points, by these options."""
+    from kwire_cli.source.capture.points import Naming
+
+    if options["capture_point"] and options["merge_points"]:
+        raise click.UsageError("--merge-points makes one capture point of all: leave --capture-point away")
+    return Naming(options["capture_point"], merged=options["merge_points"])
 
 
 def refuse(options: dict[str, Any], names: Sequence[str], why: str) -> None:

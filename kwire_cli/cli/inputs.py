@@ -38,36 +38,24 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
 
 
 def inputs(
-    environment: Environment,
-    arguments: tuple[str, ...],
-    form: str,
-    *,
-    verbose: bool,
-    bodies: bool,
-    follow: bool,
-    hinted: bool = False,
+    environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool, follow: bool
 ) -> Iterator[tuple[str | None, Input | CaptureFile]]:
     """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too.
 
-    With `follow` a file need not have begun yet: it is taken for a capture. With `hinted` the caller knows what the bytes are: packets that were
-    printed as text are read one by one, not as a capture.
+    With `follow` a file need not have begun yet: it is taken for a capture.
     """
-    packets = not bodies and not hinted
     for source in _sources(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
         if isinstance(source, str) and form == "auto":
             if follow:
                 yield source, CaptureFile(environment.stdin if source == "-" else source)
                 continue
             live = _live(environment, source)
-            if (capture := capture_in(live or source, as_text=packets)) is not None:
+            if (capture := capture_in(live or source)) is not None:
                 yield source, CaptureFile(capture)
                 continue
             data, name = (live.read(), source if source != "-" else "standard input") if live else _content(environment, source)
         else:
             data, name = _content(environment, source)
-            if form == "auto" and packets and (capture := capture_in(data)) is not None:
-                yield None, CaptureFile(capture)
-                continue
         empty = bodies and not (data if form == "raw" else data.strip())
         with no_file(arguments if name is None and form == "auto" else ()):
             found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, hinted, refuse
+from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.record_inputs import holds_batches
@@ -29,9 +29,8 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
             counted = _segments(asked, counted, argument)
             continue
         options = asked.options
-        bodies, known = bool(options["message"]), hinted(options)
         for name, found in inputs(
-            asked.environment, argument, options["form"], verbose=options["verbose"], bodies=bodies, follow=False, hinted=known
+            asked.environment, argument, options["form"], verbose=options["verbose"], bodies=bool(options["message"]), follow=False
         ):
             counted = _input(asked, counted, name, found)
     asked.progress.done()

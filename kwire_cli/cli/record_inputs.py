@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, hinted, refuse
+from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, refuse
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
@@ -135,7 +135,7 @@ def _in_messages(asked: Asked, label: str, path: Place | None, view: memoryview)
     from kwire_cli.source.frames import capture_in, read_source
 
     form = asked.options["form"]
-    if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view, as_text=not hinted(asked.options))) is not None:
+    if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
         refuse(asked.options, OF_FRAMES, "is for frames, and this input is a capture")
         yield from _in_capture(asked, label, capture)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_tls_keylog
+from kwire_cli.cli.frame_options import naming_of, with_capture_points, with_tls_keylog
 from kwire_cli.cli.options import PORT, complete_file, complete_table, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
@@ -39,6 +39,7 @@ ROWS = 100
 )
 @click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
+@with_capture_points
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
 @click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead.")
@@ -133,7 +134,7 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
     if options["follow"]:
         summary.rows = _follow(spark, paths, columns, options, raw_csv=environment.raw_csv)
         return Exit.DONE
-    found = _tables(spark, paths, options)
+    found = _tables(environment, spark, paths, options)
     if options["out"]:
         summary.rows = _write(
             found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns), options, raw_csv=environment.raw_csv
@@ -145,18 +146,18 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
     return Exit.DONE
 
 
-def _tables(spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
+def _tables(environment: Environment, spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
     from kwire_cli.pipeline import tables
 
     reading = _reading(options)
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
-    return tables(spark, paths, reading=reading, port=options["port"], **size)
+    return tables(spark, paths, reading=reading, port=options["port"], note=lambda text: environment.note(f"kwire: {text}"), **size)
 
 
 def _reading(options: dict[str, Any]) -> Reading:
     from kwire_cli.pipeline.model import Reading
 
-    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"], options["tls_keylog"])
+    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"], options["tls_keylog"], naming_of(options))
 
 
 def _write(rows: DataFrame | Rows, options: dict[str, Any], *, raw_csv: bool) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import hinted, of_frames, refuse, with_tls_keylog
+from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
 from kwire_cli.cli.options import PORT, complete_file, complete_version, with_overlaid_catalog
 from kwire_cli.errors import InputError
 
@@ -86,7 +86,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
         return _segments(redaction, path, partial(filter_of, catalog, of_messages=False), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
-    if auto and capture_in(source, as_text=not hinted(options)) is not None:
+    if auto and capture_in(source) is not None:
         refuse(options, _OF_FRAMES, "is for frames without a capture around them, and this is one")
         from kwire_cli.tui.captures import Captures
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.frame_options import frames_of, hinted
+from kwire_cli.cli.frame_options import frames_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.files import exists
 
@@ -54,8 +54,7 @@ def find(environment: Environment, catalog: Catalog, places: Sequence[Place], ve
             continue
         if text.startswith(("/", "./", "../")) and not exists(text):
             raise InputError("this file does not exist", file=text)
-        bodies, known = bool(options["message"]), hinted(options)
-        [(called, content)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bodies, follow=False, hinted=known)
+        [(called, content)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bool(options["message"]), follow=False)
         name = called or "the argument"
         if isinstance(content, CaptureFile):
             if options["message"]:

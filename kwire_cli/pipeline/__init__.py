@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     from pyspark.sql import SparkSession
@@ -37,10 +37,12 @@ def tables(
     reading: Reading | None = None,
     split_size: int | None = None,
     port: int | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Tables:
     """The tables of files, folders and globs by name: none is made before it is asked for. Their `sql` and `create_views` are for SQL.
 
-    `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes do not tell it.
+    `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes do not tell it. `note` is told
+    of captures that can't be one with others of their folder.
     """
     import os  # noqa: PLC0415 - as above
 
@@ -51,7 +53,7 @@ def tables(
 
     register(spark)
     given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
-    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port))
+    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port, note))
 
 
 def streams(

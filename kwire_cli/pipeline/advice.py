@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.source.capture.points import Naming
     from kwire_cli.spec.catalog import Catalog
 
     Unit = tuple[int, Segment | LogPart]
@@ -66,7 +67,7 @@ class Looked:
 
 
 class Messages:
-    """The messages in files, folders and globs: segments first, then captures, which are one input, then request logs.
+    """The messages in files, folders and globs: segments first, then captures, whose points are an input each, then request logs.
 
     Segments of topics that are not Kafka's own hold none, and are not read.
 
@@ -75,14 +76,25 @@ class Messages:
 
     """
 
-    def __init__(self, spark: SparkSession, paths: Sequence[str], wanted: Wanted, port: int | None = None, key_logs: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        wanted: Wanted,
+        port: int | None = None,
+        key_logs: Sequence[str] = (),
+        naming: Naming | None = None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._spark, self._wanted = spark, wanted
         segments, captures, logs = by_kind(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
         self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
-        self._captures = Captures(spark, captures, port=port, catalog=wanted.catalog, key_logs=key_logs) if captures else None
+        self._captures = (
+            Captures(spark, captures, port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note) if captures else None
+        )
         self._units: list[Unit] = [(at, each) for at, each in enumerate(segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
         self._place = place_of(len(segments))
-        first = len(segments) + bool(captures)
+        first = len(segments) + (len(self._captures.plan.points) if self._captures else 0)
         self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
 
     @property

@@ -10,6 +10,7 @@ from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.parts import PartReader
+from kwire_cli.source.capture.points import APART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 CAPTURE_FAULTS = pa.schema(
     [
+        pa.field("capture_point", pa.string()),
         pa.field("file", pa.string()),
         pa.field("packet", pa.int64()),
         pa.field("position", pa.int64()),
@@ -33,34 +35,37 @@ CAPTURE_FAULTS = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
-"""Of files `file`, `packet` (the last one before it), `position` and `detail`; of lines all but `position`."""
+"""Of files `capture_point`, `file`, `packet` (the last one before it), `position` and `detail`; of lines all but `position`."""
 UNREADABLE = "UNREADABLE"
+SAME_CONNECTIONS = "SAME_CONNECTIONS"
+"""Of files that are a capture point of their own."""
 _ROWS = 4096
 
 
 def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
-    """The files that are no captures, or can't be opened."""
-    return [_of_file(file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
+    """The files that are no captures, or can't be opened, and those that can't be one capture with others of their folder."""
+    rows = [_of_file(None, file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
+    return rows + [_of_file(point.name, point.name, None, None, SAME_CONNECTIONS, APART) for point in plan.points if point.apart]
 
 
 def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
     """What ends the reading of these parts early: their headers are read for it, no more."""
     for number in parts:
-        part = plan.parts[number].part
+        part, point = plan.parts[number].part, plan.points[plan.parts[number].point].name
         reader = PartReader(part)
         rows = []
         try:
             for _ in reader.chunks():
                 pass
-            rows = [_of_file(part.file, packet, position, "TRUNCATED", text) for text, position, packet in reader.notices]
+            rows = [_of_file(point, part.file, packet, position, "TRUNCATED", text) for text, position, packet in reader.notices]
         except InputError as error:
-            rows = [_of_file(part.file, None, None, UNREADABLE, error.reason)]
+            rows = [_of_file(point, part.file, None, None, UNREADABLE, error.reason)]
         if rows:
             yield batch_of(rows, CAPTURE_FAULTS)
 
 
-def _of_file(file: str, packet: int | None, position: int | None, code: str, detail: str) -> tuple[Any, ...]:
-    return file, packet, position, None, None, None, None, None, code, None, None, detail
+def _of_file(point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str) -> tuple[Any, ...]:
+    return point, file, packet, position, None, None, None, None, None, code, None, None, detail
 
 
 def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
@@ -70,7 +75,7 @@ def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
         captured = line.captured
         if not captured.anomalies:
             continue
-        own = (*line.place, None, line.stream, captured.src, captured.dst, captured.number, captured.seen.size)
+        own = (captured.origin.point, *captured.where, None, line.stream, captured.src, captured.dst, captured.number, captured.seen.size)
         if captured.seen.code:
             rows.append((*own, captured.seen.code, None, None, MEANING.get(captured.seen.code)))
         elif captured.frame:

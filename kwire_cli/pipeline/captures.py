@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline import connections
-from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, capture_faults, line_faults, unreadable_rows
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, SAME_CONNECTIONS, capture_faults, line_faults, unreadable_rows
 from kwire_cli.pipeline.folding import MADE_SCHEMA, FileFault, gathered, made_by
 from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
 from kwire_cli.pipeline.line_filters import wanted_lines
@@ -21,8 +21,9 @@ from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import MOST_TASKS, Tally
 from kwire_cli.source.capture.named import captures_of
 from kwire_cli.source.capture.parts import PART_SIZE
+from kwire_cli.source.capture.points import Naming, apart_notes
 from kwire_cli.source.capture.schedule import outlined, schedule
-from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.capture.sketches import sketch
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import sizes
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.folding import Merge
     from kwire_cli.source.capture.parts import PartReader
     from kwire_cli.source.capture.schedule import Schedule
+    from kwire_cli.source.capture.sketches import Sketch
+    from kwire_cli.source.kafka.names import Names
     from kwire_cli.spec.catalog import Catalog
 
     Batches = Iterable[pa.RecordBatch]
@@ -60,6 +63,8 @@ class Captures:
         partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
         catalog: The definitions by which frames are read; the bundled ones by default.
         key_logs: Files with the keys of TLS connections, beside those that are in the captures. They are read here and sent to the tasks.
+        naming: How files are put together to capture points; by their folders by default.
+        note: Is told of files that are capture points of their own, as others of their folder hold the same connections.
         fail_fast: Whether a file that can't be read to its end is an error.
         tally: Is told of the bytes that are read, and of such files.
 
@@ -81,6 +86,8 @@ class Captures:
         partitions: int | None = None,
         catalog: Catalog | None = None,
         key_logs: Sequence[str] = (),
+        naming: Naming | None = None,
+        note: Callable[[str], None] = lambda _: None,
         fail_fast: bool = False,
         tally: Tally | None = None,
     ) -> None:
@@ -88,6 +95,7 @@ class Captures:
         self._records, self._show_secrets = records, show_secrets
         self._partitions, self._catalog = partitions, catalog or bundled()
         self._secrets = blocks_of(key_logs)
+        self._naming, self._note = naming or Naming(), note
         self._fail_fast, self._tally = fail_fast, tally or Tally(spark)
         self._table = self._tally.table()
 
@@ -99,19 +107,26 @@ class Captures:
         for file, reason in plan.faults:
             told.fault(file, reason)
         self._tally.add(self._table, None, told)
+        for note in apart_notes(point.name for point in plan.points if point.apart):
+            self._note(note)
         return plan
 
     def _planned(self) -> Schedule:
         size = self._part_size
         if len(self._files) > 1 and self.size > FEW_BYTES:
-            context = self._spark.sparkContext
-            return schedule(
-                context.parallelize(self._files, min(len(self._files), 4 * context.defaultParallelism))
-                .map(lambda path: outlined(path, size))
-                .collect(),
-                self._secrets,
-            )
-        return schedule((outlined(path, size) for path in self._files), self._secrets)
+            return schedule(self._of_files(self._files, lambda path: outlined(path, size)), self._secrets, self._naming, self._sketched)
+        return schedule((outlined(path, size) for path in self._files), self._secrets, self._naming)
+
+    def _sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
+        """The sketches of files, some by tasks at a time: the first ones may tell enough."""
+        at, most = 0, 2
+        while at < len(files):
+            yield from self._of_files(files[at : at + most], sketch)
+            at, most = at + most, 4 * most
+
+    def _of_files(self, files: Sequence[str], make: Callable[[str], Any]) -> list[Any]:
+        context = self._spark.sparkContext
+        return context.parallelize(files, min(len(files), 4 * context.defaultParallelism)).map(make).collect()
 
     @cached_property
     def size(self) -> int:
@@ -119,8 +134,8 @@ class Captures:
         return sum(sizes(self._files))
 
     @cached_property
-    def names(self) -> Names:
-        """The topics, brokers and fetch sessions that the captures name: a first pass over them."""
+    def names(self) -> dict[int, Names]:
+        """The topics, brokers and fetch sessions that the captures of each point name: a first pass over them."""
         port, catalog = self._port, self._catalog
         rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, catalog, port)).collect()
         return connections.names_of(tuple(row) for row in rows)
@@ -148,8 +163,8 @@ class Captures:
             return ledger_of_frames(connections.frames(batches, plan, catalog, port), Options(catalog, **options))
 
         sums = self._owned(LEDGER, of)
-        keys = LEDGER.names[:4]
-        return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in LEDGER.names[4:]))
+        keys, amounts = LEDGER.names[:-3], LEDGER.names[-3:]
+        return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in amounts))
 
     def faults(self) -> DataFrame:
         """A row for each anomaly, each gap, and each file that can't be read, or not to its end."""
@@ -171,7 +186,7 @@ class Captures:
 
     def unread(self) -> list[FileFault]:
         """The files that can't be read, or not to their end, and why."""
-        return [FileFault(row.file, row.detail) for row in self.file_faults().collect()]
+        return [FileFault(row.file, row.detail) for row in self.file_faults().collect() if row.code != SAME_CONNECTIONS]
 
     def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:
         """What `fold` makes of the lines of the connections that a task owns, for each task or some; `learnt` says that it needs names."""
@@ -195,7 +210,7 @@ class Captures:
     ) -> DataFrame:
         """What `rows` makes of the lines of all connections that may be behind all filters."""
         port, options, catalog = self._port, self._options, self._catalog
-        names = self._spark.sparkContext.broadcast(self.names if learnt else Names())
+        names = self._spark.sparkContext.broadcast(self.names if learnt else {})
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
@@ -223,7 +238,7 @@ class Captures:
             return of(batches, plan.value)
 
         found = self._parts().mapInArrow(describe, from_arrow_schema(connections.DESCRIBED))
-        sorted_ones = found.repartition(self._tasks, "ends").sortWithinPartitions(*connections.ORDER)
+        sorted_ones = found.repartition(self._tasks, *connections.KEY).sortWithinPartitions(*connections.ORDER)
         return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
 
     @property

@@ -23,7 +23,7 @@ from kwire_cli.source.kafka.quick_frames import Frames, frames_between
 from kwire_cli.source.kafka.traffic import names_in, traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kwire_cli.source.capture.schedule import Schedule
     from kwire_cli.source.kafka.captured import Captured
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 DESCRIBED = pa.schema(
     [
+        pa.field("point", pa.int32()),
         pa.field("ends", pa.binary()),
         pa.field("chain", pa.int32()),
         pa.field("file", pa.int32()),
@@ -42,21 +43,30 @@ DESCRIBED = pa.schema(
     ]
 )
 """What is shuffled: `Described`, its `count` rows packed."""
-ORDER = ("ends", "moment", "chain", "packet")
+KEY = ("point", "ends")
+"""What tells a connection from others: two capture points share none."""
+ORDER = (*KEY, "moment", "chain", "packet")
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
 """Of DESCRIPTOR: the name of each, its type, and where it begins in a row."""
-NAMES = pa.schema([pa.field("packet", pa.int64()), pa.field("table", pa.string()), pa.field("key", pa.string()), pa.field("value", pa.string())])
+NAMES = pa.schema(
+    [
+        pa.field("point", pa.int32()),
+        pa.field("packet", pa.int64()),
+        pa.field("table", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("value", pa.string()),
+    ]
+)
 
 
 class Found(NamedTuple):
-    """A line, the first packet of its connection, and where it ended."""
+    """A line, and the first packet of its connection."""
 
     captured: Captured
     stream: int
-    place: tuple[str | None, int | None]
 
 
 def describe(parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartReader], None], *, payloads: bool) -> Iterator[pa.RecordBatch]:
@@ -78,16 +88,17 @@ def describe(parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartRead
 
 def _batch(found: list[Described]) -> pa.RecordBatch:
     size = DESCRIPTOR.itemsize
-    rows = [(one.ends, one.chain, one.file, one.moment, one.packet, len(one.rows) // size, packed(one.rows), one.kept) for one in found]
+    rows = [(one.point, one.ends, one.chain, one.file, one.moment, one.packet, len(one.rows) // size, packed(one.rows), one.kept) for one in found]
     return batch_of(rows, DESCRIBED)
 
 
-def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[Replay]:
-    """The connections in sorted descriptors, by their ends: each has to be read to its end before the next."""
+def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay]]:
+    """The connections in sorted descriptors, by capture point and ends: each has to be read to its end before the next."""
     rows = (row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True))
     found = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
-    for ends, some in groupby(found, key=lambda each: each.ends):
-        yield Replay(ends, runs(some, plan.files, plan.chains), plan.last, secrets=plan.secrets)
+    for (point, ends), some in groupby(found, key=lambda each: (each.point, each.ends)):
+        origin = plan.origin(point)
+        yield point, Replay(ends, runs(some, plan.files, origin), plan.points[point].last, secrets=plan.secrets, origin=origin)
 
 
 def packed(rows: bytes) -> bytes:
@@ -116,37 +127,42 @@ def layouts(catalog: Catalog) -> Layouts:
     return Layouts(catalog)
 
 
-def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, names: Names, port: int | None) -> Iterator[Found]:
-    """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections beforehand."""
-    for replay in owned(batches, plan):
-        own = Names({**names.topics}, {**names.brokers}, {**names.sessions})
+def lines(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, names: Mapping[int, Names], port: int | None) -> Iterator[Found]:
+    """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections of each capture point beforehand."""
+    for point, replay in owned(batches, plan):
+        known = names.get(point) or Names()
+        own = Names({**known.topics}, {**known.brokers}, {**known.sessions})
         for line in traffic(catalog, replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts(catalog)):
-            place = plan.place(line.seen.packet) if plan.chains == 1 else (None, None)
-            yield Found(line, replay.starts[line.stream], place)
+            yield Found(line, replay.starts[line.stream])
 
 
-def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None) -> Iterator[list[Frames | Captured]]:
-    """All frames of the connections in sorted descriptors, for who needs neither their order nor their time."""
-    for replay in owned(batches, plan):
-        yield from frames_between(replay, layouts(catalog), port)
+def frames(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None) -> Iterator[tuple[str, list[Frames | Captured]]]:
+    """All frames of the connections in sorted descriptors, with their capture point, for who needs neither their order nor their time."""
+    for point, replay in owned(batches, plan):
+        name = plan.points[point].name
+        for some in frames_between(replay, layouts(catalog), port):
+            yield name, some
 
 
 def names_learnt(batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None) -> Iterator[pa.RecordBatch]:
     """The names that the connections in sorted descriptors tell, as texts, with the packet at which each connection began."""
-    for replay in owned(batches, plan):
+    for point, replay in owned(batches, plan):
         known = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
         first = min(replay.starts.values(), default=0)
-        rows: list[tuple[Any, ...]] = [(first, "topics", key, value) for key, value in known.topics.items()]
-        rows += [(first, "brokers", key, str(value)) for key, value in known.brokers.items()]
-        rows += [(first, "sessions", f"{session} {broker}", "\0".join(topics)) for (broker, session), topics in known.sessions.items() if topics]
+        rows: list[tuple[Any, ...]] = [(point, first, "topics", key, value) for key, value in known.topics.items()]
+        rows += [(point, first, "brokers", key, str(value)) for key, value in known.brokers.items()]
+        rows += [
+            (point, first, "sessions", f"{session} {broker}", "\0".join(topics)) for (broker, session), topics in known.sessions.items() if topics
+        ]
         if rows:
             yield batch_of(rows, NAMES)
 
 
-def names_of(rows: Iterable[tuple[int, str, str, str]]) -> Names:
-    """The names in these rows: those of the connection that began first stand."""
-    names = Names()
-    for _, table, key, value in sorted(rows):
+def names_of(rows: Iterable[tuple[int, int, str, str, str]]) -> dict[int, Names]:
+    """The names in these rows by capture point: those of the connection that began first stand."""
+    found: dict[int, Names] = {}
+    for point, _, table, key, value in sorted(rows):
+        names = found.setdefault(point, Names())
         if table == "topics":
             names.topics.setdefault(key, value)
         elif table == "brokers":
@@ -154,4 +170,4 @@ def names_of(rows: Iterable[tuple[int, str, str, str]]) -> Names:
         else:
             session, _, broker = key.partition(" ")
             names.sessions.setdefault((broker, int(session)), value.split("\0"))
-    return names
+    return found

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.source.capture.points import Naming
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.parts import LogPart
     from kwire_cli.spec.catalog import Catalog
@@ -58,8 +59,20 @@ class Counted:
         self.faults.merge(other.faults)
 
 
-def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog, port: int | None = None, key_logs: Sequence[str] = ()) -> Counted:
+def count(
+    spark: SparkSession,
+    paths: Sequence[str],
+    how: How,
+    catalog: Catalog,
+    *,
+    port: int | None = None,
+    key_logs: Sequence[str] = (),
+    naming: Naming | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Counted:
     """Count the exchanges in all captures and request logs of files, folders and globs, read by the definitions of a catalogue.
+
+    `naming` and `note` are as for `Captures`.
 
     Raises:
         InputError: There is nothing of a name, or neither a capture nor a request log in all of them.
@@ -68,7 +81,7 @@ def count(spark: SparkSession, paths: Sequence[str], how: How, catalog: Catalog,
     captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
     total = Counted(how.make(), files=len(captures) + len(logs))
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs)
+        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
         for some in found.folded(partial(_of_lines, how), Counted.merge):
             total.merge(some)
         total.size += found.size

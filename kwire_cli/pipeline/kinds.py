@@ -100,7 +100,7 @@ def _is_index(path: str) -> bool:
 
 def _is_capture(path: str) -> bool:
     """What begins as one, or is named as one although it does not."""
-    return bool(NAME.search(path_of(path).name)) or (capture_in(path, as_text=False) is not None and not _is_request_log(path))
+    return bool(NAME.search(path_of(path).name)) or (capture_in(path) is not None and not _is_request_log(path))
 
 
 def _is_request_log(path: str) -> bool:

@@ -23,12 +23,12 @@ _LAST_SECOND = 253402300800
 
 
 class Line:
-    """A line of a capture: `stream` is the packet that its connection began with, `place` the file that it ended in and the packet there."""
+    """A line of a capture: `stream` is the packet that its connection began with."""
 
-    __slots__ = ("_document", "_options", "captured", "place", "stream")
+    __slots__ = ("_document", "_options", "captured", "stream")
 
-    def __init__(self, captured: Captured, stream: int, place: tuple[str | None, int | None], options: Options) -> None:
-        self.captured, self.stream, self.place, self._options = captured, stream, place, options
+    def __init__(self, captured: Captured, stream: int, options: Options) -> None:
+        self.captured, self.stream, self._options = captured, stream, options
         self._document: dict[str, Any] | None = None
 
     @property
@@ -65,8 +65,9 @@ def _codes(line: Line) -> list[str]:
 
 _TEXTS = pa.list_(pa.string())
 COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
-    ("file", pa.string(), lambda line: line.place[0]),
-    ("packet", pa.int64(), lambda line: line.place[1]),
+    ("capture_point", pa.string(), lambda line: line.captured.origin.point),
+    ("file", pa.string(), lambda line: line.captured.where.file),
+    ("packet", pa.int64(), lambda line: line.captured.where.packet),
     ("time", pa.timestamp("us", "UTC"), _time),
     ("time_ns", pa.int64(), lambda line: line.captured.seen.time),
     ("src", pa.string(), lambda line: line.captured.src),

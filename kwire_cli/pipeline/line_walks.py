@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 LEDGER = pa.schema(
     [
+        pa.field("capture_point", pa.string()),
         pa.field("api", pa.string()),
         pa.field("kind", pa.string()),
         pa.field("api_version", pa.int32()),
@@ -46,6 +47,9 @@ LEDGER = pa.schema(
 )
 FIELDS = pa.schema(
     [
+        pa.field("capture_point", pa.string()),
+        pa.field("file", pa.string()),
+        pa.field("packet", pa.int64()),
         pa.field("stream", pa.int64()),
         pa.field("src", pa.string()),
         pa.field("dst", pa.string()),
@@ -62,6 +66,8 @@ FIELDS = pa.schema(
     ]
 )
 """`start` is where the field's bytes begin in the frame."""
+OF_FRAMES = FIELDS.names.index("path")
+"""Columns of FIELDS that say which frame it is."""
 AT_ONCE = 4 << 20
 """Bytes of frames that are walked together, about."""
 MOST_LINES = 1 << 15
@@ -128,10 +134,10 @@ class Parts:
 
 
 class Sums:
-    """The sums of bytes by api, kind, version and path: memory grows with these."""
+    """The sums of bytes of a capture point by api, kind, version and path: memory grows with these."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
+    def __init__(self, catalog: Catalog, point: str | None = None) -> None:
+        self.catalog, self.point = catalog, point
         self._rows: dict[_Key, list[int]] = {}
         self._fronts: dict[tuple[_Frame, int], list[tuple[_Key, list[int]]]] = {}
 
@@ -175,7 +181,7 @@ class Sums:
 
     def batch(self) -> pa.RecordBatch:
         """All rows."""
-        return batch_of([(*key, *sums) for key, sums in self._rows.items()], LEDGER)
+        return batch_of([(self.point, *key, *sums) for key, sums in self._rows.items()], LEDGER)
 
 
 def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[int]]]:
@@ -192,17 +198,21 @@ def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[i
         yield (*of, f"{prefix}{path}"), row.tolist()
 
 
-def ledger_of_frames(found: Iterable[list[Frames | Captured]], options: Options) -> Iterator[pa.RecordBatch]:
-    """The sums of the bytes of frames, many of which may come at once."""
+def ledger_of_frames(found: Iterable[tuple[str, list[Frames | Captured]]], options: Options) -> Iterator[pa.RecordBatch]:
+    """The sums of the bytes of frames by capture point, many of which may come at once; those of a point come one behind the other."""
     sums = Sums(options.catalog)
     lines: list[Line] = []
     size = 0
-    for many in found:
+    for point, many in found:
+        if sums.point != point:
+            sums.lines(lines)
+            yield sums.batch()
+            sums, lines, size = Sums(options.catalog, point), [], 0
         for each in many:
             if isinstance(each, Frames):
                 sums.frames(each)
             else:
-                lines.append(Line(each, 0, (None, None), options))
+                lines.append(Line(each, 0, options))
                 size += each.seen.size
         if size > AT_ONCE or len(lines) > MOST_LINES:
             sums.lines(lines)
@@ -217,6 +227,8 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
         begins = np.array(parts.begins, np.int64)
         frames = [
             (
+                line.captured.origin.point,
+                *line.captured.where,
                 line.stream,
                 line.captured.src,
                 line.captured.dst,
@@ -242,7 +254,7 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
         if parts.other:
             which = pa.array([number for number, *_ in parts.other])
             rows = [(path, "gap", start, 0, size, None) for _, path, start, size in parts.other]
-            own = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), list(FIELDS)[7:], strict=True)]
+            own = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), list(FIELDS)[OF_FRAMES:], strict=True)]
             yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
 
 

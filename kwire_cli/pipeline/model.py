@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError
+from kwire_cli.source.capture.points import Naming
 from kwire_cli.spec.catalog import Catalog, catalog
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Told:
 class Reading:
     """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
 
-    `key_logs` are paths of files with the keys of TLS connections. With `fail_fast` what can't be read is an error. All of it goes to the tasks: a
+    `naming` says which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections.
+    With `fail_fast` what can't be read is an error. All of it goes to the tasks: a
     catalogue takes with it what was added to it.
     """
 
@@ -47,6 +49,7 @@ class Reading:
     catalog: Catalog = field(default_factory=catalog)
     fail_fast: bool = False
     key_logs: tuple[str, ...] = ()
+    naming: Naming = field(default_factory=Naming)
     told: Told = field(default_factory=Told)
 
 

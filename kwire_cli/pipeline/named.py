@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +20,7 @@ from kwire_cli.pipeline.line_columns import FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
+from kwire_cli.pipeline.packet_table import PacketTable
 from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
 from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
@@ -44,6 +45,7 @@ class Inputs:
     reading: Reading = field(default_factory=Reading)
     split_size: int = SPLIT_SIZE
     port: int | None = None
+    note: Callable[[str], None] = lambda _: None
 
     @cached_property
     def captures(self) -> Captures:
@@ -57,6 +59,8 @@ class Inputs:
             part_size=self.split_size,
             catalog=reading.catalog,
             key_logs=reading.key_logs,
+            naming=reading.naming,
+            note=self.note,
             fail_fast=reading.fail_fast,
             tally=self.tally,
         )
@@ -90,8 +94,9 @@ class FromParts:
 
     def rows(self, inputs: Inputs, wanted: Needed) -> Rows:
         """The same before Spark has them."""
-        parts = self.table.parts(inputs.paths, wanted.filters, inputs.split_size)
-        return rows_of_parts(inputs.spark, self.table, parts, wanted.columns, inputs.reading, inputs.tally)
+        table = replace(self.table, naming=inputs.reading.naming) if isinstance(self.table, PacketTable) else self.table
+        parts = table.parts(inputs.paths, wanted.filters, inputs.split_size)
+        return rows_of_parts(inputs.spark, table, parts, wanted.columns, inputs.reading, inputs.tally)
 
 
 @dataclass(frozen=True)

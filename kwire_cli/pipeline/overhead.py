@@ -15,12 +15,13 @@ from kwire_cli.source.logs.segments import segments_of
 from kwire_cli.stores import mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.source.capture.points import Naming
     from kwire_cli.source.logs.segments import Segment
     from kwire_cli.spec.catalog import Catalog
 
@@ -50,16 +51,18 @@ def spent(
     port: int | None = None,
     key_logs: Sequence[str] = (),
     limits: Limits | None = None,
+    naming: Naming | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Spent:
     """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of dimensions.OF_MESSAGE).
 
-    Both are read by the definitions of a catalogue.
+    Both are read by the definitions of a catalogue. `naming` and `note` are as for `Captures`.
     """
     total = Spent(Summed(dimensions))
     for some in folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits), Spent.merge) if segments else ():
         total.merge(some)
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs)
+        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
         for some in found.folded(partial(_of_lines, catalog, dimensions, limits), Spent.merge):
             total.merge(some)
         total.file_bytes = found.size
@@ -71,13 +74,12 @@ def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None
     """What one task counts of captures, whose files and connections are those of the table `frames`."""
 
     def packet(_: Any) -> dict[str, Any]:
-        """What the line that is counted is called: its packet, or its number in its connection where captures were merged."""
-        file, number = line.place
-        return {"stream": line.stream, "frame": line.captured.number} if file is None else {"file": file, "packet": number}
+        """What the line that is counted is called: its file, and its packet there."""
+        return line.captured.where._asdict()
 
     tallies = Tallies(catalog, dimensions, limits=limits, named=packet)
     for line in lines:
-        tallies.file, line.captured.stream = line.place[0], line.stream
+        tallies.file, line.captured.stream = line.captured.where.file, line.stream
         tallies.add(line.captured)
     return Spent(_summed(tallies))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,26 +13,28 @@ import pyarrow.compute as pc
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.kinds import CAPTURES, by_kind
 from kwire_cli.pipeline.segment_filters import bounds, microseconds, wanted
-from kwire_cli.source.capture.model import endpoints
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME, endpoints
 from kwire_cli.source.capture.parts import Part, PartReader
+from kwire_cli.source.capture.points import Naming, Timed, capture_points
 from kwire_cli.source.capture.schedule import outlined
 from kwire_cli.source.capture.segment_columns import payloads, segment_columns
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.stores import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
     from pyspark.sql.datasource import Filter
 
     from kwire_cli.pipeline.model import Reading
+    from kwire_cli.source.capture.parts import Outline
     from kwire_cli.source.capture.segment_columns import SegmentColumns
 
 PACKETS = pa.schema(
     [
+        pa.field("capture_point", pa.string()),
         pa.field("file", pa.string()),
         pa.field("packet", pa.int64()),
         pa.field("time", pa.timestamp("us", "UTC")),
@@ -59,18 +61,26 @@ class PacketTable:
 
     name: str = "packets"
     schema: pa.Schema = PACKETS
+    naming: Naming = field(default_factory=Naming)
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Wanted]:
         """The parts of all captures that have packets of the times that are wanted; a file that can't be read is one part."""
         since, until = _times_behind(filters)
         of_files = wanted(self.name, filters)
-        for path in by_kind(paths, CAPTURES)[0]:
+        outlines = [("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]]
+        points = self._points(outlines)  # of stores by name alone: to cut a file is to read it once more
+        for found, path in outlines:
             if not of_files.has({"file": path}):
                 continue
-            found = "" if is_url(path) else outlined(path, split_size)[1]  # to cut it is to read it once more
             for part in (Part(path),) if isinstance(found, str) else found.parts:
                 if part.times is None or (part.times[0] <= until and part.times[1] >= since):
-                    yield Wanted(part, since, until)
+                    yield Wanted(part, since, until, points[path])
+
+    def _points(self, outlines: Iterable[tuple[Outline | str, str]]) -> dict[str, str]:
+        """The names of the capture points of files."""
+        none = Timed("", NO_TIME, NO_TIME)
+        times = (none._replace(path=path) if isinstance(each, str) else Timed(path, each.first, each.latest) for each, path in outlines)
+        return {path: point.name for point in capture_points(times, self.naming) for path in point.files}
 
     def read(self, part: Wanted, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """The segments of a part."""
@@ -81,7 +91,7 @@ class PacketTable:
             for data, packets in reader.chunks():
                 found = part.of(segment_columns(data, packets, exact))
                 if len(found.rows):
-                    yield _shown(file, data, found, names, packed=reader.packed)
+                    yield _shown(part, data, found, names, packed=reader.packed)
         except InputError as error:
             told.fault(file, error.reason)
         told.size += reader.size
@@ -96,6 +106,7 @@ class Wanted:
     part: Part
     since: int
     until: int
+    point: str = ""
 
     def of(self, found: SegmentColumns) -> SegmentColumns:
         """The segments of these times."""
@@ -120,23 +131,23 @@ def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
     return since, until
 
 
-def _shown(file: str, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool) -> pa.RecordBatch:
+def _shown(part: Wanted, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool) -> pa.RecordBatch:
     rows = found.rows
     made = []
     for name in names:
-        field = PACKETS.field(name)
-        if name == "file":
-            column = pa.repeat(pa.scalar(file), len(rows))
+        kind = PACKETS.field(name).type
+        if name in {"capture_point", "file"}:
+            column = pa.repeat(pa.scalar(part.part.file if name == "file" else part.point), len(rows))
         elif name in {"time", "time_ns"}:
-            column = _times(rows["time"], field.type)
+            column = _times(rows["time"], kind)
         elif name in {"src", "dst"}:
             column = _ends(found, name)
         elif name == "position":
-            column = pa.array(rows["position"], field.type, mask=(rows["position"] < 0) | packed)
+            column = pa.array(rows["position"], kind, mask=(rows["position"] < 0) | packed)
         elif name == "payload":
             column = _payloads(data, found)
         else:
-            column = pa.array(rows[name].astype(field.type.to_pandas_dtype()))
+            column = pa.array(rows[name].astype(kind.to_pandas_dtype()))
         made.append(column)
     return pa.RecordBatch.from_arrays(made, schema=pa.schema([PACKETS.field(name) for name in names]))
 

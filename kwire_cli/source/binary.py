@@ -29,12 +29,11 @@ def as_text(data: bytes) -> str | None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = data.decode("utf-16")
             # Random bytes make UTF-16 easily, but not such as these forms are written in.
-            return text if text.isascii() and not has_controls(text.encode()) else None
-        return None if has_controls(data) else data.decode("utf-8-sig")
+            return text if text.isascii() and not _has_controls(text.encode()) else None
+        return None if _has_controls(data) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
 
 
-def has_controls(data: bytes) -> bool:
-    """Whether bytes hold control characters that text does not."""
+def _has_controls(data: bytes) -> bool:
     return len(data.translate(None, _CONTROLS)) != len(data)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.reading import read_all
-from kwire_cli.source.binary import has_controls, recognised_binary
+from kwire_cli.source.binary import recognised_binary
 from kwire_cli.source.packing import GZIP, ZSTD
 from kwire_cli.source.text import Input, read_input
 from kwire_cli.stores import path_of
@@ -36,32 +36,11 @@ def read_source(source: Any, form: str = "auto", *, file: str | None = None) -> 
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file or str(source)) from None
 
 
-def capture_in(source: Any, *, as_text: bool = True) -> Any:
-    """What to read as a packet capture: the source, or bytes as a file, if its first bytes are those of one; else None.
-
-    With `as_text` packets that tcpdump, tshark or Wireshark printed are a capture too.
-    """
+def capture_in(source: Any) -> Any:
+    """What to read as a packet capture: the source, or bytes as a file, if its first bytes are those of one; else None."""
     if isinstance(source, bytes | bytearray | memoryview):
-        given = io.BytesIO(source)
-        return given if _is_capture(given, as_text=as_text) else None
-    return source if _is_capture(source, as_text=as_text) else None
-
-
-def _is_capture(source: Any, *, as_text: bool) -> bool:
-    start = _first(source, MAGIC)
-    if recognised_binary(start):
-        return True
-    if not as_text or has_controls(start.replace(b"\0", b"")):  # UTF-16 has zeros
-        return False
-    from kwire_cli.source.capture.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
-
-    size = OPENING if not hasattr(source, "peek") else OPENING >> 6
-    while True:  # a pipe that is slow need not give all of it
-        start = _first(source, size)
-        found = is_packet_text(start, whole=len(start) < size)
-        if found is not None or size >= OPENING:
-            return bool(found)
-        size <<= 3
+        return io.BytesIO(source) if recognised_binary(bytes(source[:MAGIC])) else None
+    return source if recognised_binary(_first(source, MAGIC)) else None
 
 
 def request_log_in(source: Any) -> Any:

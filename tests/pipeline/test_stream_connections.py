@@ -86,10 +86,10 @@ class Query:
         self.offset = end
         self.dice.shuffle(given)
         found = Counter()
-        for ends in {row["ends"] for row in given}:
-            rows = (Row(**row) for row in given if row["ends"] == ends)
-            self.store.at(ends)
-            found += _shown(self.processor().handleInputRows((ends,), rows, Now(self.moment)))
+        for key in {(row["point"], row["ends"]) for row in given}:
+            rows = (Row(**row) for row in given if (row["point"], row["ends"]) == key)
+            self.store.at(key)
+            found += _shown(self.processor().handleInputRows(key, rows, Now(self.moment)))
         return found
 
     def rest(self, most=1 << 40):
@@ -105,7 +105,7 @@ class Query:
             if moment <= self.moment:
                 del self.store.timers[key]
                 self.store.at(key)
-                found += _shown(self.processor().handleExpiredTimer(key=(key,), timerValues=Now(self.moment), expiredTimerInfo=None))
+                found += _shown(self.processor().handleExpiredTimer(key=key, timerValues=Now(self.moment), expiredTimerInfo=None))
         return found
 
 

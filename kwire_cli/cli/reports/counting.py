@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.cli.frame_options import naming_of
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted as number_of
 
@@ -13,11 +14,22 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.folding import Faults
 
 
+def of_captures(asked: Asked) -> dict[str, Any]:
+    """How captures are read, as the pipeline takes it."""
+    options, note = asked.options, asked.environment.note
+    return {
+        "port": options["port"],
+        "key_logs": options["tls_keylog"],
+        "naming": naming_of(options),
+        "note": lambda text: note(f"kwire: {text}"),
+    }
+
+
 def counted(asked: Asked, how: How) -> Any:
     """What was counted. InputError where there is nothing to count, and with --fail-fast where something could not be read."""
     from kwire_cli.pipeline.exchanges import count
 
-    found = count(asked.spark, asked.paths, how, asked.options["catalog"], asked.options["port"], asked.options["tls_keylog"])
+    found = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
     tell(asked, found.faults)
     if not found.lines:
         raise InputError("nothing could be read of the captures and request logs in this")

@@ -15,7 +15,7 @@ def show(asked: Asked) -> int:
     """Where the bytes of captures and segments go: by api, of segments by topic and partition, or by what --by says; and by kind."""
     from kwire_cli.cli.overhead_counting import DEFAULTS, Asked as AskedOf, Counted
     from kwire_cli.cli.overhead_output import show as show_counted
-    from kwire_cli.cli.reports.counting import tell
+    from kwire_cli.cli.reports.counting import of_captures, tell
     from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
     from kwire_cli.cost.overhead.tallies import Tallies
@@ -28,9 +28,7 @@ def show(asked: Asked) -> int:
     segments, captures = by_kind(asked.paths, SEGMENTS, CAPTURES)
     tables = how.tables or [*DEFAULTS["segments" if segments else "capture"]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    found = spent(
-        asked.spark, captures, segments, names, options["catalog"], port=options["port"], key_logs=options["tls_keylog"], limits=limits_of(options)
-    )
+    found = spent(asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked))
     tell(asked, found.faults)
     if not found.bytes.messages:
         raise InputError("nothing could be read of the captures and segments in this")

@@ -60,13 +60,17 @@ def named(catalog: Catalog, messages: Iterable[str], apis: Iterable[str]) -> fro
 
 
 def in_lines(lines: Iterable[Captured], place: int = 0) -> Iterator[Message]:
-    """The bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give nothing."""
+    """The bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give nothing.
+
+    `place` is that of the first capture point.
+    """
     for line in lines:
+        at = place + place_of(line.origin.index) + line.place
         if plain := line.plain:
             layout, spans = plain.layout, plain.spans
-            yield Message(layout.message, layout.version, layout.entry, spans, is_regular(layout.entry, spans), at=place + line.place)
+            yield Message(layout.message, layout.version, layout.entry, spans, is_regular(layout.entry, spans), at=at)
         elif line.is_frame and line.frame:
-            yield from in_frame(line.frame, place + line.place)
+            yield from in_frame(line.frame, at)
 
 
 def in_frame(frame: Frame, at: int = 0) -> Iterator[Message]:

@@ -22,6 +22,7 @@ from kwire_cli.pipeline.connections import MOST_BYTES, layouts
 from kwire_cli.pipeline.line_columns import Line, Options
 from kwire_cli.pipeline.streaming.reader import StreamReader, Task
 from kwire_cli.source.capture.descriptors import Run, described
+from kwire_cli.source.capture.origin import Origin, Place
 from kwire_cli.source.capture.schedule import Scheduled
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR
 from kwire_cli.source.kafka.ongoing import FORM, Ongoing, taken_up
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 SEGMENTS = pa.schema(
     [
+        pa.field("point", pa.string()),
         pa.field("ends", pa.binary()),
         pa.field("file", pa.string()),
         pa.field("before", pa.int64()),
@@ -47,7 +49,8 @@ SEGMENTS = pa.schema(
         pa.field("payloads", pa.binary()),
     ]
 )
-"""Segments between two ends, DESCRIPTOR rows with their payloads beside them. Packets are numbered over the stream: `before` of them are not of the
+"""Segments between two ends at a capture point, DESCRIPTOR rows with their payloads beside them.
+Packets are numbered over the stream: `before` of them are not of the
 file, and `through` is the last one of the batch."""
 VERSION = f"{__version__}/{FORM}"
 """Of kwire, and of the form of what it puts away: nobody else takes that up."""
@@ -67,9 +70,9 @@ class SegmentReader(StreamReader):
         if task.part is None:
             return
         rows: list[tuple[Any, ...]] = []
-        size = 0
+        size, point = 0, self.reading.naming.name(task.part.file)
         for each in described(Scheduled(task.part, 0, 0, task.before), payloads=True):
-            rows.append((each.ends, task.part.file, task.before, task.through, each.rows, each.kept))
+            rows.append((point, each.ends, task.part.file, task.before, task.through, each.rows, each.kept))
             size += len(each.rows) + len(each.kept or b"")
             if size > MOST_BYTES:
                 yield batch_of(rows, SEGMENTS)
@@ -86,11 +89,13 @@ class _Place(NamedTuple):
     before: int
 
 
-class Known:
-    """What is kept of the connections between two ends: those themselves, and in which files their packets were."""
+class Known(Origin):
+    """What is kept of the connections between two ends: in which files their packets were; `ongoing` are those themselves."""
 
-    def __init__(self, ongoing: Ongoing) -> None:
-        self.ongoing = ongoing
+    ongoing: Ongoing
+
+    def __init__(self, point: str) -> None:
+        super().__init__(point)
         self.places: list[_Place] = []
         self.last = 0
 
@@ -116,18 +121,18 @@ class Known:
         for start in range(0, len(rows), AT_ONCE):
             yield from Run(rows[start : start + AT_ONCE], memoryview(b""), kept).segments(ends)
 
-    def place(self, packet: int) -> tuple[str | None, int | None]:
+    def place(self, packet: int) -> Place:
         """The file of a packet, and its number there; neither where that is not known any more."""
         at = bisect_right(self.places, packet, key=lambda place: place.packet) - 1
-        return (self.places[at].file, packet - self.places[at].before) if at >= 0 else (None, None)
+        return Place(self.places[at].file, packet - self.places[at].before) if at >= 0 else Place(None, None)
 
-    def forget(self) -> None:
+    def forget_places(self) -> None:
         """The files of packets that no line can end in any more, beyond those that are few."""
         del self.places[:-MOST_PLACES]
 
 
 class Connections(StatefulProcessor):
-    """Makes rows of the connections between two ends, which are the key. A row holds an Arrow stream."""
+    """Makes rows of the connections between two ends at a capture point, which are the key. A row holds an Arrow stream."""
 
     def __init__(self, rows: Rows, reading: Reading, port: int | None, idle: int) -> None:
         self._rows, self._reading, self._port, self._idle = rows, reading, port, idle * 1000
@@ -138,21 +143,22 @@ class Connections(StatefulProcessor):
         self._state = handle.getValueState("connections", STATE)
         self._layouts = layouts(self._reading.catalog)
 
-    def handleInputRows(self, key: tuple[Any], rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - PySpark's names
+    def handleInputRows(self, key: tuple[Any, ...], rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - PySpark's names
         """The lines that a batch completes."""
         now = timerValues.getCurrentProcessingTimeInMs()
         if kept := self._state.get():
-            known = self._taken_up(kept)
+            known = self._taken_up(kept, key)
         else:
-            known = Known(Ongoing(self._layouts, self._port))
+            known = Known(key[0])
+            known.ongoing = Ongoing(self._layouts, self._port, known)
             self._handle.registerTimer(now + self._idle)
         given = list(rows)
-        yield from self._shown(known, known.ongoing.take(known.segments(bytes(key[0]), given)))
-        yield from self._shown(known, known.ongoing.pass_by(max(row.through for row in given)))
-        known.forget()
+        yield from self._shown(known.ongoing.take(known.segments(bytes(key[1]), given)))
+        yield from self._shown(known.ongoing.pass_by(max(row.through for row in given)))
+        known.forget_places()
         self._state.update((VERSION, now, self._put_away(known)))
 
-    def handleExpiredTimer(self, key: tuple[Any], timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - as above
+    def handleExpiredTimer(self, key: tuple[Any, ...], timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - as above
         """Nothing has come for a while: unless something has, what waits is given, and the connections end."""
         now = timerValues.getCurrentProcessingTimeInMs()
         kept = self._state.get()
@@ -162,13 +168,13 @@ class Connections(StatefulProcessor):
         if now < active + self._idle:
             self._handle.registerTimer(active + self._idle)
             return
-        known = self._taken_up(kept)
-        yield from self._shown(known, known.ongoing.close())
+        known = self._taken_up(kept, key)
+        yield from self._shown(known.ongoing.close())
         self._state.clear()
 
-    def _shown(self, known: Known, lines: Iterator[tuple[Captured, int]]) -> Iterator[Row]:
+    def _shown(self, lines: Iterator[tuple[Captured, int]]) -> Iterator[Row]:
         how = Options(self._reading.catalog, show_secrets=self._reading.show_secrets)
-        found = (Line(captured, stream, known.place(captured.seen.packet), how) for captured, stream in lines)
+        found = (Line(captured, stream, how) for captured, stream in lines)
         for rows in self._rows(found, how):
             out = pa.BufferOutputStream()
             with pa.ipc.new_stream(out, rows.schema) as stream:
@@ -178,14 +184,14 @@ class Connections(StatefulProcessor):
     def _put_away(self, known: Known) -> bytes:
         return pickle.dumps((known.ongoing.put_away(self._layouts), known.places, known.last))
 
-    def _taken_up(self, kept: tuple[Any, ...]) -> Known:
+    def _taken_up(self, kept: tuple[Any, ...], key: tuple[Any, ...]) -> Known:
         version, _, data = kept
         if version != VERSION:
             said = f"the connections of this stream were put away by kwire {version}, and this is {VERSION}"
             raise InputError(f"{said}: go on with that one, or begin with a new checkpoint")
         ongoing, places, last = pickle.loads(bytes(data))  # noqa: S301 - our own
-        known = Known(taken_up(ongoing, self._layouts))
-        known.places, known.last = places, last
+        known = Known(key[0])
+        known.ongoing, known.places, known.last = taken_up(ongoing, self._layouts, known), places, last
         return known
 
 

@@ -14,8 +14,8 @@ from kwire_cli.pipeline.segment_tables import Part as SegmentPart
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.selecting import Selection
 from kwire_cli.source.capture.growth import Unpacked, grown, unpacked
+from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.named import captures_of
-from kwire_cli.source.capture.packet_columns import NO_TIME
 from kwire_cli.source.capture.parts import Part
 from kwire_cli.source.logs.growth import resumed, whole
 from kwire_cli.source.logs.names import Kind, file_name

@@ -16,7 +16,7 @@ from kwire_cli.pipeline.segment_tables import FAULTS_NAME, SEGMENT_FAULTS, SEGME
 from kwire_cli.pipeline.streaming.arrivals import MEANING, Arrivals
 from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles, is_glob
 from kwire_cli.pipeline.streaming.progress import Progress
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.parts import Part as CapturePart, PartReader
 from kwire_cli.source.naming import named
 
@@ -144,7 +144,7 @@ class TableReader(StreamReader):
         elif self.table == FAULTS_NAME:
             yield from _of_capture(task.part, self.names)
         else:
-            yield from PACKET_TABLE.read(Wanted(task.part, NO_TIME, sys.maxsize), self.names, self.reading)
+            yield from PACKET_TABLE.read(Wanted(task.part, NO_TIME, sys.maxsize, self.reading.naming.name(task.part.file)), self.names, self.reading)
 
 
 _SEGMENTS: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS)}

@@ -70,7 +70,7 @@ class Streams:
         if unknown := [each for each in names if each not in schema.names]:
             raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(schema.names)}")
         processor = Connections(partial(_rows, name, names), self._reading, self._port, self._idle)
-        found = self._source("kwire-segments").load().groupBy("ends").transformWithState(processor, MADE, "append", "ProcessingTime")
+        found = self._source("kwire-segments").load().groupBy("point", "ends").transformWithState(processor, MADE, "append", "ProcessingTime")
         own = schema if name == "fields" else pa.schema([schema.field(each) for each in names])
         made: DataFrame = found.mapInArrow(unwrapped, from_arrow_schema(own)).select(*names)
         return made

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.model import Notice, Segment, turned
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME, Notice, Segment, turned
+from kwire_cli.source.capture.origin import Merged
 from kwire_cli.source.capture.parts import PartReader
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.capture.segments import Segments
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from kwire_cli.source.capture.origin import Origin
     from kwire_cli.source.capture.schedule import Scheduled
 
     Octets = npt.NDArray[np.uint8]
@@ -39,9 +40,10 @@ WINDOW = 128 << 20
 class Described:
     """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
 
-    Packets count over the chain of the file. `kept` are the payloads that are not read from the file, None where there are none.
+    Packets count over the chain of the file in its capture point. `kept` are the payloads that are not read from the file, None where there are none.
     """
 
+    point: int
     ends: bytes
     chain: int
     file: int
@@ -71,7 +73,9 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
                     out, offsets = payloads_of(data, rows, found.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]
-                yield Described(ends, scheduled.chain, scheduled.file, int(first["moment"]), int(first["packet"]), rows.tobytes(), kept)
+                yield Described(
+                    scheduled.point, ends, scheduled.chain, scheduled.file, int(first["moment"]), int(first["packet"]), rows.tobytes(), kept
+                )
     except InputError as error:
         reader.notices.append(Notice(error.reason, 0, 0))
 
@@ -104,23 +108,24 @@ class Run:
             yield new(Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing + lost))
 
 
-def runs(found: Iterable[Described], files: tuple[str, ...], chains: int) -> Iterator[Run]:
-    """The segments between two ends from all files in one order, of what came sorted by moment, chain and packet.
+def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> Iterator[Run]:
+    """The segments between two ends from all files of a point in one order, of what came sorted by moment, chain and packet.
 
-    Those of several chains are merged by moment, and counted anew. What is held meanwhile is what overlaps in time.
+    Those of several chains are merged by moment, and counted anew, as the `origin` is told. What is held meanwhile is what overlaps in time.
     """
-    if chains == 1:
+    if not isinstance(origin, Merged):
         for each in found:
             yield _run(each, files)
         return
     count = 0
-    for run in _merged(found, files):
+    for chain, run in _merged(found, files):
+        origin.add(count + 1, chain, run.rows["packet"].copy())
         run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
         count += len(run.rows)
         yield run
 
 
-def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[Run]:
+def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tuple[int, Run]]:
     held: list[tuple[int, Run]] = []
     for each in found:
         ready, held = _until(held, each.moment)
@@ -154,7 +159,7 @@ def _passing(view: memoryview, start: int, stop: int) -> None:
         _windows[id(view)] = (view, start, stop)
 
 
-def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[Run], list[tuple[int, Run]]]:
+def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
     """The segments before a moment in one order, and those that are still held."""
     before: list[tuple[int, Run]] = []
     after: list[tuple[int, Run]] = []
@@ -174,6 +179,6 @@ def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[Run], 
     cuts = np.flatnonzero(np.diff(which)) + 1
     out = []
     for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
-        run = before[int(which[start])][1]
-        out.append(Run(rows[start:stop].copy(), run.file, run.kept))
+        chain, run = before[int(which[start])]
+        out.append((chain, Run(rows[start:stop].copy(), run.file, run.kept)))
     return out, after

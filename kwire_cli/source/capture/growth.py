@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.parts import CHUNK, Part, PartReader, begin, mapped, packed
 from kwire_cli.source.capture.pcapng import MAX_BLOCK
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from kwire_cli.engine.fixed import part
 from kwire_cli.structs.network.transport import TCP
 
+NO_TIME = -(1 << 63)
+"""In place of the time of a packet that has none, or one that is out of range, where times are numbers."""
 _PORTS = part(TCP, "source_port", "destination_port")
 
 

@@ -16,7 +16,7 @@ from construct import Struct
 from kwire_cli.engine.compiled import compiled
 from kwire_cli.engine.fixed_columns import numpy_type, offset_of, read_rows
 from kwire_cli.source.capture import hops
-from kwire_cli.source.capture.model import Notice
+from kwire_cli.source.capture.model import NO_TIME, Notice
 from kwire_cli.source.capture.pcap import HEADER_SIZE, MAX_PACKET, PcapReader, pcap_file
 from kwire_cli.source.capture.pcapng import MAX_BLOCK, ORDERS, PcapngReader
 from kwire_cli.structs import captures
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Octets = npt.NDArray[np.uint8]
 
-NO_TIME = -(1 << 63)
-"""In place of the time of a packet that has none, or one that is out of range."""
 _SECOND = 1_000_000_000
 _LARGEST, _MOST = 1 << 62, (1 << 63) - 1
 

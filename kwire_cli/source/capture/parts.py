@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import MAGIC_SIZE, capture_format
-from kwire_cli.source.capture.model import Notice
-from kwire_cli.source.capture.packet_columns import NO_TIME, PcapColumns, PcapngColumns
+from kwire_cli.source.capture.model import NO_TIME, Notice
+from kwire_cli.source.capture.packet_columns import PcapColumns, PcapngColumns
 from kwire_cli.source.capture.pcap import HEADER_SIZE
 from kwire_cli.source.capture.pcapng import MAX_BLOCK
 from kwire_cli.source.packing import GZIP, ZSTD, Pieces

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.source.capture import files
+from kwire_cli.source.capture.origin import ALONE
 from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.capture.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -33,6 +34,7 @@ class Capture:
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None, *, key_logs: Sequence[str] = ()) -> None:
         self.packets = files.packets(source)
+        self.origin = ALONE
         self.segments = Segments()
         self.streams = Streams(limits)
         self.tls = Decryption(key_logs, lambda: self.packets.secrets)
@@ -46,11 +48,6 @@ class Capture:
     def notices(self) -> list[Notice]:
         """What ended the reading early, or was passed over."""
         return self.packets.notices
-
-    @property
-    def remarks(self) -> list[str]:
-        """What should be known of all packets."""
-        return self.packets.remarks
 
     @property
     def secrets(self) -> list[Secrets]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.source.capture.events import Start
+from kwire_cli.source.capture.origin import ALONE
 from kwire_cli.source.capture.reading import BATCH
 from kwire_cli.source.capture.tcp import Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.capture.descriptors import Run
     from kwire_cli.source.capture.events import Event
+    from kwire_cli.source.capture.origin import Origin
     from kwire_cli.source.capture.pcapng import Secrets
     from kwire_cli.source.capture.tcp import Limits
 
@@ -21,11 +23,19 @@ if TYPE_CHECKING:
 class Replay:
     """The events between the two ends in `ends`; iterate once. `last` is the number of the capture's last packet. Of TLS, what was said in it.
 
-    `starts` are the first packets of the connections by number, as they come.
+    `starts` are the first packets of the connections by number, as they come, counted file by file; `origin` says in which files packets are.
     """
 
-    def __init__(self, ends: bytes, runs: Iterable[Run], last: int, limits: Limits | None = None, secrets: Sequence[Secrets] = ()) -> None:
-        self.ends, self.last = ends, last
+    def __init__(
+        self,
+        ends: bytes,
+        runs: Iterable[Run],
+        last: int,
+        limits: Limits | None = None,
+        secrets: Sequence[Secrets] = (),
+        origin: Origin = ALONE,
+    ) -> None:
+        self.ends, self.last, self.origin = ends, last, origin
         self.tls = Decryption((), lambda: secrets)
         self.streams = Streams(limits)
         self.starts: dict[int, int] = {}
@@ -45,7 +55,7 @@ class Replay:
             events = self.tls.take(taken)
             for event in events:
                 if type(event) is Start:
-                    self.starts[event.connection] = event.packet
+                    self.starts[event.connection] = self.origin.number(event.packet)
             yield events
 
     def _batches(self) -> Iterator[list[Event]]:
@@ -60,6 +70,7 @@ class Replay:
                 taken += 1
                 if taken == BATCH:
                     yield events
+                    self.origin.forget(self.waiting_since() or segment.packet)
                     events, taken = [], 0
         yield events
         yield [*idle(self.last), *self.streams.close()]

@@ -1,58 +1,76 @@
-"""Several captures in one order: files that were written one after the other are one capture, with one count of packets.
+"""The parts of several captures in one order, by capture point.
 
-Files that do not overlap in time are a chain. More than one chain, as from captures on several machines, is merged by time, each in its own order.
+Files of a point that do not overlap in time are a chain, and packets are counted over it. More than one chain is merged
+by time, each in its own order.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME
+from kwire_cli.source.capture.origin import FileRow, InRow, Merged
 from kwire_cli.source.capture.parts import PART_SIZE, Outline, Part, outline
+from kwire_cli.source.capture.points import Naming, Timed, capture_points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from kwire_cli.source.capture.origin import Origin
     from kwire_cli.source.capture.pcapng import Secrets
+    from kwire_cli.source.capture.sketches import Sketch
 
-_OVERLAP = 1_000_000_000
-"""Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need not keep the order."""
 _PACKED = 1 << 32
 """More packets than a packed file has, whose packets nobody has counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A part, the number of its file, its chain, and how many packets of that were before the file."""
+    """A part, the numbers of its file, its point and its chain in that, and how many packets of the chain were before the file."""
 
     part: Part
     file: int
     chain: int
     before: int
+    point: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A capture point: its name, the files of each chain, whether other files of its folder hold the same connections."""
+
+    name: str
+    chains: tuple[FileRow, ...]
+    apart: bool = False
+
+    @property
+    def last(self) -> int:
+        """The number of the last packet, if there is one chain only, else 0."""
+        return self.chains[0].packets if len(self.chains) == 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All parts of all files; `faults` are files that can't be read, and why; `last` is the number of the last packet, of the only chain.
+    """All parts of all files, and the capture points; `faults` are files that can't be read, and why.
 
     `secrets` are what decrypts TLS in them: those of key logs, and those in the files.
     """
 
     files: tuple[str, ...]
     parts: tuple[Scheduled, ...]
-    chains: int
-    last: int
-    befores: tuple[int, ...]
+    points: tuple[Planned, ...]
     faults: tuple[tuple[str, str], ...]
     secrets: tuple[Secrets, ...] = ()
 
-    def place(self, packet: int) -> tuple[str, int]:
-        """The file that a packet of the only chain is in, and its number there."""
-        number = max(bisect_left(self.befores, packet) - 1, 0)
-        return self.files[number], packet - self.befores[number]
+    def origin(self, number: int) -> Origin:
+        """Return where the packets of a point are: for files that are merged this knows what it is told."""
+        point = self.points[number]
+        named = {"capture": point.name if len(self.points) > 1 else None, "several": len(self.files) > 1, "index": number}
+        if len(point.chains) > 1:
+            return Merged(point.chains, point.name, **named)
+        return InRow(point.chains[0], point.name, **named)
 
 
 Outlined = tuple[str, Outline | str]
@@ -67,42 +85,37 @@ def outlined(path: str, size: int = PART_SIZE) -> Outlined:
         return path, error.reason
 
 
-@dataclass(slots=True)
-class _Chain:
-    packets: int
-    first: int
-    latest: int
-
-
-def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = ()) -> Schedule:
-    """All files in one order: by their first packets, and by name where these are at the same time or have none. `secrets` are of key logs."""
-    faults = []
-    good: list[tuple[str, Outline]] = []
+def schedule(
+    found: Iterable[Outlined],
+    secrets: Iterable[Secrets] = (),
+    naming: Naming | None = None,
+    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
+) -> Schedule:
+    """Put all files in one order, by capture point. `secrets` are of key logs; `naming` and `sketched` are as for `capture_points`."""
+    faults: list[tuple[str, str]] = []
+    outlines: dict[str, Outline] = {}
     for path, each in found:
         if isinstance(each, str):
             faults.append((path, each))
         else:
-            good.append((path, each))
-    good.sort(key=lambda one: (one[1].first, one[0]))
-    chains: list[_Chain] = []
+            outlines[path] = each
+    times = [Timed(path, each.first, each.latest) for path, each in outlines.items()]
+    files: list[str] = []
     parts: list[Scheduled] = []
-    befores = []
-    for number, (_, each) in enumerate(good):
-        which = _chain(chains, each)
-        chain = chains[which]
-        parts += [Scheduled(replace(part, moment=max(part.moment, chain.latest)), number, which, chain.packets) for part in each.parts]
-        befores.append(chain.packets)
-        chain.packets += _PACKED if each.packets is None else each.packets
-        chain.first, chain.latest = each.first, max(chain.latest, each.latest)
-    last = chains[0].packets if len(chains) == 1 else 0
-    known = (*secrets, *(block for _, each in good for block in each.secrets))
-    return Schedule(tuple(path for path, _ in good), tuple(parts), len(chains), last, tuple(befores), tuple(faults), known)
-
-
-def _chain(chains: list[_Chain], each: Outline) -> int:
-    """The chain that a file goes on with; a new one where it overlaps with all."""
-    for number, chain in enumerate(chains):
-        if each.first >= chain.latest - min(_OVERLAP, (chain.latest - chain.first) // 10):
-            return number
-    chains.append(_Chain(0, each.first, NO_TIME))
-    return len(chains) - 1
+    points: list[Planned] = []
+    for point in capture_points(times, naming or Naming(), sketched):
+        rows = []
+        for number, chain in enumerate(point.chains):
+            befores: list[int] = []
+            packets, latest = 0, NO_TIME
+            for path, _, _ in chain:
+                each = outlines[path]
+                parts += [Scheduled(replace(part, moment=max(part.moment, latest)), len(files), number, packets, len(points)) for part in each.parts]
+                files.append(path)
+                befores.append(packets)
+                packets += _PACKED if each.packets is None else each.packets
+                latest = max(latest, each.latest)
+            rows.append(FileRow(tuple(file.path for file in chain), tuple(befores), packets))
+        points.append(Planned(point.name, tuple(rows), point.apart))
+    known = (*secrets, *(block for path in files for block in outlines[path].secrets))
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), known)

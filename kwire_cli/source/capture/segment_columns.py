@@ -16,8 +16,7 @@ from kwire_cli.engine import gathers
 from kwire_cli.engine.compiled import compiled, octets
 from kwire_cli.engine.fixed_columns import numpy_type, offset_of, read_rows
 from kwire_cli.source.capture import hops
-from kwire_cli.source.capture.model import Packet, Segment, turned
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME, Packet, Segment, turned
 from kwire_cli.structs.network import ip, link
 from kwire_cli.structs.network.transport import TCP
 

@@ -11,6 +11,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.folds import OddError
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
+from kwire_cli.source.capture.origin import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.plain import Plain
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.model import Hide
+    from kwire_cli.source.capture.origin import Origin, Place
     from kwire_cli.source.kafka.connection import Connection, Seen
     from kwire_cli.source.kafka.names import Names
 
@@ -34,13 +36,31 @@ class Captured:
     It stands at its last packet, the `place`; an answer never before its question, and what a side says in the order in which it was sent, even where
     the capture has them otherwise.
 
-    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`.
+    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`. `origin` says in which file
+    it is.
     """
 
-    __slots__ = ("_calm", "_frame", "_values", "connection", "dst", "names", "number", "place", "request", "seen", "session", "src", "stream")
+    __slots__ = (
+        "_calm",
+        "_frame",
+        "_values",
+        "_where",
+        "connection",
+        "dst",
+        "names",
+        "number",
+        "origin",
+        "place",
+        "request",
+        "seen",
+        "session",
+        "src",
+        "stream",
+    )
 
-    def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names) -> None:
-        self.seen, self.stream, self.src, self.dst, self.connection, self.names = seen, stream, src, dst, connection, names
+    def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE) -> None:
+        self.seen, self.stream, self.src, self.dst, self.connection, self.names, self.origin = seen, stream, src, dst, connection, names, origin
+        self._where: Place | None = origin.place(seen.packet) if origin.moving else None
         self.number = 0
         self.request: Captured | None = None
         self.place = seen.packet
@@ -54,6 +74,11 @@ class Captured:
         self._values: dict[str, list[bytes]] | None = None
         self.session: list[str] = []
         """Topics of the fetch session that a Fetch belongs to, as names or ids."""
+
+    @property
+    def where(self) -> Place:
+        """The file in which its last byte is, and the packet there."""
+        return self._where or self.origin.place(self.seen.packet)
 
     @property
     def kind(self) -> str:
@@ -275,13 +300,14 @@ class Captured:
     ) -> dict[str, Any]:
         """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is secret."""
         seen = self.seen
-        out: dict[str, Any] = {
+        file, packet = self.where
+        out: dict[str, Any] = self.origin.labels(file) | {
             "frame": self.number,
             "time": self.time,
             "src": self.src,
             "dst": self.dst,
             "stream": self.stream,
-            "packet": seen.packet,
+            "packet": packet,
         }
         if not self.is_frame:
             out |= {"kind": seen.kind, "size": seen.size}

@@ -17,6 +17,7 @@ from kwire_cli.message.frames import Frame
 from kwire_cli.message.headers import heads
 from kwire_cli.message.plain import Layout, Layouts
 from kwire_cli.source.capture.events import Start
+from kwire_cli.source.capture.origin import ALONE, Origin
 from kwire_cli.source.capture.reading import BATCH
 from kwire_cli.source.capture.tcp import Streams
 from kwire_cli.source.kafka.names import Names
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture.model import Segment
     from kwire_cli.source.kafka.captured import Captured
 
-FORM = 1
+FORM = 2
 """Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 _SHOWN_AGAIN = (Frame, Spans, Shape)
 """What was read from bytes that are kept: it is read again when it is asked for."""
@@ -38,11 +39,14 @@ _OURS = ("kwire_cli.", "collections", "functools")
 
 
 class Ongoing:
-    """The connections between two ends. Packets are numbered over all that is captured; `starts` are the first ones of connections by number."""
+    """The connections between two ends. Packets are numbered over all that is captured; `starts` are the first ones of connections by number.
 
-    def __init__(self, layouts: Layouts, port: int | None) -> None:
+    `origin` says in which files they are; it is not put away.
+    """
+
+    def __init__(self, layouts: Layouts, port: int | None, origin: Origin = ALONE) -> None:
         self._streams = Streams()
-        self._lines = Lines(layouts, port, Names(), self._streams.waiting_since)
+        self._lines = Lines(layouts, port, Names(), self._streams.waiting_since, origin)
         self._starts: dict[int, int] = {}
 
     def take(self, segments: Iterable[Segment]) -> Iterator[tuple[Captured, int]]:
@@ -86,9 +90,9 @@ class Ongoing:
         return out.getvalue()
 
 
-def taken_up(kept: bytes, layouts: Layouts) -> Ongoing:
+def taken_up(kept: bytes, layouts: Layouts, origin: Origin = ALONE) -> Ongoing:
     """What was put away, by this kwire."""
-    found: Ongoing = _Unpickler(io.BytesIO(kept), layouts).load()
+    found: Ongoing = _Unpickler(io.BytesIO(kept), layouts, origin).load()
     return found
 
 
@@ -108,13 +112,15 @@ class _Pickler(pickle.Pickler):
             return "Layout", obj.kind, obj.api_key, obj.version
         if kind is Fixed:
             return "head", self._heads.index(obj)
+        if isinstance(obj, Origin):
+            return ("Origin",)
         return ("nothing",) if kind in _SHOWN_AGAIN else None
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, data: io.BytesIO, layouts: Layouts) -> None:
+    def __init__(self, data: io.BytesIO, layouts: Layouts, origin: Origin) -> None:
         super().__init__(data)
-        self._layouts = layouts
+        self._layouts, self._origin = layouts, origin
 
     def persistent_load(self, pid: Any) -> Any:
         """The object that was named."""
@@ -123,7 +129,7 @@ class _Unpickler(pickle.Unpickler):
             return self._layouts.get(*which)
         if what == "head":
             return heads(self._layouts.catalog)[which[0]]
-        return {"Layouts": self._layouts, "Catalog": self._layouts.catalog}.get(what)
+        return {"Layouts": self._layouts, "Catalog": self._layouts.catalog, "Origin": self._origin}.get(what)
 
     def find_class(self, module: str, name: str) -> Any:
         """Only what is put away is taken up."""

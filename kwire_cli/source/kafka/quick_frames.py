@@ -20,7 +20,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.message.headers import decode_header, header_spec
 from kwire_cli.source.capture import hops
 from kwire_cli.source.capture.descriptors import Run
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.segment_columns import payloads
 from kwire_cli.source.capture.tcp import DECIDING
 from kwire_cli.source.kafka.connection import MOST_PENDING, MOST_UNHEARD_BYTES, PRODUCE, SASL_HANDSHAKE, Connection

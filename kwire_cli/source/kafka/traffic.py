@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.message.plain import Layouts
 from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
+from kwire_cli.source.capture.origin import ALONE
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.capture.replay import Replay
 from kwire_cli.source.kafka.captured import Captured
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.source.capture.events import Event
+    from kwire_cli.source.capture.origin import Origin
     from kwire_cli.spec.catalog import Catalog
 
 LATEST = 256
@@ -43,7 +45,8 @@ def traffic(
     those known beforehand instead; `layouts` are those of the catalogue, where they are there already.
     """
     names = names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
-    lines = Lines(layouts or Layouts(catalog), port, names, waiting_since)
+    origin = events.origin if isinstance(events, Capture | Replay) else ALONE
+    lines = Lines(layouts or Layouts(catalog), port, names, waiting_since, origin)
     for batch in _batches(events):
         yield from lines.take(batch)
     yield from lines.close()
@@ -87,8 +90,8 @@ class _Order:
 class Lines:
     """The lines of events as they are given, numbered in the order in which their last bytes arrived. The arguments are those of `traffic`."""
 
-    def __init__(self, layouts: Layouts, port: int | None, names: Names, waiting_since: Callable[[], int | None]) -> None:
-        self.watch = Watch(layouts, port, names)
+    def __init__(self, layouts: Layouts, port: int | None, names: Names, waiting_since: Callable[[], int | None], origin: Origin = ALONE) -> None:
+        self.watch = Watch(layouts, port, names, origin=origin)
         self._order = _Order(waiting_since)
         self._count = 0
 
@@ -125,8 +128,8 @@ class _Ends:
 class Watch:
     """The open connections, and what is known of names."""
 
-    def __init__(self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False) -> None:
-        self.layouts, self.port, self.names = layouts, port, names
+    def __init__(self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE) -> None:
+        self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
         self.connections: dict[int, tuple[Connection, _Ends]] = {}
         self._names_alone = names_alone
 
@@ -173,7 +176,7 @@ class Watch:
 
     def _captured(self, seen: Seen, stream: int, connection: Connection, ends: _Ends) -> Captured:
         texts, side = ends.texts, seen.side
-        line = Captured(seen, stream, texts[side], texts[1 - side], connection, self.names)
+        line = Captured(seen, stream, texts[side], texts[1 - side], connection, self.names, self.origin)
         places = ends.places
         if line.place < places[side]:
             line.place = places[side]

@@ -33,8 +33,7 @@ import numpy as np
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.model import Segment, turned
-from kwire_cli.source.capture.packet_columns import NO_TIME
+from kwire_cli.source.capture.model import NO_TIME, Segment, turned
 from kwire_cli.source.capture.parts import PartReader, outline
 from kwire_cli.source.capture.segment_columns import segment_columns
 from kwire_cli.source.capture.segments import Segments

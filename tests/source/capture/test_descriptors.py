@@ -3,7 +3,6 @@
 import random
 import re
 from collections import defaultdict
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -34,9 +33,9 @@ CATALOG = kwire.catalog()
 
 
 def shown(line, stream):
-    document = line.to_json(records="decoded")
+    document = line.to_json(records="decoded") | {"packet": line.seen.packet}  # over all files
     # A gap that nothing follows has the packet at which it was decided, of whichever connection that was.
-    for name in ("frame", "requestFrame", "stream", *(("time", "packet") if line.kind == "gap" else ())):
+    for name in ("frame", "requestFrame", "stream", "file", *(("time", "packet") if line.kind == "gap" else ())):
         document.pop(name, None)
     return repr((stream, document))
 
@@ -55,21 +54,26 @@ def connections(paths, size, *, payloads=False):
     rows = defaultdict(list)
     for part in plan.parts:
         for each in described(part, payloads=payloads):
-            rows[each.ends].append(each)
-    for ends, found in rows.items():
+            rows[each.point, each.ends].append(each)
+    for (point, ends), found in rows.items():
         found.sort(key=lambda each: (each.moment, each.chain, each.packet))
-        yield plan, ends, found
+        yield lambda plan=plan, point=point, ends=ends, found=found: replayed(plan, point, ends, found)
+
+
+def replayed(plan, point, ends, found):
+    origin = plan.origin(point)
+    return Replay(ends, runs(found, plan.files, origin), plan.points[point].last, origin=origin)
 
 
 def together(paths, size=1500, **options):
     """The lines of the same, put together by connection."""
     names = Names()
     replays = []
-    for plan, ends, found in connections(paths, size, **options):
-        known = names_in(CATALOG, Replay(ends, runs(found, plan.files, plan.chains), plan.last), sessions=True)
+    for replay in connections(paths, size, **options):
+        known = names_in(CATALOG, replay(), sessions=True)
         for own, other in ((names.topics, known.topics), (names.brokers, known.brokers), (names.sessions, known.sessions)):
             own.update(other)
-        replays.append(Replay(ends, runs(found, plan.files, plan.chains), plan.last))
+        replays.append(replay())
     lines = []
     for replay in replays:
         own = Names(dict(names.topics), dict(names.brokers), dict(names.sessions))
@@ -138,7 +142,7 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
         ]
         both.append(tmp_path / f"{name}.pcap")
         both[-1].write_bytes(make.pcap_file(some))
-    assert schedule([outlined(str(path)) for path in both]).chains == 2
+    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both]).points] == [2]
 
     def without_packets(lines):
         return sorted(re.sub(r"^\(\d+|'packet': \d+", "", line) for line in lines)
@@ -153,9 +157,10 @@ def test_places(tmp_path):
         files.append(tmp_path / f"{number}.pcap")
         files[-1].write_bytes(make.pcap_file([replace_time(each, number) for each in made[:3]]))
     plan = schedule([outlined(str(path)) for path in reversed(files)])
-    assert (plan.chains, plan.last, plan.files) == (1, 9, tuple(map(str, files)))
-    assert [plan.place(packet) for packet in (1, 3, 4, 9)] == [(str(files[0]), 1), (str(files[0]), 3), (str(files[1]), 1), (str(files[2]), 3)]
-    assert replace(plan, files=plan.files[:1], befores=plan.befores[:1]).place(3) == (str(files[0]), 3)
+    (point,) = plan.points
+    assert (len(point.chains), point.last, plan.files) == (1, 9, tuple(map(str, files)))
+    expected = [(str(files[0]), 1), (str(files[0]), 3), (str(files[1]), 1), (str(files[2]), 3)]
+    assert [plan.origin(0).place(packet) for packet in (1, 3, 4, 9)] == expected
 
 
 def replace_time(each, hour):

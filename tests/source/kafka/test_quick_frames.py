@@ -43,7 +43,7 @@ def replays(path, size):
         for each in described(part):
             rows.setdefault(each.ends, []).append(each)
     for ends, found in rows.items():
-        yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, 1), plan.last, secrets=plan.secrets)
+        yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=plan.secrets)
 
 
 def one_by_one(path, size):
@@ -70,11 +70,11 @@ def at_once(path, size):
         for replay in replays(path, size):
             for found in frames_between(replay(), LAYOUTS):
                 many += sum(len(each.walk.jobs) for each in found if isinstance(each, Frames))
-                yield found
+                yield "point", found
 
     out = Counter()
     for rows in ledger_of_frames(counted(), Options(CATALOG)):
-        for *key, prefix, value, count in zip(*rows.to_pydict().values(), strict=True):
+        for _, *key, prefix, value, count in zip(*rows.to_pydict().values(), strict=True):
             out.update(_sums(tuple(key), prefix, value, count))
     return +out, many
 
