@@ -43,7 +43,7 @@ def _show_json(run: Run, shown: Shown) -> None:
     from kwire_cli.view.json import dumps
 
     if isinstance(item, Gap):
-        document = item.to_json()
+        document = item.to_json(deep=run.deep, hide=hide)
     else:
         document = head_json(item)
         if run.deep:
@@ -69,15 +69,16 @@ def _show_hex(run: Run, shown: Shown) -> None:
 def _show_table(run: Run, shown: Shown) -> None:
     item, records, _ = shown
     from kwire_cli.records.model import Gap
-    from kwire_cli.view.batches import batch_row, heading, record_row
+    from kwire_cli.view.batches import batch_row, gap_row, heading, record_row
 
     lines = [] if run.headed else [heading(deep=run.deep)]
     run.headed = True
-    if run.deep and not isinstance(item, Gap):
+    batch = item.batch if isinstance(item, Gap) else item
+    if isinstance(item, Gap) or not run.deep:
+        lines.append(gap_row(item) if isinstance(item, Gap) and run.deep else batch_row(item))
+    if run.deep and batch:
         hide = run.redaction.record
-        lines += [record_row(item, record, hide) for _, record in records or ()]
-    else:
-        lines.append(batch_row(item))
+        lines += [record_row(batch, record, hide) for _, record in records or ()]
     run.environment.write_lines(lines)
 
 
@@ -92,11 +93,12 @@ def _show_csv(run: Run, shown: Shown) -> None:
         run.headed = True
     if not run.deep:
         rows = [batch_cells(item)]
-    elif isinstance(item, Gap):
-        rows = [gap_cells(item)]
     else:
-        hide = run.redaction.record
-        rows = [record_cells(item, record, hide) for _, record in records or ()]
+        batch = item.batch if isinstance(item, Gap) else item
+        rows = [gap_cells(item)] if isinstance(item, Gap) else []
+        if batch:
+            hide = run.redaction.record
+            rows += [record_cells(batch, record, hide) for _, record in records or ()]
     for row in rows:
         run.environment.write_csv([*label, *row])
 
@@ -108,10 +110,9 @@ def _show_on_page(run: Run, shown: Shown) -> None:
 
     item, hide, outline = shown.item, run.redaction.record, Outline(full=run.options["full"])
     if isinstance(item, Gap):
-        found = gap_entry(item, run.data, outline, secret=hide is not None and hide.gap(run.topic))
+        run.page.add(row(item), gap_entry(run.catalog, item, run.data, hide, run.topic, outline))
     else:
-        found = entry(run.catalog, item, hide, outline)
-    run.page.add(row(item), found)
+        run.page.add(row(item), entry(run.catalog, item, hide, outline))
 
 
 SHOW = {

@@ -242,7 +242,8 @@ def _show_file(run: Run, file: SegmentFile) -> None:
             run.left = 0
             break
         if isinstance(item, Gap):
-            gaps += 1
+            gaps += item.batch is None
+            run.found = run.found or item.batch is not None
             run.odd = run.odd or item.code != PADDING
         else:
             batches += 1
@@ -344,7 +345,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
         notes: list[Anomaly] = []
         if isinstance(item, Gap):
             if selection.everything:
-                yield Shown(item, None, notes)
+                yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
             else:
                 run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
             continue

@@ -43,7 +43,7 @@ def explain_items(
     `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id; `inner` says that
     they are messages in a wrapper.
     """
-    shown, hide = _Shown(), look.reading.hide
+    shown = _Shown()
     run: list[Batch] = []  # the first and the last of those that are left out
     count = 0
     for item in items:
@@ -59,7 +59,7 @@ def explain_items(
             shown.batches.add(_kind(batch))
             yield from _explain_batch(batch, look, shown, level=level, inner=inner)
         else:
-            yield from _gap(item, data, level, secret=hide is not None and hide.gap(topic))  # type: ignore[arg-type]
+            yield from _gap(item, data, look, shown, level, topic)  # type: ignore[arg-type]
     if run:
         yield _left_out(run, count, level)
 
@@ -80,10 +80,15 @@ def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
     return Skipped(None, f"batch at byte {first.position}", f"batch at byte {last.position}", count, first.position, last.end, level=level)
 
 
-def _gap(gap: Gap, data: Any, level: int, *, secret: bool) -> Iterator[Event]:
+def _gap(gap: Gap, data: Any, look: Look, shown: _Shown, level: int, topic: str | None) -> Iterator[Event]:
+    hide = look.reading.hide
+    if gap.batch:
+        yield Remark(f"{gap.code} at byte {gap.position}: {gap.size} bytes of a batch of {gap.batch.whole_size}", level)
+        yield from _explain_batch(gap.batch, look, shown, level=level, inner=False)
+        return
     yield Remark(f"{gap.code} at byte {gap.position}: {gap.size} bytes that are no batch", level)
     if data is not None:
-        yield bare(data, gap.position, gap.end, "gap.batch", level, secret=secret)
+        yield bare(data, gap.position, gap.end, "gap.batch", level, secret=hide is not None and hide.gap(topic))
 
 
 def _explain_batch(batch: Batch, look: Look, shown: _Shown, *, level: int, inner: bool) -> Iterator[Event]:

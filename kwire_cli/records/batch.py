@@ -62,6 +62,8 @@ class Batch:
     """
 
     __slots__ = ("_head", "_notes", "crc_valid", "layout", "position", "size", "source")
+    is_cut = False
+    """Whether its end is missing (`records.cut`)."""
 
     def __init__(self, source: Source, position: int, size: int, layout: Layout, crc_valid: bool) -> None:  # noqa: FBT001 - made in one place
         self.source, self.position, self.size, self.layout, self.crc_valid = source, position, size, layout, crc_valid
@@ -84,7 +86,7 @@ class Batch:
         if self._head is None:
             notes = self._notes
             self._head = head = _format(self.layout.name).head_of(self, notes)
-            if not self.crc_valid:
+            if self.crc_valid is False:
                 found = self.layout.checksum(self.source.data[self.position + self.layout.crc_from : self.end])
                 detail = f"the batch says {head.crc:#010x}, its bytes have {found:#010x}; Kafka's reader fails here"
                 notes.insert(0, Anomaly("CRC_MISMATCH", "crc", self.position + self.layout.crc_at, detail))

@@ -19,6 +19,7 @@ from kwire_cli.records.batch import Batch, Head, int64
 from kwire_cli.records.layouts import by_magic
 from kwire_cli.records.model import TRUNCATED, Area, Gap, Record, Source
 from kwire_cli.records.odd import add_note, bytes_of
+from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
     """The message itself, or those that it wraps."""
     head = batch.head
     if not head.codec:
+        if batch.is_cut:  # the message is its only record, and its end is missing
+            return
         area = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
         key, payload, headers, key_at, value_at = _shallow(area, 0, batch.size, batch.layout, "", notes)
         start = batch.layout.head.size
@@ -109,6 +112,8 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
         if not notes:
             notes.append(Anomaly("EMPTY_WRAPPER", "value", batch.position, MEANING["EMPTY_WRAPPER"]))
         return last
+    if batch.is_cut:
+        return first  # how many follow is not known, so that relative offsets stay what they are
     beyond = final > last != 0
     if beyond:
         detail = f"the wrapper has offset {last}, its last message {final}; inner offsets are taken as they are"
@@ -119,7 +124,11 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
 def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area:
     """What a wrapper's value decompresses to."""
     whole = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
-    _, packed, _, _, at = _shallow(whole, 0, batch.size, batch.layout, "", notes)
+    if batch.is_cut:
+        at = _cut_value(batch)
+        packed: Any = whole.data[at:]
+    else:
+        _, packed, _, _, at = _shallow(whole, 0, batch.size, batch.layout, "", notes)
     if packed is None:
         notes.append(Anomaly("NULL_NOT_ALLOWED", "value", batch.position, "a compressed message without a value; Kafka's reader fails here"))
         return Area(b"", batch.position, compressed=True)
@@ -128,6 +137,14 @@ def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area
     if code:
         notes.append(Anomaly(code, "value", origin, detail))
     return Area(data, origin, compressed=True)
+
+
+def _cut_value(batch: Batch) -> int:
+    """Where the value of a wrapper message begins that ends behind the bytes; at their end where not even its length is there."""
+    spans = walk(records_entry(batch.layout.decl), batch.source.data, batch.position, batch.end)
+    end = spans.used if spans.lost >= 0 else batch.end
+    length: int = v0.NULLABLE_BYTES.prefix.length
+    return min(end + length, batch.end) - batch.position
 
 
 def _inner(batch: Batch, area: Area) -> Iterator[Batch | Gap]:

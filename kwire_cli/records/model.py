@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.tree import Tree
     from kwire_cli.payload.records import RecordPayload
     from kwire_cli.records.batch import Batch
+    from kwire_cli.records.cut import CutBatch
     from kwire_cli.records.layouts import Layout
     from kwire_cli.spec.catalog import Catalog
 
@@ -70,20 +71,25 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes of the input that are no batch. `code` is TRUNCATED for a batch that is cut, PADDING for zeros up to the end, else CORRUPT."""
+    """Bytes of the input that are no batch. `code` is TRUNCATED for a batch that is cut, PADDING for zeros up to the end, else CORRUPT.
+
+    `batch` is what can be read of a cut one; None where these bytes are no beginning of a batch.
+    """
 
     position: int
     size: int
     code: str
+    batch: CutBatch | None = field(default=None, compare=False, repr=False)
 
     @property
     def end(self) -> int:
         """Where it ends."""
         return self.position + self.size
 
-    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:  # noqa: ARG002 - as a batch's
-        """`{"position","size","gap"}`."""
-        return {"position": self.position, "size": self.size, "gap": self.code}
+    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+        """`{"position","size","gap"}`, with `"batch"` where a batch was cut."""
+        shown = {"position": self.position, "size": self.size, "gap": self.code}
+        return shown | {"batch": self.batch.to_json(deep=deep, hide=hide)} if self.batch else shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from kwire_cli.stores import let_go
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.records.cut import CutBatch
     from kwire_cli.records.layouts import Layout
 
     Item = Batch | Gap
@@ -115,8 +116,15 @@ class Reader:
                 cut = False
             end = stop if found is None else found
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
-            yield Gap(at, end - at, PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT)
+            code = PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT
+            yield Gap(at, end - at, code, self.cut(frame, end) if frame and code == TRUNCATED else None)
             at = end
+
+    def cut(self, frame: Frame, end: int) -> CutBatch | None:
+        """What can be read of a batch whose bytes end here."""
+        from kwire_cli.records.cut import cut_batch  # noqa: PLC0415 - few inputs are cut
+
+        return cut_batch(self.source, frame.start, end, frame.layout)
 
     def let_go(self, at: int) -> None:
         """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at it."""

@@ -87,7 +87,7 @@ def made_of(batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., A
         highest = max(highest, last - base)
         yield made
     partial = partial or any(note.code == "DECOMPRESSION_LIMIT" for note in notes[-1:])
-    if count != head.records_count and not partial:
+    if count != head.records_count and not partial and not batch.is_cut:
         detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
         add_note(notes, Anomaly("COUNT_MISMATCH", "recordsCount", batch.position, detail))
     if highest > head.last_offset - head.base_offset >= 0:

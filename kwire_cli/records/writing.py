@@ -26,7 +26,7 @@ ITEM_KEYS = _WITHOUT_MEANING | {
     "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "innerOffsets", "records", "fields",
 }  # fmt: skip
 _CHECKSUM = {"crc", "crcValid"}
-_GAP_KEYS = _WITHOUT_MEANING | {"data"}
+_GAP_KEYS = _WITHOUT_MEANING | {"data", "batch"}
 _DEFAULT_MAGIC = 2
 _NO_WAY_BACK = "a gap has to say its bytes: its size alone is no way back to them; give them, or leave it out (kwire encode --records --without-gaps)"
 

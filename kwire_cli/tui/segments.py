@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.ledger import GAP_PATH, Row, rows_of
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.cut import cut_batch
 from kwire_cli.records.model import PADDING, Gap, Source
 from kwire_cli.records.reading import read_items
 from kwire_cli.tui.look import Look, look_of
@@ -69,14 +70,15 @@ class Segments:
             self._odd.append(bool(item.anomalies))
         else:
             self._what.append(_GAPS + _CODES.index(item.code))
-            self._magic.append(-1)
+            self._magic.append(item.batch.magic if item.batch else -1)
             self._odd.append(item.code != PADDING)
         self._count += 1
 
     def _item(self, number: int) -> Batch | Gap:
         position, size, what = self._position[number], self._size[number], self._what[number]
         if what >= _GAPS:
-            return Gap(position, size, _CODES[what - _GAPS])
+            layout = self.source.layouts.get(self._magic[number])
+            return Gap(position, size, _CODES[what - _GAPS], cut_batch(self.source, position, position + size, layout) if layout else None)
         return Batch(self.source, position, size, self.source.layouts[self._magic[number]], what == _BATCH)
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
@@ -142,8 +144,11 @@ class Segments:
         if isinstance(item, Batch):
             part = declared_part(item.layout.decl, self.source.data, item.position, item.end)
             return look_of(entry(self.catalog, item, self.hide, outline), rows_of(part.raw), document)
-        secret = self.hide is not None and self.hide.gap(self.source.topic)
-        return look_of(gap_entry(item, self.source.data, outline, secret=secret), [Row(GAP_PATH, 0, item.size, 1)], document)
+        found = gap_entry(self.catalog, item, self.source.data, self.hide, self.source.topic, outline)
+        if item.batch:
+            part = declared_part(item.batch.layout.decl, self.source.data, item.position, item.end)
+            return look_of(found, [Row(GAP_PATH, 0, item.size, 1), *rows_of(part.raw)], document)
+        return look_of(found, [Row(GAP_PATH, 0, item.size, 1)], document)
 
     def close(self) -> None:
         """The file is mapped for as long as somebody has it."""

@@ -53,17 +53,23 @@ def hex_lines(catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: b
     """A batch or gap; with `deep` compressed records of format v2 are shown as what they become too, with offsets of their own."""
     if not isinstance(item, Batch):
         yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (f", {item.size} bytes", "dim")]
+        if item.batch:
+            yield from _batch_lines(catalog, item.batch, hide, deep=deep, rows=rows)
         return
     yield [
         (f"batch at {item.position}: ", "dim"),
         (f"offsets {item.head.base_offset} to {item.head.last_offset}", "title"),
         (f", {item.size} bytes", "dim"),
     ]
+    yield from _batch_lines(catalog, item, hide, deep=deep, rows=rows)
+
+
+def _batch_lines(catalog: Catalog, item: Batch, hide: Hide | None, *, deep: bool, rows: int | None) -> Iterator[Line]:
     part = declared_part(item.layout.decl, item.source.data, item.position, item.end)
     found = hide if hide and hide.batch(item) else None
     yield from part_lines(catalog, part, found.spans(part.tree) if found else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
-    if deep and item.layout.name == "v2" and item.head.codec:
+    if deep and item.layout.name == "v2" and item.head.codec and item.size >= item.layout.head.size:
         from kwire_cli.records.area import area_of  # noqa: PLC0415 - most are not compressed
 
         area = area_of(item, [])

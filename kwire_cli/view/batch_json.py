@@ -33,7 +33,7 @@ def line_pieces(
     from kwire_cli.records.batch import Batch as Kind  # noqa: PLC0415 - a class is needed only here
 
     if not isinstance(item, Kind):
-        yield many_dumps(label | item.to_json())
+        yield many_dumps(label | item.to_json(deep=deep, hide=hide))
         return
     if not deep:
         yield many_dumps(label | head_json(item) | {"anomalies": [note._asdict() for note in item.notes]})

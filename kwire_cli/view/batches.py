@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.jsonform import base64_text, head_json, record_json
+from kwire_cli.records.model import TRUNCATED
 from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.lines import Line, counted, quoted
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.record_fields import RecordsAs
+    from kwire_cli.records.cut import CutBatch
     from kwire_cli.records.model import Gap, Hide, Record
 
     Numbered = Sequence[tuple[int, Record]]
@@ -51,12 +53,33 @@ def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly]
     """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
     if not isinstance(item, Batch):
         yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (f", {counted(item.size, 'byte')}", "dim")]
+        if item.batch:
+            yield from _cut_lines(item.batch, records, notes, hide, full=full, pretty=pretty)
         return
+    yield from _batch_lines(item, counted(item.size, "byte"), records, notes, hide, full=full, pretty=pretty)
+
+
+def _cut_lines(batch: CutBatch, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool) -> Iterator[Line]:
+    """What can be read of a batch whose end is missing."""
+    size = f"{batch.size} of {counted(batch.whole_size, 'byte')}"
+    if batch.has_head:
+        yield from _batch_lines(batch, size, records, notes, hide, full=full, pretty=pretty)
+        return
+    yield [(f"at {batch.position}: ", "dim"), ("header of a batch", "title"), (f", {size}, {batch.layout.name}", "dim")]
+    fields = batch.fields()
+    for number, (name, value) in enumerate(fields.items(), 1):
+        yield [("└─ " if number == len(fields) else "├─ ", "dim"), (name, "name"), (f": {value}", "number")]
+    yield from anomaly_lines([*batch.notes, *notes])
+
+
+def _batch_lines(
+    item: Batch, size: str, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
+) -> Iterator[Line]:
     head = item.head
     many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
     offsets = f"offset {head.base_offset}" if head.base_offset == head.last_offset else f"offsets {head.base_offset} to {head.last_offset}"
     what = "batch" if not item.layout.is_message else "wrapper message" if head.codec else "message"
-    yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {counted(item.size, 'byte')}, {item.layout.name}", "dim")]
+    yield [(f"at {item.position}: ", "dim"), (f"{what}, {offsets}", "title"), (f"{many}, {size}, {item.layout.name}", "dim")]
     fields = list(_fields(item))
     for i, field in enumerate(fields):
         last = i == len(fields) - 1 and not records
@@ -71,7 +94,8 @@ def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool)
     """The batches in a records field of a message, with their records: the first of them unless `full`."""
     for item in reading.items(data, topic):
         notes: list[Anomaly] = []
-        records = [*enumerate(item.records(notes))] if isinstance(item, Batch) else []
+        batch = item if isinstance(item, Batch) else item.batch
+        records = [*enumerate(batch.records(notes))] if batch else []
         shown = records if full else records[:SHOWN_RECORDS]
         yield from tree_lines(item, shown, notes, reading.hide, full=full, pretty=False)
         if len(shown) < len(records):
@@ -81,7 +105,7 @@ def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool)
 def _fields(batch: Batch) -> Iterator[Line]:
     """What a batch says of itself; not what its format lacks."""
     head = batch.head
-    yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), ("right", "dim") if batch.crc_valid else ("wrong", "warning")]
+    yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), _checksum(batch)]
     yield [("compression", "name"), (f": {batch.compression}", "")]
     if head.timestamp_type is not None:
         yield [
@@ -99,6 +123,12 @@ def _fields(batch: Batch) -> Iterator[Line]:
         yield [("flags", "name"), (f": {flags}", "meaning")]
     if head.delete_horizon is not None:
         yield [("deleteHorizonMs", "name"), (f": {head.delete_horizon}", "number"), (f" {moment(head.delete_horizon) or ''}", "meaning")]
+
+
+def _checksum(batch: Batch) -> tuple[str, str]:
+    if batch.is_cut:
+        return "not compared", "dim"
+    return ("right", "dim") if batch.crc_valid else ("wrong", "warning")
 
 
 def _flags(batch: Batch) -> str:
@@ -206,16 +236,23 @@ def _fit(text: str, name: str, width: int) -> str:
 
 def batch_row(item: Batch | Gap) -> Line:
     """A batch or gap as a line of the table."""
-    if not isinstance(item, Batch):
-        shown: dict[str, Any] = {"position": item.position, "size": item.size}
-        line: Line = [("  ".join(_fit(text_of(shown.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]), "number")]
-        return [*line, (f"  gap: {item.code}", "warning")]
-    shown = head_json(item)
+    if not isinstance(item, Batch) and not (item.batch and item.batch.has_head):
+        return gap_row(item)
+    batch = item if isinstance(item, Batch) else item.batch
+    assert batch is not None  # noqa: S101 - for the type checker
+    shown = head_json(batch)
     shown["maxTimestamp"] = _time(shown["maxTimestamp"])
-    odd = "" if item.crc_valid else "CRC wrong"
-    shown["flags"] = _flags(item)
+    odd = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
+    shown["flags"] = _flags(batch)
     cells = "  ".join(_fit(text_of(shown[name]), name, width) for name, width in BATCH_COLUMNS.items())
     return [(cells, ""), (f"{' ' if shown['flags'] else ''}{odd}", "warning")]
+
+
+def gap_row(gap: Gap) -> Line:
+    """A gap as a line of a table: where it is, and its size."""
+    shown: dict[str, Any] = {"position": gap.position, "size": gap.size}
+    line: Line = [("  ".join(_fit(text_of(shown.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]), "number")]
+    return [*line, (f"  gap: {gap.code}", "warning")]
 
 
 def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
@@ -245,12 +282,14 @@ def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
 
 def batch_cells(item: Batch | Gap) -> list[Any]:
     """The cells of CSV_BATCH."""
-    if not isinstance(item, Batch):
-        shown = item.to_json()
-    else:
-        shown, horizon = head_json(item), item.head.delete_horizon
-        shown["maxTimestamp"] = instant(item.head.max_timestamp)
+    batch = item if isinstance(item, Batch) else item.batch if item.batch and item.batch.has_head else None
+    shown: dict[str, Any] = {}
+    if batch:
+        horizon = batch.head.delete_horizon
+        shown = head_json(batch) | {"maxTimestamp": instant(batch.head.max_timestamp)}
         shown["deleteHorizon"] = None if horizon is None else instant(horizon)
+    if not isinstance(item, Batch):
+        shown |= {"position": item.position, "size": item.size, "gap": item.code}
     return [shown.get(name) for name in CSV_BATCH]
 
 
@@ -266,6 +305,7 @@ def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
     headers = [{"key": name, "value": _cell(data)} for name, data in record.headers]
     cells = {
         **shown,
+        "gap": TRUNCATED if batch.is_cut else None,
         "position": batch.position,
         "timestamp": instant(record.timestamp),
         "key": _secret(shown["key"]) or _cell(record.key),

@@ -37,14 +37,17 @@ def entry(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline) ->
     return outline.to_json(item.anomalies)
 
 
-def gap_entry(item: Gap, data: Any, outline: Outline, *, secret: bool) -> dict[str, Any]:
-    """What a page knows of bytes that are no batch; `secret` ones are not shown."""
+def gap_entry(catalog: Catalog, item: Gap, data: Any, hide: Hide | None, topic: str | None, outline: Outline) -> dict[str, Any]:
+    """What a page knows of bytes that are no batch, and of a batch that is cut; bytes that may be secret are not shown."""
     buffer = outline.buffer(f"gap at {item.position}", data, item.position, item.end)
     outline.node(
         0, "(no batch)", "gap", (buffer, item.position, item.position, item.end), [(f"{item.code}, {counted(item.size, 'byte')}", "warning")]
     )
-    if secret:
+    if hide is not None and hide.gap(topic):
         outline.mask(buffer, item.position, item.end)
+    if item.batch:
+        add(catalog, item.batch, hide, outline, 1, buffer)
+        return outline.to_json(item.batch.anomalies)
     return outline.to_json([] if item.code == PADDING else [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")])
 
 
@@ -54,7 +57,7 @@ def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, dept
     part = declared_part(item.layout.decl, item.source.data, item.position, stop)
     secret = hide is not None and hide.batch(item)
     hidden = hide.spans(part.tree) if hide and secret else frozenset()
-    area = area_of(item, []) if item.layout.name == "v2" and (item.head.codec or has_payloads(item)) else None
+    area = area_of(item, []) if item.layout.name == "v2" and item.size >= item.layout.head.size and (item.head.codec or has_payloads(item)) else None
     unsure = secret and not item.crc_valid  # what a damaged one says is not known to be what it says it is
     below = {} if unsure or area is None or area.compressed else _meanings(catalog, item, area, hide)
     Part(catalog, part, hidden, buffer, below=below).add(outline, depth)
@@ -79,6 +82,8 @@ def add_field(catalog: Catalog, reading: RecordsAs, data: Any, outline: Outline,
             add(catalog, item, reading.hide, outline, depth + 1, place.buffer)
         else:
             outline.node(depth, f"[{number}]", "gap", row, [(f"{item.code}, {counted(item.size, 'byte')}", "warning")])
+            if item.batch:
+                add(catalog, item.batch, reading.hide, outline, depth + 1, place.buffer)
 
 
 def title(item: Batch) -> str:

@@ -1,0 +1,86 @@
+"""A batch whose end is missing: its header as far as it goes, and its records up to where the bytes end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.fixed import rows_of
+from kwire_cli.records.batch import Batch, Head
+from kwire_cli.records.layouts import FRAME, OVERHEAD, leading
+from kwire_cli.records.model import TRUNCATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableSequence
+
+    from kwire_cli.records.layouts import Layout
+    from kwire_cli.records.model import Hide, Record, Source
+
+
+class CutBatch(Batch):
+    """The first `size` bytes of a batch that says that it has `whole_size`. Its checksum can't be compared: `crc_valid` is None."""
+
+    __slots__ = ()
+    crc_valid: bool | None  # type: ignore[assignment]
+    is_cut = True
+
+    @property
+    def whole_size(self) -> int:
+        """The bytes that it should have."""
+        return OVERHEAD + int(FRAME.unpack(self.source.data, self.position)[1])
+
+    @property
+    def has_head(self) -> bool:
+        """Whether all of its header is there."""
+        return self.size >= self.layout.head.size
+
+    @property
+    def head(self) -> Head:
+        """The numbers of its header; those behind the end of the bytes are 0."""
+        if self._head is None:
+            if self.has_head:
+                super().head  # noqa: B018 - it keeps what it finds
+            else:
+                data = self._padded_head()
+                padded = Batch(replace(self.source, data=memoryview(data)), 0, len(data), self.layout, True)  # noqa: FBT003
+                self._head = padded.head
+            detail = f"{self.size} of {self.whole_size} bytes are there; the records end with them"
+            self._notes.insert(0, Anomaly(TRUNCATED, "", self.position, detail))
+        assert self._head is not None  # noqa: S101 - for the type checker
+        return self._head
+
+    def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
+        """Its records that are whole; none where the bytes end in its header."""
+        return super().pieces(notes) if self.has_head else iter(())
+
+    def fields(self) -> dict[str, int]:
+        """The fields of its header that are there, by the names of its declaration."""
+        rows = [*rows_of(leading(self.layout.decl))]
+        ends = accumulate(row.size for row in rows)
+        numbers = self.layout.numbers(self._padded_head(), 0)
+        return {row.name: numbers[row.name] for row, end in zip(rows, ends, strict=True) if end <= self.size}
+
+    def _padded_head(self) -> bytes:
+        size = self.layout.head.size
+        return bytes(self.source.data[self.position : min(self.end, self.position + size)]).ljust(size, b"\0")
+
+    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+        """The batch in the form of a whole one, `size` as it says; of a header that is cut, its own fields alone."""
+        if self.has_head:
+            return super().to_json(deep=deep, hide=hide) | {"size": self.whole_size}
+        _ = self.head
+        out: dict[str, Any] = {"position": self.position, "size": self.whole_size, "header": self.fields()}
+        if deep:
+            out["records"] = []
+        return out | {"anomalies": [note._asdict() for note in self.notes]}
+
+
+def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBatch | None:
+    """Return the batch that begins here and ends beyond `stop`; None where its header says what no batch says."""
+    found = CutBatch(source, position, stop - position, layout, crc_valid=None)  # type: ignore[arg-type]
+    said = found.fields()
+    offset = next(iter(said.values()))
+    likely = offset >= 0 and said.get("lastOffsetDelta", 0) >= 0 and said.get("recordsCount", 0) >= 0
+    return found if likely and not said.get("attributes", 0) & ~layout.known_bits else None
