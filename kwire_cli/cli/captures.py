@@ -48,10 +48,15 @@ class _Passed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether there was any line, or none that was asked for; and, where that was asked for, whether any had an anomaly."""
+    """What came of the inputs.
+
+    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a file ends early.
+    `empty`: there was a choice that matches nothing.
+    """
 
     decodable: bool
     anomalies: bool
+    empty: bool
 
 
 def show_capture(environment: Environment, catalog: Catalog, source: str | IO[bytes], fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
@@ -103,7 +108,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     if options["verbose"] and found.summary:
         environment.note(f"{name}: besides: {', '.join(f'{count} {kind}' for kind, count in found.summary.items())}")
-    return Outcome(decodable, anomalies)
+    return Outcome(decodable, anomalies or (strict and bool(found.notices)), choosing and not chose)
 
 
 def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:

@@ -11,6 +11,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.options import (
+    EXIT_CODE,
     PORT,
     complete_file,
     complete_message,
@@ -30,6 +31,7 @@ from kwire_cli.source.frames import frames_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.cli.captures import Outcome
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
@@ -68,7 +70,8 @@ ROWS = 4
 )
 @click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, and if the input ends early.")
+@EXIT_CODE
 @click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
 @click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
 @click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
@@ -126,14 +129,18 @@ def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], fo
             return _exit(strict=strict, decodable=True, anomalies=anomalies)
     with page or nullcontext():
         shown = _decode(environment, catalog, others, form, fmt, options, strict=strict)
-        return _exit(strict=strict, decodable=shown[0], anomalies=anomalies or shown[1])
+        code = _exit(strict=strict, decodable=shown.decodable, anomalies=anomalies or shown.anomalies)
+        return Exit.FOUND if options["exit_code"] and shown.empty else code
 
 
 def _decode(
     environment: Environment, catalog: Catalog, sources: tuple[str, ...] | list[str], form: str, fmt: str, options: dict[str, Any], *, strict: bool
-) -> tuple[bool, bool]:
-    """Show what is in the inputs; whether anything could be decoded, and whether there was any anomaly."""
+) -> Outcome:
+    """Show what is in the inputs."""
+    from kwire_cli.cli.captures import Outcome, show_capture
+
     decodable = anomalies = False
+    empty: bool | None = None
     page, several = options["page"], len(sources) > 1
     for name, found in inputs(
         environment, tuple(sources), form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]
@@ -143,14 +150,14 @@ def _decode(
         if page and several:
             page.file = name or ""
         if isinstance(found, CaptureFile):
-            from kwire_cli.cli.captures import show_capture
-
             if name and several:
                 _head(environment, name, fmt)
             outcome = show_capture(environment, catalog, found.source, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
+            empty = outcome.empty and empty is not False
             continue
         _refuse_capture_options(fmt, options)
+        empty = False
         if name and several:
             _head(environment, name, fmt)
         for result in _results(environment, catalog, found, options):
@@ -160,7 +167,7 @@ def _decode(
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(result.anomalies)
             environment.flush()
-    return decodable, anomalies
+    return Outcome(decodable, anomalies, bool(empty))
 
 
 def _head(environment: Environment, name: str, fmt: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_file, with_csv, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import EXIT_CODE, complete_file, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
 from kwire_cli.cli.sizes import limits_of
@@ -71,6 +71,11 @@ class Run:
         self.redaction = Redaction(self.catalog, show_secrets=self.options["show_secrets"])
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there was a choice, and nothing is what was chosen."""
+        return self.options["limit"] != 0 and not self.chosen and not (self.selection.everything and not self.options["topics"])
+
+    @property
     def deep(self) -> bool:
         """Whether records are shown."""
         return bool(self.options["deep"])
@@ -96,7 +101,8 @@ class Run:
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
 @click.option("--pretty", is_flag=True, help="Show values that are JSON over several lines in the tree.")
 @click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there is any anomaly, or bytes that are no batch.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, bytes without a batch, and early ends.")
+@EXIT_CODE
 @click.option("-v", "--verbose", is_flag=True, help="Name links to folders, and whether they were followed.")
 @click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
 @with_overlaid_catalog
@@ -142,7 +148,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         show_trouble(environment, run.trouble)
     if run.nothing and not run.found:
         raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
-    return Exit.FOUND if options["strict"] and run.odd else Exit.DONE
+    return Exit.FOUND if (options["strict"] and run.odd) or (options["exit_code"] and run.is_empty) else Exit.DONE
 
 
 def _note_nothing(run: Run) -> None:
@@ -286,7 +292,7 @@ def _show_other(run: Run, file: SegmentFile) -> None:
         if run.page or not run.options["every"]:
             run.environment.note(f"kwire: {file.label}: left out, as it has no batches{'' if run.page else ' to choose from'}")
         return
-    run.found = True
+    run.found, run.chosen = True, run.chosen + 1
     if run.fmt == "like-kafka":
         from kwire_cli.cli.like_kafka import show_other
 
@@ -326,13 +332,14 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
         run.environment.write_text(text)
         run.progress.tell(file.label, reader.at, len(source.data))
     run.found = run.found or lines.batches > 0
+    run.chosen += lines.batches
     run.odd = run.odd or lines.odd
     return lines.batches
 
 
 def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None = None) -> Iterator[Shown]:
     """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they are shown in whole."""
-    from kwire_cli.records.model import Gap
+    from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.reading import Reader
 
     selection, deep = run.selection, run.deep
@@ -347,6 +354,7 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             if selection.everything:
                 yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
             else:
+                run.odd = run.odd or item.code != PADDING
                 run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
             continue
         run.seen += 1

@@ -109,6 +109,10 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+EXIT_CODE = click.option("--exit-code", is_flag=True, help="Exit with 1 if nothing matches what was chosen.")
+"""--exit-code of commands with a filter or another choice."""
+
+
 def with_csv(command: Callable[..., Any]) -> Callable[..., Any]:
     """--raw-csv, of a command that writes csv; it stands below `with_output`, whose `environment` it sets."""
 

@@ -9,7 +9,16 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_dimensions, complete_file, complete_message, complete_version, with_csv, with_output, with_what_if
+from kwire_cli.cli.options import (
+    EXIT_CODE,
+    complete_dimensions,
+    complete_file,
+    complete_message,
+    complete_version,
+    with_csv,
+    with_output,
+    with_what_if,
+)
 from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ MOST_ROWS = 25
 )
 @of_frames
 @of_captures
+@EXIT_CODE
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
 @click.option("--record-format", type=click.Choice(CHOICES), help="The input is a record set of this format.")
 @click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
@@ -72,4 +82,5 @@ def command(environment: Environment, catalog: Catalog, laid: Catalog | None, so
         page_of(environment, "overhead", files_among(source), lambda env: show(replace(asked, environment=env), counted, "table"))
     else:
         show(asked, counted, fmt)
-    return Exit.DONE
+    choosing = any(options[name] for name in ("filter", "frames", "stream"))
+    return Exit.FOUND if options["exit_code"] and choosing and not counted.tallies.messages else Exit.DONE

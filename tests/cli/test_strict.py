@@ -1,0 +1,82 @@
+"""--strict fails on every input that ends early, and --exit-code on every choice that matches nothing."""
+
+from pathlib import Path
+
+import pytest
+from command_line import kwire
+from hypothesis import given, strategies as st
+from named_traffic import hostile_capture
+from record_sets import batch, record, segments
+
+CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
+BATCHES = b"".join(batch(base, [record(b"k", b"v")]) for base in range(5))
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_a_capture_file_that_is_cut_is_no_success(path, tmp_path):
+    data = path.read_bytes()
+    whole = kwire("decode", "--strict", path)
+    for cut in (len(data) // 3, len(data) // 2 + 1, len(data) - 3):
+        (tmp_path / "cut").write_bytes(data[:cut])
+        for more in ((), ("--filter", "api == Metadata"), ("--stats",), ("--format", "table")):
+            assert kwire("decode", "--strict", *more, tmp_path / "cut").code == 1
+        assert kwire("decode", tmp_path / "cut").code == 0
+    assert whole.code == (1 if any(word in whole.out for word in ('"anomalies":[{', '"gap"')) else 0)
+
+
+@given(
+    st.integers(1, len(BATCHES) - 1),
+    st.sampled_from([(), ("--deep",), ("--like-kafka",), ("--offsets", "0-9"), ("--grep", "v"), ("--format", "table")]),
+)
+def test_a_segment_that_is_cut_is_no_success(cut, more):
+    done = kwire("dump", "--strict", *more, "-", stdin=BATCHES[:cut])
+    assert (done.code == 0) is (cut % (len(BATCHES) // 5) == 0)
+    assert kwire("dump", "--strict", *more, "-", stdin=BATCHES).code == 0
+
+
+@pytest.mark.parametrize("name", sorted(segments()))
+def test_a_cut_segment_of_any_kind_is_no_success(name, tmp_path):
+    data = segments()[name]
+    folder = tmp_path / Path(name).parent.name if "/" in name else tmp_path / "t-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(data[:-7])
+    assert kwire("dump", "--strict", folder).code in {1, 2}
+
+
+def test_cut_hex_is_no_success():
+    text = Path("samples/frames/metadata-request.hex").read_text() if Path("samples/frames/metadata-request.hex").exists() else None
+    for path in [Path("samples/frames/sasl-authenticate-request.hex")] if text is None else [Path("samples/frames/metadata-request.hex")]:
+        digits = "".join(line.split("#")[0].strip() for line in path.read_text().splitlines()).replace(" ", "")
+        assert kwire("decode", "--strict", digits).code == 0
+        for cut in range(len(digits) - 2, len(digits) // 2, -6):
+            assert kwire("decode", "--strict", digits[: cut // 2 * 2]).code in {1, 2}
+
+
+NOTHING = [("--filter", "size > 1GB"), ("--frames", "1000-2000"), ("--stream", "99"), ("--filter", 'clientId == "nobody"', "--stats")]
+
+
+@pytest.mark.parametrize("choice", NOTHING, ids=" ".join)
+def test_a_choice_of_frames_that_matches_nothing(choice):
+    data = hostile_capture("t")
+    assert kwire("decode", *choice, "-", stdin=data).code == 0
+    assert kwire("decode", "--exit-code", *choice, "-", stdin=data).code == 1
+    assert kwire("decode", "--exit-code", "--filter", "api == Metadata", "-", stdin=data).code == 0
+    assert kwire("decode", "--exit-code", "-", stdin=data).code == 0
+    if "--stats" not in choice:
+        assert kwire("overhead", "--exit-code", *choice, "-", stdin=data).code == 1
+    assert kwire("overhead", "--exit-code", "--filter", "api == Metadata", "-", stdin=data).code == 0
+
+
+@pytest.mark.parametrize("choice", [("--grep", "nothing"), ("--key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join)
+def test_a_choice_of_batches_that_matches_nothing(choice):
+    for fmt in ("jsonl", "table"):
+        assert kwire("dump", "--format", fmt, *choice, "-", stdin=BATCHES).code == 0
+        assert kwire("dump", "--format", fmt, "--exit-code", *choice, "-", stdin=BATCHES).code == 1
+        assert kwire("dump", "--format", fmt, "--exit-code", "--key", "k", "-", stdin=BATCHES).code == 0
+        assert kwire("dump", "--format", fmt, "--exit-code", "-", stdin=BATCHES).code == 0
+
+
+def test_a_choice_of_topics_that_matches_nothing():
+    assert kwire("dump", "--exit-code", "--topic", "orders-zstd", "samples/segments").code == 0
+    assert kwire("dump", "--exit-code", "--topic", "nobodys", "samples/segments").code == 1
+    assert kwire("dump", "--topic", "nobodys", "samples/segments").code == 0
