@@ -160,10 +160,9 @@ def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None)
         for row in (*answer.logs(), *answer.rows(hide=hide)):
             environment.write(dumps(row, indent=False))
     else:
-        rows = list(answer.rows(hide=hide))
         if fmt != "tree":
-            environment.write_lines(table_lines(answer, rows))
+            environment.write_lines(table_lines(answer, hide=hide))
         if fmt == BOTH:
             environment.write("")
         if fmt != "table":
-            environment.write_lines(tree_lines(answer, rows))
+            environment.write_lines(tree_lines(answer, hide=hide))

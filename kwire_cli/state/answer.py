@@ -50,6 +50,11 @@ class Answer:
             found.sort(key=lambda row: [str(row["kind"]), *((str(type(row[name])), row[name]) for name in _NAMES.get(row["kind"], ()))])
         yield from found
 
+    def by_log(self, *, hide: Hide | None) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Yield the line of each partition, as `logs` has it, with the lines of what that partition says."""
+        for part, log in zip(self.parts, self.logs(), strict=True):
+            yield log, list(part.state.rows(hide=hide))
+
     def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
         """All in one: `{"topic","logs":[…]}` and what the state's `to_json` gives, the lists of all partitions together."""
         logs = [{name: value for name, value in line.items() if name not in {"kind", "topic"}} for line in self.logs()]

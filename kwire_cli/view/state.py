@@ -12,6 +12,7 @@ from kwire_cli.view.table import text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kwire_cli.records.model import Hide
     from kwire_cli.state.answer import Answer
 
     Row = dict[str, Any]
@@ -36,39 +37,49 @@ _TIMES = ("timestamp", "timestampms")
 _NUMBERS = frozenset({"partition", "offset", "leaderEpoch", "producerId", "epoch", "timeoutMs", "startOffset", "snapshotEpoch"})
 
 
-def tree_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
-    """The logs that were read, and a tree for each line of the state."""
-    yield from log_lines(answer)
-    for row in rows:
-        kind = row["kind"]
-        names = NAMED_BY.get(kind, ())
-        title = [kind, *(text_of(row[name]) or '""' for name in names)]
-        yield [(" ".join(title), "title")]
-        yield from _inside(_unnamed(row), "")
+def tree_lines(answer: Answer, *, hide: Hide | None) -> Iterator[Line]:
+    """Yield each log that was read, and below it a tree for each line of what it says."""
+    for number, (log, rows) in enumerate(answer.by_log(hide=hide)):
+        if number and rows:
+            yield []
+        yield from _log_lines(log)
+        for row in rows:
+            kind = row["kind"]
+            names = NAMED_BY.get(kind, ())
+            title = [kind, *(text_of(row[name]) or '""' for name in names)]
+            yield [(" ".join(title), "title")]
+            yield from _inside(_unnamed(row), "")
 
 
-def log_lines(answer: Answer) -> Iterator[Line]:
-    """A line for each log, and what has to be said about it."""
-    for log in answer.logs():
-        part = "" if log["partition"] is None else f"-{log['partition']}"
-        said = [f"snapshot {log['snapshot']}"] if log["snapshot"] else []
-        if log["firstOffset"] is not None:
-            said.append(f"offsets {log['firstOffset']} to {log['lastOffset']}, {counted(log['records'], 'record')}")
-        yield [(f"{log['topic']}{part}: {', '.join(said) or 'no records'}", "dim")]
-        for name, count in log["unknown"].items():
-            yield [("! ", "warning"), (f"{count} records of the unknown type {name}", "warning")]
-        for note in log["notes"]:
-            yield [("! ", "warning"), (note, "warning")]
-
-
-def table_lines(answer: Answer, rows: Sequence[Row]) -> Iterator[Line]:
-    """A table: of committed offsets by group, of transactions, of share partitions, or of the parts of the image."""
-    yield from log_lines(answer)
+def table_lines(answer: Answer, *, hide: Hide | None) -> Iterator[Line]:
+    """Yield each log that was read, and below it a table of offsets, transactions, share partitions or parts of the image."""
     columns, cells_of = _TABLES[answer.topic]
-    table = [list(map(text_of, cells)) for row in rows for cells in cells_of(row)]
-    if columns[-1] == "notes" and not any(cells[-1] for cells in table):
-        columns, table = columns[:-1], [cells[:-1] for cells in table]
-    widths = [min(MOST_WIDE, max(len(text) for text in column)) for column in zip(columns, *table, strict=True)]
+    logs = [(log, [list(map(text_of, cells)) for row in rows for cells in cells_of(row)]) for log, rows in answer.by_log(hide=hide)]
+    shown = [cells for _, table in logs for cells in table]
+    if columns[-1] == "notes" and not any(cells[-1] for cells in shown):
+        columns, logs = columns[:-1], [(log, [cells[:-1] for cells in table]) for log, table in logs]
+    widths = [min(MOST_WIDE, max(len(cells[at]) for cells in (columns, *shown))) for at in range(len(columns))]
+    for number, (log, table) in enumerate(logs):
+        if number and table:
+            yield []
+        yield from _log_lines(log)
+        yield from _table(columns, table, widths) if table or len(logs) == 1 else ()
+
+
+def _log_lines(log: Row) -> Iterator[Line]:
+    """Yield the line of a log, and what has to be said about it."""
+    part = "" if log["partition"] is None else f"-{log['partition']}"
+    said = [f"snapshot {log['snapshot']}"] if log["snapshot"] else []
+    if log["firstOffset"] is not None:
+        said.append(f"offsets {log['firstOffset']} to {log['lastOffset']}, {counted(log['records'], 'record')}")
+    yield [(f"{log['topic']}{part}: {', '.join(said) or 'no records'}", "dim")]
+    for name, count in log["unknown"].items():
+        yield [("! ", "warning"), (f"{count} records of the unknown type {name}", "warning")]
+    for note in log["notes"]:
+        yield [("! ", "warning"), (note, "warning")]
+
+
+def _table(columns: Shown, table: list[list[str]], widths: list[int]) -> Iterator[Line]:
     for number, cells in enumerate([list(columns), *table]):
         shown = [f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}" for cell, name, width in zip(cells, columns, widths, strict=True)]
         yield Cells([("  ".join(shown).rstrip(), "" if number else "dim")], cells, heads=not number, texts=cells)

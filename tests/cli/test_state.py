@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from command_line import ROOT, kwire
+from pages import page
 from record_sets import SEGMENTS, batch, record, segments
 from state_records import keyed
 
@@ -40,6 +41,36 @@ def test_the_partitions_of_a_topic_are_one_answer(tmp_path):
     assert any(row["kind"] == "transaction" for row in found)
     only = lines(tmp_path, "--topic", "__transaction_state")
     assert {row["kind"] for row in only} == {"log", "transaction"}
+
+
+def test_groups_stand_under_the_partition_that_they_are_in(tmp_path):
+    wanted = {0: ["zebra"], 3: [], 7: ["ant"], 12: ["bee"]}
+    for number, groups in wanted.items():
+        folder = tmp_path / f"__consumer_offsets-{number}"
+        folder.mkdir()
+        (folder / FILE).write_bytes(b"".join(commit(group, number) for group in groups))
+
+    def placed(texts):
+        """The groups below the line of each partition, which is the last one that was named above them."""
+        found, number = {}, None
+        for text in texts:
+            if text.startswith("__consumer_offsets-"):
+                number = int(text.removeprefix("__consumer_offsets-").partition(":")[0])
+                assert number not in found
+                found[number] = []
+            found.get(number, []).extend(name for name in ("zebra", "ant", "bee") if name in text.replace("-", " ").split())
+        return found
+
+    for form in ("table", "tree"):
+        assert placed(kwire("dump", "--state", "-f", form, tmp_path).out.splitlines()) == wanted
+    texts = []
+    for block in page("dump", "--state", tmp_path).data["page"]["blocks"]:
+        if block["type"] == "lines":
+            texts += ["".join(line[::2]) for line in block["lines"]]
+        else:
+            texts += [block["title"], *(" ".join(cell if isinstance(cell, str) else cell[1] for cell in row) for row in block["rows"])]
+    half = len(texts) - texts[::-1].index(next(text for text in texts if text.startswith("__consumer_offsets-0"))) - 1
+    assert placed(texts[:half]) == placed(texts[half:]) == wanted
 
 
 def test_segments_are_one_log_and_deleted_ones_are_left_out(tmp_path):
