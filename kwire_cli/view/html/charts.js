@@ -1,5 +1,8 @@
 // Charts as inline SVG: bars, icicles, histograms, points over time. Each says in text what it shows, so that none needs its colours.
 
+// The width of a letter of labels, about, in the units of a chart.
+const LETTER = 6.6;
+
 function barOf(part) {
   return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "track", width: 100, height: 10 }), svg("rect", { class: "fill", width: (100 * part).toFixed(2), height: 10 }));
@@ -39,7 +42,7 @@ function icicle(root, pick) {
   place(root, 0, 0, width, -1);
   const chart = svg("svg", { class: "icicle", viewBox: `0 0 ${width} ${(deepest + 1) * height}`, role: "img", "aria-label": `parts of ${root.name} by size` });
   for (const { item, depth, from, room, turn } of parts) {
-    const letters = Math.floor((room - 8) / 6.6);
+    const letters = Math.floor((room - 8) / LETTER);
     const label = letters < 3 ? "" : item.name.length > letters ? `${item.name.slice(0, letters - 1)}…` : item.name;
     const group = svg("g", { class: `part t${turn}${pick && item.node !== undefined ? " pick" : ""}` },
       svg("title", {}, `${item.title || item.name}: ${counted(item.value, "byte")}, ${share(item.value, root.value)}`),
@@ -51,12 +54,15 @@ function icicle(root, pick) {
   return el("div", { class: "scroll" }, chart);
 }
 
-// How often there is which number: {name, value} in the order of the numbers.
+// How often there is which number: {name, value} in the order of the numbers. Columns if every label has room below its own, and the page is wide; else rows.
 function histogram(items, unit) {
+  const rows = bars(items, null, (value) => counted(value, unit.replace(/(?<=ch)es$|s$/, ""), unit));
   const width = 640;
   const height = 150;
   const most = Math.max(1, ...items.map((item) => item.value));
   const step = width / Math.max(items.length, 1);
+  const longest = Math.max(0, ...items.flatMap((item) => [item.name.length, number(item.value).length]));
+  if (longest * LETTER + 8 > step) return rows;
   const chart = svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height + 34}`, role: "img", "aria-label": `how many ${unit} there are of each` });
   items.forEach((item, i) => {
     const tall = (height * item.value) / most;
@@ -69,7 +75,7 @@ function histogram(items, unit) {
       svg("text", { class: "axis", x: middle.toFixed(1), y: height + 29 }, item.name)));
   });
   chart.append(svg("line", { class: "rule", x1: 0, x2: width, y1: height + 14.5, y2: height + 14.5 }));
-  return el("div", { class: "scroll" }, chart);
+  return el("div", {}, el("div", { class: "wide" }, chart), el("div", { class: "narrow" }, rows));
 }
 
 // Points over time: {at, value, name, look}, seconds and a number above 0 on a scale of powers of ten.

@@ -49,7 +49,9 @@ class Inspector {
     const total = this.rows.reduce((sum, row) => sum + row.size, 0);
     const what = page.kind === "batches" ? ["batch", "batches"] : ["frame", "frames"];
     const times = this.rows.filter((row) => row.at).map((row) => row.at);
-    const facts = [counted(this.rows.length, ...what), short(total)];
+    const some = counted(this.rows.length, ...what);
+    const facts = [page.more ? `the first ${some} only, more with ${page.more}` : some, short(total)];
+    if (page.more) document.title = `${page.title} (the first ${some} only)`;
     if (times.length > 1 && page.kind !== "batches") facts.push(seconds(Math.max(...times) - Math.min(...times)));
     if (this.odd.length) facts.push(counted(this.odd.length, "anomaly", "anomalies"));
     this.field = el("input", {

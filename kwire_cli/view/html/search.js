@@ -26,9 +26,11 @@ class Search {
     }
     const offset = Search.offset(wanted);
     const { current, rows } = this.inspector;
+    this.atOffset = -1;
     if (offset >= 0 && current >= 0) {
       const node = this.inspector.fields.atOffset(offset);
       if (node >= 0) this.found.push({ row: current, node, offset, what: "byte" });
+      this.atOffset = node;
     }
     if (wanted.startsWith("@")) {
       this.told(this.found, true);
@@ -48,13 +50,17 @@ class Search {
 
   inRow(index, wanted) {
     const row = this.inspector.rows[index];
-    const said = [row.title, row.client, row.note, row.file, ...(row.topics || []), ...(row.errors || [])];
-    if (said.some((text) => text && String(text).toLowerCase().includes(wanted))) this.found.push({ row: index, node: -1 });
+    const before = this.found.length;
     const fields = this.inspector.peek(index);
     for (let i = 0; i < fields.nodes.length && this.found.length < MOST_FOUND; i++) {
+      if (index === this.inspector.current && i === this.atOffset) continue;
       const aside = fields.nodes[i].name.startsWith("(");
       const hit = aside ? fields.text(i).toLowerCase().includes(wanted) : `${fields.nodes[i].name} ${fields.text(i)}`.toLowerCase().includes(wanted);
       if (hit || (wanted.length > 2 && /[.[]/.test(wanted) && fields.path(i).toLowerCase().includes(wanted))) this.found.push({ row: index, node: i });
     }
+    // A row says again what its fields say: it is a place of its own only if none of them matches.
+    const said = [row.title, row.client, row.note, row.file, ...(row.topics || []), ...(row.errors || [])];
+    const inRow = said.some((text) => text && String(text).toLowerCase().includes(wanted));
+    if (inRow && this.found.length === before) this.found.push({ row: index, node: -1 });
   }
 }

@@ -8,6 +8,8 @@ from command_line import ROOT, kwire
 from pages import entries, page as parsed_page, rows_of
 
 import kwire_cli
+from kwire_cli.view.html.blocks import histogram
+from kwire_cli.view.html.page import report
 
 pytestmark = pytest.mark.browser
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
@@ -91,6 +93,30 @@ def test_search_finds_values_paths_and_offsets_in_all_frames(look_at):
     assert 4 in look.lit("chosen")
     look.page.keyboard.press("Escape")
     assert look.page.locator("#found").is_hidden()
+
+
+def test_search_counts_a_place_once(look_at):
+    look = look_at("decode", CAPTURE)
+    for wanted in ("kp-consumer", "kp", "Metadata", "18"):
+        look.page.fill("#search", wanted)
+        look.page.wait_for_selector("#found .hit")
+        look.searched()
+        hits = look.page.eval_on_selector_all("#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])")
+        rows = [number for number, place in hits if not place]
+        assert len(rows) == len(set(rows))
+        assert {number for number, place in hits if place}.isdisjoint(rows)
+    look.page.fill("#search", "kp-consumer")
+    look.searched()
+    look.page.keyboard.press("Enter")
+    assert look.said("#status strong") == "header.clientId"
+
+
+def test_a_page_says_in_its_title_when_frames_are_left_out(look_at):
+    whole = look_at("decode", CAPTURE)
+    assert "only" not in whole.page.title() + whole.said("header")
+    part = look_at("decode", CAPTURE, "--limit", "5")
+    assert part.page.title().endswith("(the first 5 frames only)")
+    assert "the first 5 frames only, more with --frames 6-" in part.said("header .facts")
 
 
 def test_keys_go_through_frames_fields_and_views(look_at):
@@ -240,6 +266,7 @@ def test_a_phone_has_room_for_it(look_at, arguments, scheme):
     assert look.page.locator(".tree").is_visible()
 
 
+SPREAD = "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 REPORTS = [
     ("overhead", CAPTURE),
     ("advise", CAPTURE),
@@ -259,6 +286,45 @@ def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
     words = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
     shown = look.said("main")
     assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
+
+
+CUT_OFF = """() => {
+  const found = [];
+  const page = document.documentElement;
+  if (page.scrollWidth > page.clientWidth) found.push(["page", page.scrollWidth]);
+  for (const host of document.querySelectorAll(".scroll"))
+    if (host.scrollWidth > host.clientWidth + 1 && !host.querySelector(".icicle")) found.push(["table", host.textContent.slice(0, 60)]);
+  for (const cell of document.querySelectorAll("td, th, dt, dd"))
+    if (cell.offsetParent && cell.scrollWidth > cell.clientWidth + 1) found.push(["cell", cell.textContent]);
+  for (const chart of document.querySelectorAll("svg:not(.icicle)")) {
+    const room = chart.getBoundingClientRect();
+    const labels = [...chart.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width);
+    for (const [i, [text, box]] of labels.entries()) {
+      if (box.left < room.left - 1 || box.right > room.right + 1) found.push(["clipped", text]);
+      for (const [other, near] of labels.slice(i + 1))
+        if (box.left < near.right && near.left < box.right && box.top < near.bottom && near.top < box.bottom) found.push(["overlap", text, other]);
+    }
+  }
+  return found;
+}"""
+WIDE = [*REPORTS, ("compare", CAPTURE, "--by-field"), ("decode", "samples/request-logs/kafka-request.log", "--stats"), ("decode", SPREAD, "--stats")]
+
+
+@pytest.mark.parametrize("width", [390, 1440, 1920])
+@pytest.mark.parametrize("arguments", WIDE, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}")
+def test_no_column_label_or_number_of_a_report_is_cut_off(look_at, arguments, width):
+    look = look_at(*arguments, width=width)
+    assert look.page.evaluate(CUT_OFF) == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("count", [1, 3, 9, 10, 24, 60])
+def test_a_histogram_has_room_for_every_label(look_at, width, count):
+    items = [(f"≤ {5 * 10**number:g} ms", 10 ** min(number, 9)) for number in range(count)]
+    look = look_at(text=report("h", [histogram("h", "responses", items)]), width=width)
+    assert look.page.evaluate(CUT_OFF) == []
+    shown = look.page.evaluate("document.querySelector('main').innerText")
+    assert all(name in shown for name, _ in items)
 
 
 def test_tables_sort_by_what_is_clicked_and_keep_their_total(look_at):
