@@ -14,7 +14,7 @@ import click
 from kwire_cli.cli.inputs import CaptureFile, inputs
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.record_inputs import holds_batches
-from kwire_cli.cli.request_logs import is_log
+from kwire_cli.cli.request_logs import is_log, tell_of_logs
 from kwire_cli.cli.segments import bytes_of, files_of
 from kwire_cli.errors import InputError
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 STANDARD_INPUT = "standard input"
+APART = "only the captures are read; give request logs alone for advice on them"
 
 
 @dataclass
@@ -89,6 +90,7 @@ class Messages:
 
         others: tuple[str, ...] = ()
         logs: list[str] = []
+        captured = False
         numbers = count()
         for argument in self.arguments:
             if is_log(self.environment, argument):  # whose name may be that of a segment
@@ -104,10 +106,15 @@ class Messages:
             for _, found in inputs(self.environment, others, "auto", verbose=False, bodies=False, follow=False):
                 place = place_of(next(numbers))
                 if isinstance(found, CaptureFile):
+                    captured = True
                     yield from self._capture(str(found.source), place)
                     continue
                 for frame in frames_in(self.catalog, found, hints):
                     yield from in_frame(frame, place + frame.number)
+        if captured and logs:
+            if self.times == 1:
+                tell_of_logs(self.environment, [self._names.get(log, log) for log in logs], APART)
+            return
         for log in logs:
             yield from self._log(log, place_of(next(numbers)))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.accepted import Accepted
     from kwire_cli.spec.catalog import Catalog
 
+BESIDE = "of what both show the larger numbers count, and not their sums"
 FORMATS = ("table", "json", "jsonl", "csv", "html")
 
 
@@ -99,21 +100,23 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
 def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None, key_logs: tuple[str, ...]) -> Clients:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.progress import Progress
-    from kwire_cli.cli.request_logs import is_log, opened, read_log
+    from kwire_cli.cli.request_logs import is_log, opened, read_log, tell_of_logs
     from kwire_cli.clients.fold import Clients
     from kwire_cli.source.frames import capture_in
     from kwire_cli.source.request_log.exchange import Exchange
 
     if not source and environment.stdin.isatty():
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
-    clients, progress = Clients(), Progress(environment)
+    clients, logged, progress = Clients(), Clients(), Progress(environment)
+    logs: list[str] = []
     for name in source or ("-",):
         if name != "-" and not path_of(name).is_file():
             raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)
         if is_log(environment, name):
+            logs.append("standard input" if name == "-" else name)
             for found in read_log(environment, catalog, name, progress):
                 if isinstance(found, Exchange):
-                    clients.add_exchange(found)
+                    logged.add_exchange(found)
             continue
         capture = capture_in(environment.stdin if name == "-" else name)
         if capture is None:
@@ -123,6 +126,9 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         for line in capture_lines(environment, catalog, capture, port=port, key_logs=key_logs):
             clients.add_line(line)
     progress.done()
+    if clients.uses and logged.uses:
+        tell_of_logs(environment, logs, BESIDE)
+    clients.beside(logged)
     if not clients.uses:
         raise InputError("there is no request of Kafka in this; --port says which port is the broker's")
     return clients

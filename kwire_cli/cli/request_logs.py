@@ -11,7 +11,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from kwire_cli.cli.environment import Environment
@@ -38,6 +38,13 @@ def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[
     given = arguments or (() if environment.stdin.isatty() else ("-",))
     logs = [name for name in given if (name != "-" or len(given) == 1) and is_log(environment, name)]
     return logs, tuple(name for name in arguments if name not in logs)
+
+
+def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> None:
+    """Say what becomes of request logs that are given with captures, which may show the same exchanges."""
+    from kwire_cli.source.request_log.opening import beside_captures
+
+    environment.note(f"kwire: {beside_captures(logs, what)}")
 
 
 def opened(environment: Environment, name: str) -> AbstractContextManager[IO[bytes]]:

@@ -142,6 +142,8 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
     else:
         frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
         summary.rows = _print(environment, frame, fmt, options["limit"])
+    environment.flush()
+    found.inputs.tally.check()
     summary.size, summary.faults = found.inputs.tally.size, found.inputs.tally.faults
     return Exit.DONE
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.message.reading import API_VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Exchange
@@ -59,6 +59,14 @@ class Use:
         """Take a span of time in."""
         self.first = min((time for time in (self.first, first) if time), default=None)
         self.last = max((time for time in (self.last, last) if time), default=None)
+
+    def beside(self, other: Use) -> None:
+        """Take what another source saw of the same uses: the larger numbers count, not their sums."""
+        self.requests = max(self.requests, other.requests)
+        self.seen(other.first, other.last)
+        self.errors |= other.errors
+        self.formats |= other.formats
+        self.principals |= other.principals
 
     def merge(self, other: Use) -> None:
         """Count what another one has."""
@@ -121,13 +129,24 @@ class Clients:
 
     def merge(self, other: Clients) -> None:
         """Count what another one has."""
+        self._join(other, Use.merge)
+        self.forwarded += other.forwarded
+
+    def beside(self, other: Clients) -> None:
+        """Take what another source saw: a capture and a broker's log show the same exchanges, which count once.
+
+        So of a client, broker, api and version that both saw the larger numbers count.
+        """
+        self._join(other, Use.beside)
+        self.forwarded = max(self.forwarded, other.forwarded)
+
+    def _join(self, other: Clients, join: Callable[[Use, Use], None]) -> None:
         for client, uses in other.uses.items():
             for spoken, use in uses.items():
-                self._use(client, spoken).merge(use)
+                join(self._use(client, spoken), use)
         for place, versions in other.offered.items():
             self.offered.setdefault(place, set()).update(versions)
         self.whole |= other.whole
-        self.forwarded += other.forwarded
 
     def rows(self) -> Iterator[tuple[Client, dict[Spoken, Use]]]:
         """Each client with what it spoke, by id, software and address.

@@ -67,7 +67,9 @@ class Looked:
 
 
 class Messages:
-    """The messages in files, folders and globs: segments first, then captures, whose points are an input each, then request logs.
+    """The messages in files, folders and globs: segments first, then captures, whose points are an input each, or else request logs.
+
+    Request logs beside captures are `left_out`: their exchanges may be those of the captures.
 
     Segments of topics that are not Kafka's own hold none, and are not read.
 
@@ -88,6 +90,8 @@ class Messages:
     ) -> None:
         self._spark, self._wanted = spark, wanted
         segments, captures, logs = by_kind(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
+        self.left_out = logs if captures else []
+        logs = [] if captures else logs
         self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
         self._captures = (
             Captures(spark, captures, port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note) if captures else None

@@ -26,7 +26,7 @@ from kwire_cli.source.capture.schedule import outlined, schedule
 from kwire_cli.source.capture.sketches import sketch
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled
-from kwire_cli.stores import sizes
+from kwire_cli.stores import absolute, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -91,7 +91,13 @@ class Captures:
         fail_fast: bool = False,
         tally: Tally | None = None,
     ) -> None:
-        self._spark, self._files, self._port, self._payloads, self._part_size = spark, captures_of(paths), port, shuffle_payloads, part_size
+        self._spark, self._files, self._port, self._payloads, self._part_size = (
+            spark,
+            [*map(absolute, captures_of(paths))],
+            port,
+            shuffle_payloads,
+            part_size,
+        )
         self._records, self._show_secrets = records, show_secrets
         self._partitions, self._catalog = partitions, catalog or bundled()
         self._secrets = blocks_of(key_logs)

@@ -45,7 +45,7 @@ class Counted:
     """What was counted, and how much was looked at."""
 
     counts: Any
-    files: int = 0
+    files: list[str] = field(default_factory=list)
     size: int = 0
     lines: int = 0
     faults: Faults = field(default_factory=Faults)
@@ -69,8 +69,10 @@ def count(
     key_logs: Sequence[str] = (),
     naming: Naming | None = None,
     note: Callable[[str], None] = lambda _: None,
-) -> Counted:
-    """Count the exchanges in all captures and request logs of files, folders and globs, read by the definitions of a catalogue.
+) -> list[Counted]:
+    """Count the exchanges in files, folders and globs: those in request logs and those in captures, each if there are such files.
+
+    A capture and a broker's log may show the same exchanges, so the two are not added. Both are read by the definitions of a catalogue.
 
     `naming` and `note` are as for `Captures`.
 
@@ -79,17 +81,20 @@ def count(
 
     """
     captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
-    total = Counted(how.make(), files=len(captures) + len(logs))
+    out = []
+    if logs:
+        logged = Counted(how.make(), logs, sum(sizes(logs)))
+        for some in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog), Counted.merge):
+            logged.merge(some)
+        out.append(logged)
     if captures:
         found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
+        captured = Counted(how.make(), captures, found.size)
         for some in found.folded(partial(_of_lines, how), Counted.merge):
-            total.merge(some)
-        total.size += found.size
-        total.faults.add(*found.unread())
-    for some in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog), Counted.merge):
-        total.merge(some)
-    total.size += sum(sizes(logs))
-    return total
+            captured.merge(some)
+        captured.faults.add(*found.unread())
+        out.append(captured)
+    return out
 
 
 def _of_lines(how: How, lines: Iterable[Line]) -> Counted:

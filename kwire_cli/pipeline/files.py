@@ -13,8 +13,9 @@ from kwire_cli.view.csv import HARMLESS, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 FORMATS = ("parquet", "csv", "json")
 BY = {"batches": ("topic",), "records": ("topic",)}
@@ -23,11 +24,20 @@ KEPT_TOGETHER = frozenset({"file", "topic", "partition"})
 """Columns whose values are those of a file: rows that tasks make come by them."""
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 HOW: dict[str, dict[str, str]] = {
-    "parquet": {},
-    "csv": {"header": "true", "timestampFormat": _TIME, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
-    "json": {"ignoreNullFields": "false", "timestampFormat": _TIME},
+    "parquet": {"timeZone": "UTC"},
+    "csv": {
+        "header": "true",
+        "timestampFormat": _TIME,
+        "timeZone": "UTC",
+        "escape": '"',
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+    },
+    "json": {"ignoreNullFields": "false", "timestampFormat": _TIME, "timeZone": "UTC"},
 }
-"""Options of Spark's writers."""
+"""Options of Spark's writers. The time zone is that of times in text, and in the names of folders."""
+_PARQUET_TIMES = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+"""Microseconds in UTC. Spark's default, INT96, has no zone, and other readers take these times for local ones."""
 
 
 def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, overwrite: bool, raw_csv: bool = False) -> int:
@@ -39,7 +49,7 @@ def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, o
     """
     if isinstance(rows, Rows):
         _check(rows.columns, by)
-        if fmt == "parquet" and KEPT_TOGETHER.issuperset(by) and (there := folder_for_tasks(rows.numbers.sparkSession, folder)):
+        if there := folder_of_tasks(rows.numbers.sparkSession, folder, fmt, by):
             return write_in_tasks(rows, there, by, overwrite=overwrite)
         rows = rows.frame()
     counted = Observation()
@@ -53,14 +63,20 @@ def write(rows: DataFrame | Rows, folder: str, fmt: str, by: Sequence[str], *, o
     return int(counted.get["rows"])
 
 
+def folder_of_tasks(spark: SparkSession, folder: str, fmt: str, by: Sequence[str]) -> Path | None:
+    """Return the folder if tasks can write files of this format and in such folders to it by themselves."""
+    return folder_for_tasks(spark, folder) if fmt == "parquet" and KEPT_TOGETHER.issuperset(by) else None
+
+
 def as_files(frame: DataFrame, fmt: str, by: Sequence[str], *, raw_csv: bool = False) -> DataFrame:
-    """The rows as files of a format hold them.
+    """Return the rows as files of a format hold them, and have Spark write their times in microseconds and UTC.
 
     Raises:
         InputError: There is no such column to make folders of, or none would be left.
 
     """
     _check(frame.columns, by)
+    frame.sparkSession.conf.set(*_PARQUET_TIMES)
     if fmt == "parquet":
         return frame
     return frame.select([_plain(field, fmt, raw=raw_csv or field.name in by) for field in frame.schema])

@@ -11,7 +11,7 @@ from kwire_cli.source.frames import capture_in, request_log_in
 from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, segments_of
 from kwire_cli.source.naming import named
-from kwire_cli.stores import in_parallel, path_of
+from kwire_cli.stores import absolute, in_parallel, path_of
 from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 
 def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
-    """For each of these kinds the files that paths and globs name, each once.
+    """Return for each of these kinds the files that paths and globs name, each once, by absolute paths: tasks run elsewhere.
 
     Raises:
         InputError: There is nothing of a name, or no file of any of these kinds in all of them.
@@ -44,11 +44,12 @@ def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
     """
     found: list[dict[str, None]] = [{} for _ in kinds]
     for path in paths:
-        for name in named(path):
+        for given in named(path):
+            name, itself = absolute(given), path_of(given) == path_of(path)
             for kind, files in zip(kinds, found, strict=True):
                 if path_of(name).is_dir():
                     files.update(dict.fromkeys(kind.within(name)))
-                elif kind.is_one(name, name == path):
+                elif kind.is_one(name, itself):
                     files[name] = None
     if not any(found):
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))

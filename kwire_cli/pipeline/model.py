@@ -17,20 +17,27 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
 
+MOST_NAMED = 5
+"""Gaps of which it is kept what they are."""
+
+
 @dataclass(slots=True)
 class Told:
-    """What is said while a part is read: bytes of it, and gaps in it that are no rows; a file that can't be read is one.
+    """The bytes that were read of a part, and the gaps in it that are no rows. A file that can't be read is such a gap.
 
-    Where it is to `stop`, the first one is an error.
+    With `stop` the first gap is an error. `first` are the first gaps: the file of each, and what is wrong with it.
     """
 
     size: int = 0
     faults: int = 0
     stop: bool = False
+    first: list[tuple[str, str]] = field(default_factory=list)
 
     def fault(self, file: str, text: str) -> None:
         """Something can't be read. InputError where that is to be."""
         self.faults += 1
+        if len(self.first) < MOST_NAMED:
+            self.first.append((file, text))
         if self.stop:
             raise InputError(text, file=file)
 

@@ -26,6 +26,7 @@ from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
+from kwire_cli.source.request_log.opening import beside_captures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,6 +127,8 @@ class OfBoth:
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is neither."""
         captures, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
+        if captures and logs:
+            inputs.note(beside_captures(logs, "frames has rows of both"))
         found = [maker.make(inputs, wanted) for maker, files in ((self.captures, captures), (FromParts(self.logs), logs)) if files]
         return reduce(DataFrame.unionByName, found)
 

@@ -39,12 +39,14 @@ def needed(spark: SparkSession, query: str, schemas: Mapping[str, pa.Schema]) ->
     words = {word.lower() for word in _WORD.findall(query)}
     mentioned = [name for name in schemas if name in words]
     adaptive = spark.conf.get(_ADAPTIVE)
-    with tempfile.TemporaryDirectory(prefix="kwire-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kwire-") as made:
+        folder = Path(made)
         try:
             spark.conf.set(_ADAPTIVE, "false")  # whose plan shows its parts only when it has run
             for name in mentioned:
-                (Path(folder) / name).mkdir()
-                spark.read.schema(from_arrow_schema(schemas[name])).json(str(Path(folder) / name)).createOrReplaceTempView(name)
+                (folder / name).mkdir()
+                # The URL says that it is a folder of this machine: Spark's default file system may be another.
+                spark.read.schema(from_arrow_schema(schemas[name])).json((folder / name).as_uri()).createOrReplaceTempView(name)
             scans = [*_scans(spark.sql(query)._jdf.queryExecution().executedPlan())]  # noqa: SLF001 - there is no other way to a plan
         finally:
             spark.conf.set(_ADAPTIVE, str(adaptive))

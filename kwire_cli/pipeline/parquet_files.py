@@ -23,9 +23,9 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.parts import Rows
@@ -36,6 +36,8 @@ HIDDEN = "_temporary-"
 """What the names of hidden folders begin with: readers of Parquet pass over them."""
 WRITTEN = pa.schema([pa.field("name", pa.string()), pa.field("folder", pa.string()), pa.field("rows", pa.int64())])
 """What a task says of a file: its name in the hidden folder, and the folder that it belongs in."""
+SUFFIX = ".parquet"
+"""What names of files end with in their places, and not before: no pattern matches a file that is not whole."""
 CODECS = {"none": "none", "uncompressed": "none", "snappy": "snappy", "gzip": "gzip", "brotli": "brotli", "lz4_raw": "lz4", "zstd": "zstd"}
 """Spark's compressions as pyarrow calls them."""
 _CODEC = "spark.sql.parquet.compression.codec"
@@ -66,21 +68,22 @@ def write_in_tasks(rows: Rows, folder: Path, by: Sequence[str], *, overwrite: bo
     """
     if not overwrite and os.path.lexists(folder) and not _left_over(folder):
         raise InputError("it is there already (PATH_ALREADY_EXISTS): --overwrite puts the files in place of what is in it", file=str(folder))
-    spark = rows.numbers.sparkSession
-    writer = Writer(str(folder / f"{HIDDEN}{uuid4().hex}"), tuple(by), rows.schema, CODECS[spark.conf.get(_CODEC) or "none"])
-    make = rows.make
+    writer = writer_in(rows.numbers.sparkSession, folder, by, rows.schema)
     there = folder.exists()
     try:
-        with _told(str(folder)):
-            Path(writer.folder).mkdir(parents=True)
-        found = [tuple(row) for row in rows.numbers.mapInArrow(lambda numbers: writer.written(make(numbers)), from_arrow_schema(WRITTEN)).collect()]
-        with _told(str(folder)):
+        found = writer.run(rows.numbers, rows.make)
+        with told(str(folder)):
             _commit(writer, found or [writer.empty()], folder)
     finally:
         shutil.rmtree(writer.folder, ignore_errors=True)
         if not there and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     return sum(rows for _, _, rows in found)
+
+
+def writer_in(spark: SparkSession, folder: Path, by: Sequence[str], schema: StructType) -> Writer:
+    """Return a writer with a hidden folder of its own in this folder, that compresses as the session says."""
+    return Writer(str(folder / f"{HIDDEN}{uuid4().hex}"), tuple(by), schema, CODECS[spark.conf.get(_CODEC) or "none"])
 
 
 def _left_over(folder: Path) -> bool:
@@ -99,9 +102,7 @@ def _commit(writer: Writer, found: Sequence[tuple[str, str, int]], folder: Path)
             shutil.rmtree(each)
         else:
             each.unlink()
-    for name, place, _ in found:
-        (folder / place).mkdir(parents=True, exist_ok=True)
-        (own / name).rename(folder / place / name)
+    writer.put(found, folder)
     (folder / "_SUCCESS").touch()
 
 
@@ -113,6 +114,18 @@ class Writer:
     by: tuple[str, ...]
     schema: StructType
     codec: str
+
+    def run(self, numbers: DataFrame, make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[tuple[str, str, int]]:
+        """Write in tasks what `make` makes of a frame; return the name, folder and rows of each file. InputError if the folder can't be made."""
+        with told(self.folder):
+            Path(self.folder).mkdir(parents=True)
+        return [(*row,) for row in numbers.mapInArrow(lambda batches: self.written(make(batches)), from_arrow_schema(WRITTEN)).collect()]
+
+    def put(self, found: Iterable[tuple[str, str, int]], folder: Path, front: str = "") -> None:
+        """Move files to their places in a folder, each in one step, with names that begin with `front`."""
+        for name, place, _ in found:
+            (folder / place).mkdir(parents=True, exist_ok=True)
+            Path(self.folder, name).rename(folder / place / f"{front}{name}{SUFFIX}")
 
     def written(self, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write all rows; what files were written. InputError where that can't be done."""
@@ -166,11 +179,11 @@ class _File:
     def __init__(self, writer: Writer, front: str, place: str) -> None:
         own = type(writer.schema)([each for each in writer.schema if each.name not in writer.by])
         self._schema = to_arrow_schema(own, timezone="UTC").with_metadata({_SCHEMA: own.json().encode()})
-        self.name = f"{front}.{writer.codec}.parquet" if writer.codec != "none" else f"{front}.parquet"
+        self.name = f"{front}.{writer.codec}" if writer.codec != "none" else front
         self.place, self.rows = place, 0
         self._held: list[pa.RecordBatch] = []
         self._size, self._path = 0, str(Path(writer.folder, self.name))
-        with _told(self._path):
+        with told(self._path):
             self._open = pq.ParquetWriter(self._path, self._schema, compression=writer.codec, store_schema=False)
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -184,7 +197,7 @@ class _File:
     def close(self) -> pa.RecordBatch:
         """What WRITTEN says of it, once all of it is written."""
         self._flush()
-        with _told(self._path):
+        with told(self._path):
             self._open.close()
         return pa.RecordBatch.from_pylist([{"name": self.name, "folder": self.place, "rows": self.rows}], WRITTEN)
 
@@ -193,12 +206,12 @@ class _File:
             return
         table = pa.Table.from_batches(self._held).cast(self._schema)
         self._held, self._size = [], 0
-        with _told(self._path):
+        with told(self._path):
             self._open.write_table(table, row_group_size=table.num_rows)
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def told(path: str) -> Iterator[None]:
     """What the system says against writing there as an InputError."""
     try:
         yield

@@ -13,7 +13,8 @@ import pyarrow as pa
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from kwire_cli.pipeline.model import Told
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.model import MOST_NAMED, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,8 +47,10 @@ class Tally:
     spark: InitVar[SparkSession]
     counted: Accumulator[dict[Any, Told]] = field(init=False)
     tables: int = field(default=0, init=False)
+    local: bool = field(init=False)
 
     def __post_init__(self, spark: SparkSession) -> None:
+        self.local = str(spark.sparkContext.master).startswith("local")
         self.counted = spark.sparkContext.accumulator({}, _ByPart())
 
     def table(self) -> int:
@@ -63,6 +66,17 @@ class Tally:
     def size(self) -> int:
         """Bytes of the parts."""
         return sum(each.size for each in self.counted.value.values())
+
+    def check(self) -> None:
+        """Raise InputError, with the names of files, if there was something to read and nothing of it could be read."""
+        if self.size or not self.faults:
+            return
+        first = sorted({each for told in self.counted.value.values() for each in told.first})
+        named = "; ".join(f"{file}: {text}" for file, text in first[:MOST_NAMED])
+        left = self.faults - min(len(first), MOST_NAMED)
+        more = f"; and {left} more" if left else ""
+        hint = "" if self.local else "; all machines of a cluster need the files under these paths"
+        raise InputError(f"nothing could be read of the inputs: {named}{more}{hint}")
 
     @property
     def faults(self) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.folding import folded
+from kwire_cli.stores import absolute, path_of
 from kwire_cli.verify import Checked, Fault, parts_to_verify, verify_part
 
 if TYPE_CHECKING:
@@ -25,14 +26,21 @@ def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, dee
         InputError: A folder can't be read. A file that can't be is a fault, UNREADABLE.
 
     """
-    units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(path)]
+    units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(absolute(path))]
 
     def verify(some: Iterable[tuple[int, Place]]) -> list[Found]:
         return [(number, *_faults(part, deep=deep)) for number, part in some]
 
     made = [found for some in folded(spark, units, verify, list.extend) for found in some]
     for number, path in enumerate(paths):
-        yield path, _taken([found for found in made if found[0] == number], checked)
+        yield path, _as_given(_taken([found for found in made if found[0] == number], checked), path)
+
+
+def _as_given(faults: Iterator[Fault], path: str) -> Iterator[Fault]:
+    """Yield the faults with the names of files as they follow from the path that was given, which tasks have by its absolute path."""
+    long, short = absolute(path), str(path_of(path))
+    for fault in faults:
+        yield fault._replace(file=short + fault.file.removeprefix(long)) if fault.file.startswith(long) else fault
 
 
 def _faults(part: Place, *, deep: bool) -> tuple[list[Fault], Checked]:

@@ -45,6 +45,11 @@ def path_of(path: str | os.PathLike[str]) -> Place:
     return Path(unquote(urlsplit(text).path) if _LOCAL.match(text) else text)
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Return the path as any other process of this machine finds the file: relative paths begin in this process's working directory."""
+    return str(path_of(path).absolute())
+
+
 def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item) -> list[R]:
     """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which takes its time to answer."""
     given = [*items]

@@ -65,9 +65,11 @@ def test_request_logs_are_advised_on():
     assert advice["otherHalf"]["drawnFrom"] + advice["otherHalf"]["messages"] == 78
     assert kwire("advise", "--format", "json", stdin=gzip.compress(LOG.read_bytes())).out == alone.out
     capture = SAMPLES / "captures" / "ipv6.pcap"
-    mixed, other = (json.loads(kwire("advise", "--format", "json", *inputs).out) for inputs in ((LOG, capture), (capture, LOG)))
-    assert mixed == other  # logs come last
-    assert mixed["messages"] == 78 + json.loads(kwire("advise", "--format", "json", capture).out)["messages"]
+    of_capture = kwire("advise", "--format", "json", capture)
+    for inputs in ((LOG, capture), (capture, LOG)):
+        done = kwire("advise", "--format", "json", *inputs)
+        assert done.out == of_capture.out  # which may show the same exchanges
+        assert done.err.count(str(LOG)) == 1
     fetches = json.loads(kwire("advise", "--format", "json", "--message", "FetchResponse", LOG).out)
     assert {row["message"] for row in fetches["integers"]} == {"FetchResponse"}
     done = kwire("advise", "--filter", "api == Fetch", LOG)

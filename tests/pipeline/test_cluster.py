@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 LEDGER = "api,kind,api_version,path,prefix_bytes,value_bytes,count"
 WORKERS = 2
+SETTINGS = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+CONF = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
 
 
 class Cluster:
@@ -97,9 +100,9 @@ def bare_python(tmp_path_factory):
     return folder / "bin" / "python"
 
 
-def run(*command):
+def run(*command, cwd=ROOT):
     variables = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
-    return subprocess.run([*map(str, command)], cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=900)
+    return subprocess.run([*map(str, command)], cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=900)
 
 
 @pytest.mark.usefixtures("spark")  # for what it is on one machine
@@ -109,9 +112,7 @@ def test_workers_without_kwire_are_sent_it(cluster, bare_python):
     query = """select topic as name, count(*) as number, sum(value_size) as size from records group by topic
                union all select api, sum(count), sum(value_bytes) from ledger group by api order by all"""
     asked = ["scan", str(SEGMENTS), str(CAPTURE), "--sql", query, "--format", "jsonl"]
-    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
-    conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    there = ["--master", cluster.master, "--worker-python", bare_python, "--split-size", "3000", *conf]
+    there = ["--master", cluster.master, "--worker-python", bare_python, "--split-size", "3000", *CONF]
     done = run(sys.executable, "-m", "kwire_cli", *asked, *there)
     assert done.returncode == 0, done.stderr
     assert done.stdout == kwire(*asked).out
@@ -137,3 +138,57 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     rows = [json.loads(line) for line in kwire("scan", CAPTURE, "--table", "ledger", "--format", "jsonl").out.splitlines()]
     expected += [("ledger", tuple(row.values())) for row in rows]
     assert done.stdout.splitlines() == sorted(f"{table} {row}" for table, row in expected)
+
+
+def scan(cluster, *asked, cwd):
+    """Run where the workers, which have folders of their own, do not."""
+    return run(sys.executable, "-m", "kwire_cli", "scan", *asked, "--master", cluster.master, *CONF, cwd=cwd)
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """A working directory with something of every kind, and what a query over all of it gives on one machine."""
+    for name in ("captures/kafka-python-4.4.0.pcapng", "request-logs/kafka-request.log", "segments/orders-zstd-0", "overlays"):
+        source = ROOT / "samples" / name
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / source.name)
+        elif source.exists():
+            shutil.copy(source, tmp_path)
+    return tmp_path
+
+
+QUERY = """select 'records' as name, count(*) as number from records union all select 'packets', count(*) from packets
+           union all select concat('frames ', kind), count(*) from frames group by kind
+           union all select file, count(*) from faults group by file order by all"""
+
+
+@pytest.mark.usefixtures("spark")  # as above
+def test_relative_paths_lead_to_the_same_files(cluster, inputs, monkeypatch):
+    monkeypatch.chdir(inputs)
+    forms = (["kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"], ["*.pcapng", "./kafka-*.log", f"file://{inputs}/orders-zstd-0"])
+    for given in forms:
+        done = scan(cluster, *given, "--sql", QUERY, "--format", "jsonl", cwd=inputs)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == kwire("scan", *given, "--sql", QUERY, "--format", "jsonl").out
+        assert {row["name"].partition(" ")[0]: row["number"] > 0 for row in map(json.loads, done.stdout.splitlines())} == {
+            "records": True,
+            "packets": True,
+            "frames": True,
+        }
+    for report in ("stats", "overhead"):
+        done = scan(cluster, ".", "--report", report, "--format", "json", cwd=inputs)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == kwire("scan", ".", "--report", report, "--format", "json").out
+
+
+def test_inputs_that_no_worker_can_read_are_named(cluster, inputs):
+    """This path leads to other folders in other processes."""
+    for name in ("kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"):
+        path = f"/proc/self/cwd/{name}"
+        table = "records" if name == "orders-zstd-0" else "frames"
+        for asked in (("--table", table), ("--sql", f"select count(*) from {table}")):
+            done = scan(cluster, path, *asked, "--format", "csv", cwd=inputs)
+            assert done.returncode == 2, (path, done.stdout, done.stderr)
+            assert f"nothing could be read of the inputs: {path}" in done.stderr
+            assert "all machines of a cluster need the files under these paths" in done.stderr
+            assert "Traceback" not in done.stderr

@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ def at_root(monkeypatch):
 
 def printed(command):
     """What a command prints, without what depends on the machine."""
-    return re.sub(r"(?:, [\d.]+ MB/s)?(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE)
+    return re.sub(r"(?:, [\d.]+ MB/s)?(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE).replace(f"{ROOT}/", "")
 
 
 def test_commands_print_what_the_golden_file_says(updating):
@@ -142,6 +144,33 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
     assert "none.pcap: " in done.err
     done = kwire("scan", tmp_path, "--report", "stats", "--fail-fast")
     assert (done.code, done.out) == (2, "")
+
+
+@pytest.mark.parametrize("asked", [("--table", "frames"), ("--table", "packets"), ("--table", "ledger"), ("--sql", "select count(*) from frames")])
+def test_nothing_that_can_be_read_is_an_error(asked, tmp_path):
+    for number in range(7):
+        (tmp_path / f"none{number}.pcap").write_bytes(b"no capture at all")
+    done = kwire("scan", tmp_path, *asked)
+    assert done.code == 2
+    assert "nothing could be read of the inputs: " in done.err
+    assert done.err.count(f"{tmp_path}/none") == 5
+    assert "and 2 more" in done.err
+    assert kwire("scan", tmp_path, CAPTURE, *asked, "--limit", "1").code == 0
+    (tmp_path / "none0.pcap").write_bytes((ROOT / "samples" / "captures" / "ipv6.pcap").read_bytes())
+    assert kwire("scan", tmp_path, *asked).code == 0
+
+
+def test_another_default_file_system(tmp_path):
+    """Where Spark's default file system is on other machines, files of this one are read all the same: of its own session, as Spark reads it once."""
+    query = "select count(*) as n, max(r.time) as t from records r join batches b using (file, position) where r.offset > 1"
+    command = [sys.executable, "-m", "kwire_cli", "scan", SEGMENTS, "--sql", query, "--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"]
+    out = tmp_path / "out"
+    for more in (["--format", "jsonl"], ["--out", out.as_uri()]):
+        done = subprocess.run([*command, *more], capture_output=True, text=True, check=False, timeout=600)
+        assert done.returncode == 0, done.stderr
+        if more[0] == "--format":
+            assert [json.loads(line) for line in done.stdout.splitlines()] == lines_of(SEGMENTS, "--sql", query)
+    assert [*out.glob("*.parquet")]
 
 
 def test_only_what_a_query_needs_is_made(spark):

@@ -19,6 +19,11 @@ from rotated import COLUMNS, Rotated, name
 
 pytest.importorskip("numba")
 pytest.importorskip("pyspark")
+pytest.importorskip("duckdb")
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import kwire_cli as kwire
 
@@ -39,7 +44,7 @@ class Following:
     """`kwire scan --follow` of frames, in processes that all die at once."""
 
     def __init__(self, folder, out):
-        self.checkpoint, columns = out / "_checkpoint", ("--columns", ",".join(COLUMNS))
+        self.checkpoint, columns = out / "_checkpoint", ("--columns", ",".join((*COLUMNS, "time")))
         command = ["scan", folder, "--table", "frames", *columns, "--out", out, "--follow", "--every", "0.3", "--master", "local[2]", *SETTINGS]
         command = [sys.executable, "-m", "kwire_cli", *map(str, command)]
         self.process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -53,11 +58,15 @@ class Following:
 
     def read(self):
         """How far files were read, by name, in batches that are written."""
-        done = max((int(each.name) for each in (self.checkpoint / "commits").glob("[0-9]*")), default=None)
-        if done is None:
+        done = self.commits()
+        if done < 0:
             return {}
         offset = json.loads((self.checkpoint / "offsets" / str(done)).read_text("utf-8").splitlines()[-1])
         return {Path(path).name: mark.get("at", 0) for path, mark in offset["files"].items()}
+
+    def commits(self):
+        """The number of batches that are done, with rows or without."""
+        return max((int(each.name) for each in (self.checkpoint / "commits").glob("[0-9]*")), default=-1)
 
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -68,6 +77,23 @@ class Following:
         _, said = self.process.communicate(timeout=LONGEST)
         assert self.process.returncode == 0, said.decode()
         return said.decode()
+
+
+def whole(out):
+    """The rows in files, as anybody reads them at any time: each is whole, and has rows with times in UTC."""
+    files = [file for file in out.rglob("*.parquet") if file.exists()]
+    for file in files:
+        found = pq.ParquetFile(file)
+        assert found.metadata.num_rows
+        times = [
+            found.schema_arrow.field(name).type for name in found.schema_arrow.names if pa.types.is_timestamp(found.schema_arrow.field(name).type)
+        ]
+        assert times == [pa.timestamp("us", "UTC")]
+    if files:
+        assert duckdb.connect().execute(f"select count(*) from '{out}/**/*.parquet'").fetchone()[0] == sum(
+            pq.read_metadata(file).num_rows for file in files
+        )
+    return sorted(files)
 
 
 def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
@@ -84,10 +110,14 @@ def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
     arrive(0)
     following = Following(folder, out)
     following.wait_for(following.read)
+    before, commits = whole(out), following.commits()
+    following.wait_for(lambda: following.commits() >= commits + 3)
+    assert whole(out) == before  # triggers without rows leave no file
     arrive(1)
     arrive(2, 0.5)
     time.sleep(random.Random().random() * 2)  # whenever it is
     following.kill()
+    whole(out)
     arrive(2)
     arrive(3, 0.3)
     following = Following(folder, out)
@@ -96,6 +126,7 @@ def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
         arrive(number)
     following.wait_for(lambda: following.read() == {name(number): len(content) for number, content in enumerate(files)})
     said = following.interrupt()
+    assert whole(out)
     assert shown(spark.read.parquet(str(out))) == rotated.rows(tmp_path)
     assert re.search(r"^kwire: [\d,]+ rows, [\d.]+ s$", said, re.MULTILINE)
 

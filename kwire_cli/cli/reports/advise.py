@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def show(asked: Asked) -> int:
     """Which encodings and tags would have paid for the messages in captures, request logs, and segments of Kafka's own topics."""
     from kwire_cli.cli.advise import show_advice
+    from kwire_cli.cli.advise_inputs import APART
     from kwire_cli.cli.reports.counting import of_captures, tell
+    from kwire_cli.cli.request_logs import tell_of_logs
     from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.advice.messages import named
     from kwire_cli.pipeline.advice import Messages, Wanted
@@ -23,6 +25,8 @@ def show(asked: Asked) -> int:
     catalog = options["catalog"]
     wanted = Wanted(catalog, named(catalog, options["messages"], options["apis"]), limits_of(options))
     messages = Messages(asked.spark, asked.paths, wanted, **of_captures(asked))
+    if messages.left_out:
+        tell_of_logs(asked.environment, messages.left_out, APART)
     looked = messages.seen()
     seen = looked.made
     tell(asked, looked.faults)

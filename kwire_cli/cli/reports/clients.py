@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.clients import show_clients
+from kwire_cli.cli.clients import BESIDE, show_clients
 
 if TYPE_CHECKING:
     from kwire_cli.cli.reports import Asked
+    from kwire_cli.clients.fold import Clients
 
 
 def show(asked: Asked) -> int:
@@ -16,4 +17,11 @@ def show(asked: Asked) -> int:
     from kwire_cli.pipeline.exchanges import CLIENTS
 
     release, now = asked.options["release"], asked.options["now"]
-    return show_clients(asked.environment, asked.options["catalog"], lambda: counted(asked, CLIENTS), release, now, asked.fmt)
+
+    def find() -> Clients:
+        first, *others = counted(asked, CLIENTS, BESIDE)
+        for other in others:
+            first.beside(other)
+        return first  # type: ignore[no-any-return] # as CLIENTS makes them
+
+    return show_clients(asked.environment, asked.options["catalog"], find, release, now, asked.fmt)

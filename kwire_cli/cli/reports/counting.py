@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cli.frame_options import naming_of
+from kwire_cli.cli.request_logs import tell_of_logs
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted as number_of
 
@@ -25,17 +26,33 @@ def of_captures(asked: Asked) -> dict[str, Any]:
     }
 
 
-def counted(asked: Asked, how: How) -> Any:
-    """What was counted. InputError where there is nothing to count, and with --fail-fast where something could not be read."""
+def counted(asked: Asked, how: How, together: str) -> list[Any]:
+    """Return what was counted of request logs, and then of captures, each if anything of them could be read.
+
+    Where there are both, a note says so, and by `together` how their answers stand beside each other.
+
+    InputError where there is nothing to count, and with --fail-fast where something could not be read.
+    """
     from kwire_cli.pipeline.exchanges import count
+    from kwire_cli.pipeline.folding import Faults
 
     found = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
-    tell(asked, found.faults)
-    if not found.lines:
+    faults = Faults()
+    for each in found:
+        faults.merge(each.faults)
+    tell(asked, faults)
+    read = [each for each in found if each.lines]
+    if len(found) > 1:
+        tell_of_logs(asked.environment, found[0].files, together)
+    if not read:
         raise InputError("nothing could be read of the captures and request logs in this")
     summary = asked.summary
-    summary.files, summary.size, summary.rows = found.files, found.size, found.lines
-    return found.counts
+    summary.files, summary.size, summary.rows = (
+        sum(len(each.files) for each in found),
+        sum(each.size for each in found),
+        sum(each.lines for each in read),
+    )
+    return [each.counts for each in read]
 
 
 def tell(asked: Asked, faults: Faults) -> None:

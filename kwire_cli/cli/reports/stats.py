@@ -16,14 +16,15 @@ GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}
 
 
 def show(asked: Asked) -> int:
-    """The statistics of captures and request logs."""
+    """Show the statistics of request logs, and of captures."""
     from kwire_cli.cli.reports.counting import counted
     from kwire_cli.pipeline.exchanges import STATS
 
-    stats: Stats = counted(asked, STATS)
-    if asked.name in GROUPS:
-        stats.groups = {kind: stats.groups[kind] for kind in GROUPS[asked.name]}
-    elif asked.name == "errors":
-        stats.groups = {kind: {key: group for key, group in groups.items() if group.errors} for kind, groups in stats.groups.items()}
-    show_counts(asked.environment, stats, asked.fmt)
+    found: list[Stats] = counted(asked, STATS, "they are counted apart, request logs first")
+    for stats in found:
+        if asked.name in GROUPS:
+            stats.groups = {kind: stats.groups[kind] for kind in GROUPS[asked.name]}
+        elif asked.name == "errors":
+            stats.groups = {kind: {key: group for key, group in groups.items() if group.errors} for kind, groups in stats.groups.items()}
+        show_counts(asked.environment, stats, asked.fmt)
     return Exit.DONE

@@ -20,7 +20,8 @@ from kwire_cli.source.capture.parts import Part
 from kwire_cli.source.logs.growth import resumed, whole
 from kwire_cli.source.logs.names import Kind, file_name
 from kwire_cli.source.logs.segments import Segment, segment_at, segments_of
-from kwire_cli.stores import path_of
+from kwire_cli.source.naming import named
+from kwire_cli.stores import absolute, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -243,7 +244,7 @@ class CaptureFiles:
 def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
     """What is there of a kind: nothing in a folder into which it may yet come. InputError where there is no such folder."""
     try:
-        return found([path])
+        return found([*map(absolute, named(path))])
     except InputError:
         if is_glob(path) or path_of(path).is_dir():
             return []

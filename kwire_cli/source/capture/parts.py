@@ -142,7 +142,11 @@ class PartReader:
         data = octets(file.view(0, HEADER_SIZE))
         self.packed, self.size = packed(data), file.size
         self.near = file.near and not self.packed
-        yield from self._unpacked() if self.packed else self._plain(file, data)
+        try:
+            yield from self._unpacked() if self.packed else self._plain(file, data)
+        except InputError:
+            self.size = 0
+            raise
 
     def _plain(self, file: Mapped | Fetched, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part

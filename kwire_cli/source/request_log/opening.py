@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.packing import unpacked_start
 from kwire_cli.source.request_log.lines import KEY, MARK, logged_in
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAMED = 3
+"""Request logs that a text names."""
 OPENING = 64 << 10
 """Bytes of a file, packed or not, that are looked at: other loggers may have written its first lines."""
 _CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"requestHeader"\s*:\s*\{\s*"\w+"\s*:')
@@ -39,6 +45,12 @@ def is_request_log(first: bytes) -> bool:
         elif not line.startswith(_GOES_ON) and not _LOGGED.search(line[:_NEAR]):
             others += 1
     return requests > 0 and requests >= others
+
+
+def beside_captures(logs: Sequence[str], what: str) -> str:
+    """Say what becomes of request logs that are given with captures, which may show the same exchanges."""
+    names = [*(os.fsencode(log).decode("utf-8", "replace") for log in logs[:NAMED]), *([f"{len(logs) - NAMED} more"] if len(logs) > NAMED else [])]
+    return f"captures may show the same exchanges as request logs given with them ({', '.join(names)}): {what}"
 
 
 def _is_request(line: bytes) -> bool:

@@ -1,0 +1,90 @@
+"""A capture and the broker's log of the same exchanges, given together: nothing is counted twice."""
+
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from log_lines import line
+
+CAPTURES = ROOT / "samples" / "captures"
+LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A capture, and the log that its broker would have written: the same clients, requests and responses."""
+    folder = tmp_path_factory.mktemp("both")
+    capture, log = folder / "one.pcapng", folder / "kafka-request.log"
+    shutil.copy(CAPTURES / "kafka-python-4.4.0.pcapng", capture)
+    lines = [json.loads(text) for text in kwire("decode", capture, "--format", "jsonl", "--records", "size").out.splitlines()]
+    asked = {each["frame"]: each for each in lines if each["kind"] == "request"}
+    written = []
+    for each in lines:
+        if each["kind"] != "response":
+            continue
+        request = asked[each["requestFrame"]]
+        own = line(
+            request["apiKey"], request["apiVersion"], client=request["header"]["clientId"], correlation=request["header"]["correlationId"],
+            request=request["body"], response=each["body"], connection=f"{request['dst']}-{request['src']}-0-1", clientInformation=None,
+            time=each["time"].replace("T", " ").replace("Z", ""),
+        )  # fmt: skip
+        written.append(own)
+    log.write_bytes(b"".join(written))
+    assert len(written) > 20
+    return capture, log
+
+
+def clients(*inputs):
+    done = kwire("clients", "--format", "json", *inputs)
+    assert done.code == 0, done.err
+    return done, {
+        (row["clientId"], api["apiKey"], api["apiVersion"], *api["brokers"]): (api["requests"], api["errors"])
+        for row in json.loads(done.out)["clients"]
+        for api in row["apis"]
+    }
+
+
+def test_clients_count_an_exchange_once(both):
+    capture, log = both
+    _, of_capture = clients(capture)
+    _, of_log = clients(log)
+    assert of_log
+    for inputs in ((capture, log), (log, capture)):
+        done, found = clients(*inputs)
+        assert {key: count for key, count in found.items() if key in of_capture} == of_capture
+        assert found.keys() == of_capture.keys() | of_log.keys()
+        assert str(log) in done.err
+    alone, found = clients(log, log)
+    assert not alone.err
+    assert {key: count for key, (count, _) in found.items()} == {key: 2 * count for key, (count, _) in of_log.items()}
+
+
+def test_other_brokers_are_added(both):
+    _, found = clients(both[0], LOG)
+    expected = clients(both[0])[1] | clients(LOG)[1]
+    assert found == expected
+
+
+def test_statistics_are_two_answers(both):
+    found = kwire("decode", "--stats", "--format", "json", *both)
+    apart = [kwire("decode", "--stats", "--format", "json", path).out for path in both]
+    assert found.out == apart[1] + apart[0]
+
+
+@pytest.mark.spark
+@pytest.mark.numba
+@pytest.mark.usefixtures("spark")
+def test_scan_says_the_same_of_a_folder(both):
+    folder = both[0].parent
+    for report in ("stats", "latency", "clients"):
+        together = kwire("scan", folder, "--report", report, "--format", "json")
+        assert together.code == 0, together.err
+        assert str(both[1]) in together.err
+        if report == "stats":
+            assert together.out == kwire("decode", "--stats", "--format", "json", *both).out
+        if report == "clients":
+            assert together.out == kwire("clients", "--format", "json", *both).out
+    rows = kwire("scan", folder, "--sql", "select packet is null as logged, count(*) as n from frames group by all order by all", "--format", "jsonl")
+    assert [json.loads(row)["logged"] for row in rows.out.splitlines()] == [False, True]
+    assert "frames has rows of both" in rows.err
