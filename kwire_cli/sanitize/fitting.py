@@ -22,6 +22,8 @@ _LZ4_BLOCK, _XERIAL_CHUNK = fixed(declared.LZ4_BLOCK).pack, fixed(declared.XERIA
 _NEAR = 48
 """Places around the likely one that are tried."""
 _MOST_SPLITS = 3
+_STORED = 24
+"""Bytes that are stored in a piece: fewer than any message has, so that none of those that were packed stands there as it is."""
 _ZSTD_LEVEL, _GZIP_LEVEL = 12, 9
 _SMALL_BLOCK, _LARGE_BLOCK = 4, 7
 
@@ -92,9 +94,8 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
         if cut:
             parts += (_LZ4_BLOCK(len(packed)), packed)
         rest = data[cut:]
-        for piece in [rest[i : i + 1] for i in range(splits)] + [rest[splits:]]:
-            if piece:
-                parts += (_LZ4_BLOCK(len(piece) | declared.LZ4_STORED), piece)
+        for piece in [rest[i : i + 1] for i in range(splits)] + [rest[i : i + _STORED] for i in range(splits, len(rest), _STORED)]:
+            parts += (_LZ4_BLOCK(len(piece) | declared.LZ4_STORED), piece)
         parts.append(_LZ4_BLOCK(0))
         return b"".join(parts)
 
@@ -151,15 +152,14 @@ def _snappy(data: bytes, like: bytes, magic: int) -> bytes | None:  # noqa: ARG0
 
 def _literals(data: bytes, extra: int) -> list[bytes]:
     """The bytes as literals of a snappy block, in so many more bytes than it takes if that can be: each literal more costs its tag."""
-    if not data:
-        return []
-    ones = min(extra, len(data) - 1)
-    whole = [_literal(data[ones:])]
-    # The last one may need fewer bytes for its length than before.
-    while ones < len(data) - 1 and ones + len(whole[0]) + ones < len(data) + extra + _tag(len(data)):
+
+    def size(ones: int) -> int:
+        return ones + -(-(len(data) - ones) // _STORED)  # tags alone
+
+    ones, most = min(extra, max(len(data) - 1, 0)), max(len(data) - 1, 0)
+    while ones < most and size(ones) < size(0) + extra:
         ones += 1
-        whole = [_literal(data[ones:])]
-    return [_literal(data[i : i + 1]) for i in range(ones)] + whole
+    return [_literal(data[i : i + 1]) for i in range(ones)] + [_literal(data[i : i + _STORED]) for i in range(ones, len(data), _STORED)]
 
 
 def _tag(size: int) -> int:

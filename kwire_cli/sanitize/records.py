@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.codec.compression import decompress
+from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.building import sealed
+from kwire_cli.records.layouts import FRAME
 from kwire_cli.records.model import CORRUPT, TRUNCATED
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.payloads import has_payloads, payload_of
-from kwire_cli.records.reading import read_items
+from kwire_cli.records.reading import Reader, read_items
 from kwire_cli.sanitize.fitting import fitted
 from kwire_cli.sanitize.replacing import TOKEN
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.model import Gap, Source
     from kwire_cli.sanitize.fields import Fields, Inner
 
 NO_BATCH = b"\xff"
 """What stands for bytes that are no batch: a size that is none, so that nothing else is found in them."""
+BEYOND = b"\xfe\xff\xff\xff\x0f"
+"""The zigzag varint of the largest length, which ends behind all bytes."""
+LONGEST = b"\x7f\xff\xff\xff"
+"""The same as an int32."""
 DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
 """Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
+
+
+def _unread(size: int, notes: Sequence[Anomaly]) -> bytes:
+    """Return bytes in place of records that could not be read, at which reading stops for the same reason."""
+    if notes and notes[-1].code == "VARINT_TOO_LONG":
+        return NO_BATCH * size
+    return BEYOND[:size].ljust(size, b"\0")
 
 
 class RecordSets:
@@ -53,15 +69,28 @@ class RecordSets:
         if gap.code == CORRUPT:
             self.fields.count("bytes that are no batch", gap.size)
             return NO_BATCH * gap.size
-        data = bytes(source.data[gap.position : gap.position + gap.size])
         if gap.code != TRUNCATED:
             return bytes(gap.size)
-        layout = next((each for each in source.layouts.values() if gap.size >= each.head.size and each.numbers(data, 0)["magic"] == each.magic), None)
-        return data[: layout.head.size].ljust(gap.size, b"\0") if layout else bytes(gap.size)
+        batch = gap.batch
+        if batch is None:  # too little to say which format it is of, or no likely header: only where it would end stays
+            start = bytes(source.data[gap.position : gap.position + min(gap.size, FRAME.size)])
+            return start.ljust(gap.size, NO_BATCH) if len(start) == FRAME.size else bytes(gap.size)
+        if batch.has_head and batch.layout.name == "v2" and not batch.head.codec:
+            return self._of_batches(batch, TOKEN)
+        head = batch.position + min(batch.size, batch.layout.head.size)
+        return bytes(source.data[batch.position : head]).ljust(batch.size, b"\0")
 
     def _batch(self, batch: Batch, different: int, magic: int | None) -> bytes:
-        made = self._of_batches(batch, different) if batch.layout.name == "v2" else self._of_messages(batch, different, magic)
-        return sealed(made, batch.layout, None) if batch.crc_valid else made
+        of = self._of_batches(batch, different) if batch.layout.name == "v2" else self._of_messages(batch, different, magic)
+        if batch.crc_valid:
+            return sealed(of, batch.layout, None)
+        # In a batch with a wrong checksum readers look for others: none may show that was packed before.
+        if Reader(replace(batch.source, data=memoryview(of))).find(1, len(of)) is None:
+            return of
+        if batch.layout.is_message:
+            return self._of_messages(batch, different, batch.layout.magic)
+        self.fields.count("compressed batches that are blank", 1)
+        return of[: batch.layout.head.size] + NO_BATCH * (len(of) - batch.layout.head.size)
 
     def _of_batches(self, batch: Batch, different: int) -> bytes:
         start = batch.position + batch.layout.head.size
@@ -83,8 +112,10 @@ class RecordSets:
                     inner |= {
                         at: self.fields.payload(part) for at, part in ((record.key_at, found.key), (record.value_at, found.value)) if part and at >= 0
                     }
-        spans = walk(records_entry(v2.RECORDS), data)
-        return self.fields.rewritten(spans, inner=inner, different=different)
+        entry = records_entry(v2.RECORDS)
+        spans = walk(entry, data)
+        made = self.fields.rewritten(spans, inner=inner, different=different)
+        return made if spans.lost < 0 else made[: spans.used] + _unread(len(made) - spans.used, anomalies(build(entry, spans)))
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
         """A message of v0 or v1, alone or with those that it wraps."""
@@ -108,7 +139,10 @@ class RecordSets:
                     base = layout.head.size
                     places = ((record.key_at, found.key), (record.value_at, found.value))
                     inner |= {base + at: self.fields.payload(part) for at, part in places if part and at >= 0}
-        return self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
+        made = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
+        if spans.lost < 0:
+            return made
+        return made[: spans.used] + LONGEST[: len(made) - spans.used].ljust(len(made) - spans.used, b"\0")
 
     def _wrapped(self, batch: Batch, data: bytes, different: int) -> bytes:
         source = source_of(data, topic=batch.source.topic, catalog=batch.source.catalog)
