@@ -61,6 +61,8 @@ def inputs(
             found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
         if verbose:
             environment.note(f"{name or 'argument'}: {found.detail}")
+        for note in found.notes:
+            environment.note(f"kwire: {name or 'argument'}: {note}")
         yield name, found
 
 

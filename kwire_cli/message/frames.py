@@ -44,7 +44,8 @@ class Frame:
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
     `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the bytes alone;
-    `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself.
+    `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself. `label` is what the input called it;
+    of a frame that was `logged` it is the line, and stands in its JSON form too.
     """
 
     catalog: Catalog = field(repr=False)
@@ -63,6 +64,7 @@ class Frame:
     candidates: tuple[str, ...] = ()
     notes: tuple[Anomaly, ...] = ()
     label: str | None = None
+    logged: bool = False
     flavour: str = "kafka"
 
     @cached_property
@@ -130,10 +132,11 @@ class Frame:
                 "kind": "gap",
                 "size": self.size,
                 "code": "NOT_RECOGNISED",
+                **self._labelled,
                 "anomalies": [a._asdict() for a in self.anomalies],
             }
             return gap | self._patched(gap) if lossless else gap
-        out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size}
+        out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size} | self._labelled
         out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
         header = self.header.to_json(lossless=lossless, hidden=hidden.get("header", frozenset())) if self.header else {}
         shown: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
@@ -154,6 +157,10 @@ class Frame:
         if PAYLOADS not in hidden and (payloads := [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]):
             out["payloads"] = payloads
         return out | self._patched(out) if lossless else out
+
+    @property
+    def _labelled(self) -> dict[str, str]:
+        return {"label": self.label} if self.label and self.logged else {}
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
         from kwire_cli.message.encode import LOSSLESS_KEY, encode_document  # noqa: PLC0415 - decoding alone need not load what encodes

@@ -84,5 +84,5 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
     number = 1
     for chunk in source.chunks:
         for frame in read_all(catalog, chunk.data, hints, first=number, framed=framed):
-            yield replace(frame, label=chunk.label)
+            yield replace(frame, label=chunk.label, logged=source.form == "log")
             number += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kwire_cli.errors import InputError
@@ -19,11 +21,15 @@ _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What was read: the form (one of FORMS, never auto), its chunks, at least one, and a sentence on what was recognised and why."""
+    """What was read: the form (one of FORMS, never auto), its chunks, at least one, and a sentence on what was recognised and why.
+
+    `notes` say what is missing in it, with its place.
+    """
 
     form: str
     chunks: tuple[Chunk, ...]
     detail: str
+    notes: tuple[str, ...] = ()
 
 
 def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> Input:
@@ -59,8 +65,8 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
         line, column = _position(text, error.offset)
-        hint = _hint(text) if form != "auto" else f"name the form with --input ({', '.join(FORMS[1:])})"
-        raise InputError(f"{error.reason}; {hint}", file=file, line=line, column=column) from None
+        hint = f"; {_hint(text)}" if form != "auto" else ""
+        raise InputError(f"{error.reason}{hint}", file=file, line=line, column=column) from None
 
 
 def _raw(data: bytes, why: str) -> Input:
@@ -89,32 +95,45 @@ def _read(text: str, form: str, why: str) -> Input:
     if not size:
         raise MismatchError(0, f"no bytes in this {form} input")
     chunks = f" in {len(reading.chunks)} chunks" if len(reading.chunks) > 1 else ""
-    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}; {why}")
+    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}; {why}", reading.notes)
 
 
 def _guess(text: str) -> Input:
-    """The text read in the first form that fits all of it; MismatchError, as of the form that got furthest, when none does."""
-    failures: list[tuple[int, str, MismatchError]] = []
+    """The text read in the first form that fits all of it; MismatchError, as of the form that it comes nearest to, when none does."""
+    failures: list[tuple[str, MismatchError]] = []
     for form in (*ROW_FORMS, *OTHER_FORMS):
-        if form == OTHER_FORMS[0] and any(error.sure for _, _, error in failures):
+        if form == OTHER_FORMS[0] and any(error.sure for _, error in failures):
             # Rows with offsets, one of them broken: read as plain hex, the offsets would become bytes.
-            failures = [failure for failure in failures if failure[2].sure]
+            failures = [failure for failure in failures if failure[1].sure]
             break
         try:
             if form == "base64":
                 _refuse_words(text)
             found = _read(text, form, _why(form))
         except MismatchError as error:
-            failures.append((error.offset, form, error))
+            failures.append((form, error))
             if error.sure and form in OTHER_FORMS:
+                with suppress(MismatchError):
+                    return _read(text, "log", _why("log"))
                 failures = failures[-1:]
                 break
         else:
             if form == "hexdump":
                 _refuse_other_radix(text, found)
             return found
-    _, form, best = max(failures, key=lambda failure: (failure[0], failure[1] == "hex"))
-    raise MismatchError(best.offset, f"{'this is' if best.sure else 'no form fits; the nearest is'} {form}: {best.reason}")
+    if failures[-1][1].sure:
+        form, best = max(failures, key=lambda failure: failure[1].offset)
+        raise MismatchError(best.offset, f"this is {form}: {best.reason}")
+    from kwire_cli.source.forms.nearest import described, nearest  # noqa: PLC0415 - start-up counts
+
+    first, second = nearest(text, failures)
+    near = f"{described(*first, text, place=False)}; or {described(*second, text, place=True)}"
+    raise MismatchError(first[1].offset, f"no form fits; nearest is {near}; --input names the form{_json_hint(text)}")
+
+
+def _json_hint(text: str) -> str:
+    """What to do with JSON that kwire printed."""
+    return "; kwire encode makes bytes of JSON" if text.lstrip()[:1] == "{" and '"apiKey"' in text else ""
 
 
 def _why(form: str) -> str:
@@ -123,6 +142,8 @@ def _why(form: str) -> str:
         return "every character fits, and hex goes before base64"
     if form == "base64":
         return "every character fits, and it is not hex"
+    if form == "log":
+        return "no form fits all of it"
     return "every line fits" if form in ROW_FORMS else "every token fits"
 
 
@@ -143,6 +164,8 @@ def _refuse_other_radix(text: str, found: Input) -> None:
 
 def _refuse_words(text: str) -> None:
     """MismatchError for text that is base64 only by chance: a lower-case word, or hex digits with a slip among them."""
+    # Comments are no digits; blanks in their place leave all others where they are.
+    text = re.sub(r"(?m)^[ \t]*(?:# |// ).*$", lambda comment: " " * len(comment[0]), text)
     digits = text.strip()
     if digits.isalpha() and digits.islower():
         raise MismatchError(len(text) - len(text.lstrip()), "a word in lower case is hardly base64; --input base64 reads it so")

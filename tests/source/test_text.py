@@ -136,8 +136,8 @@ def test_lines_that_are_frames_are_chunks():
 @pytest.mark.parametrize(
     ("form", "text", "line", "column", "says"),
     [
-        ("auto", "00 00 0g 2b", 1, 8, "nearest is hex: expected a hex digit"),
-        ("auto", "00 00\n00 2", 2, 4, "odd number of hex digits"),
+        ("auto", "00 00 0g 2b", 1, 8, "nearest is hex, but 'g' is where a hex digit should be; or base64, but ' ' at line 1, column 3"),
+        ("auto", "00 00\n00 2", 2, 4, "nearest is hex, but 1 digit: one is missing at the end"),
         ("auto", "0x00, 0x2b, zz", 1, 13, "hex digit"),
         ("auto", "0000002b001200030z000000", 1, 18, "hex digit"),
         ("auto", "", None, None, "empty"),
@@ -157,7 +157,7 @@ def test_lines_that_are_frames_are_chunks():
         ("hex", "\\x00ab", 1, 5, "two hex digits"),
         ("c", 'b"0"', 1, 1, "prefix"),
         ("auto", "b'\\x0'", 1, 6, "2 hex digits"),
-        ("auto", "<Buffer 00 0z>", 1, 13, "expected a byte"),
+        ("auto", "<Buffer 00 0z>", 1, 13, "where a byte of two hex digits"),
         ("node", "Uint8Array(200) [ 0, 0, ... 198 more items ]", 1, 25, "cut"),
         ("auto", '{"a": "b"}', 1, 7, "array of ints"),
         ("c", '"\\x0123"', 1, 2, "every hex digit"),

@@ -28,12 +28,13 @@ READERS: dict[str, tuple[str, str]] = {
     "node": ("node_source", "read"),
     "json": ("json_array", "read"),
     "base64": ("base64_text", "read"),
+    "log": ("log_lines", "read"),
 }
 
 # The order in which auto tries them. Rows with offsets come before plain hex, which would take offsets for bytes;
-# base64 is last, since nearly any word is base64.
+# base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits all of a text.
 ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
-OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "base64")
+OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "base64", "log")
 
 
 def reader(form: str) -> Reader:

@@ -84,7 +84,7 @@ def _decode(digits: str, last: int) -> bytes:
     pad = len(digits) - len(bare)
     spare = (0, None, 4, 2)[len(bare) % 4]
     if spare is None or not bare or (pad and (len(bare) + pad) % 4):
-        raise MismatchError(last, f"expected groups of four base64 digits, not {len(digits)}")
+        raise MismatchError(last, f"{len(digits)} digits, and base64 has groups of four")
     if spare and _ALPHABET.index(bare[-1]) & ((1 << spare) - 1):
         raise MismatchError(last - pad, "expected a last base64 digit whose spare bits are zero")
     return b64decode(bare + "=" * (-len(bare) % 4))

@@ -17,10 +17,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text read in one form: its chunks, and a sentence part that says what was seen."""
+    """A text read in one form: its chunks, a sentence part that says what was seen, and what is missing in them."""
 
     chunks: tuple[Chunk, ...]
     detail: str
+    notes: tuple[str, ...] = ()
 
 
 class MismatchError(Exception):

@@ -87,10 +87,14 @@ def _slow(code: str, position: int) -> bytes:
             following = code[found.end() : found.end() + 1]
             if following and following not in " \t\f\v,:-\\":
                 raise MismatchError(position + found.end(), _EXPECTED)
-            raise MismatchError(position + found.end() - 1, f"an odd number of hex digits ({len(digits)}): a byte takes two")
+            raise MismatchError(position + found.end() - 1, _missing(len(digits)))
         out += bytes.fromhex(digits)
         at = found.end()
     return bytes(out)
+
+
+def _missing(digits: int) -> str:
+    return f"{digits} digit{'s' * (digits > 1)}: one is missing at the end"
 
 
 def _unfold(text: str) -> Chunk | None:
