@@ -236,7 +236,7 @@ def _documents(environment: Environment, fmt: str, options: dict[str, Any], reda
     def document(line: Captured) -> dict[str, Any]:
         secret = redaction.line(line)
         if secret and lossless:
-            raise InputError(f"frame {line.number} holds secrets, and --lossless keeps every byte: add --show-secrets")
+            raise InputError(f"frame {line.number} holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets")
         return line.to_json(records=records, lossless=lossless, hidden=secret, hide=hide)
 
     def write(found: dict[str, Any]) -> None:

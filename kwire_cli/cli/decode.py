@@ -281,7 +281,7 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
     if hidden and options["lossless"]:
-        raise InputError("the message holds secrets, and --lossless keeps every byte: add --show-secrets")
+        raise InputError("the message holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets")
 
 
 def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:

@@ -28,6 +28,15 @@ PAYLOADS = "payloads"
 MAX_SIZE = 100 * 1024 * 1024
 """The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
 
+SMALL = 1 << 16
+"""No size prefix that begins two bytes late says less: then the size and the api key stand in it."""
+LEAST_CLIENT_ID = 2
+"""Characters of a client id that may be there by accident."""
+NEWER = 8
+"""How far above the newest known version of an api a request's version may be, and still be one."""
+NEWER_APIS, NEWER_VERSIONS = 32, 4
+"""How far above the known ones the api key and version of a request can be without anybody saying that it is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hints:
@@ -81,6 +90,49 @@ class Frame:
     def sure(self) -> bool:
         """Whether header and body were read whole, to the last byte, by the very version they say."""
         return self.header is not None and self.body is not None and self.body.exact and not self.guess
+
+    @property
+    def counted(self) -> bool:
+        """Whether its size prefix counts its bytes exactly."""
+        return self.prefixed and says_size(self.data, self.start, self.stop) == self.size - SIZE_BYTES
+
+    @property
+    def cut(self) -> bool:
+        """Whether its size prefix says that more bytes belong to it than are there."""
+        return self.prefixed and (says_size(self.data, self.start, self.stop) or 0) > self.size - SIZE_BYTES
+
+    @cached_property
+    def credible(self) -> bool:
+        """Whether it begins where a frame begins, as far as its own bytes can tell.
+
+        A request names its client, in text. One that does not, or whose size prefix does not count its bytes, has a known api and a version near
+        those that are known. A response that answers no request has a size prefix that counts its bytes, and its header and body fit to the last
+        one without an anomaly or an unknown tag.
+        """
+        if self.kind == "unknown" or self.header is None:
+            return False
+        if self.kind == "response":
+            return not self.guess or (self.counted and self.body is not None and self.body.exact and _is_plain(self.header) and _is_plain(self.body))
+        client_id = self.header.value.get("clientId") or ""
+        if not client_id.isprintable():
+            return False
+        named = len(client_id) > LEAST_CLIENT_ID
+        if named and self.counted:
+            return True
+        cut_in_header = self.cut and not self.header.complete
+        if self.header.anomalies and not cut_in_header:
+            return False
+        short = client_id != "" and (says_size(self.data, self.start, self.stop) or 0) < SMALL
+        return self._near and (named or self.counted or cut_in_header or (self.cut and short))
+
+    @property
+    def _near(self) -> bool:
+        """Whether its api is known, or a little above those that are, and its version is near the known ones."""
+        key, version = self.api_key or 0, self.api_version or 0
+        api = self.catalog.api_by_key(key)
+        if api is None or not api.request:
+            return 0 <= key <= max(known.key for known in self.catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+        return 0 <= version <= self.catalog.entry(api.request).valid_versions.high + NEWER
 
     def contradicts(self, hints: Hints) -> bool:
         """Whether it is of another api or version than was said beforehand."""
@@ -172,6 +224,11 @@ class Frame:
         except KwireError:
             same = False
         return {} if same else {LOSSLESS_KEY: frame_patch(data)}
+
+
+def _is_plain(part: Decoded) -> bool:
+    """Return whether a header or body has neither anomalies nor unknown tags."""
+    return not part.anomalies and all(span.kind != "unknown-tag" for span in part.spans)
 
 
 def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:

@@ -196,6 +196,10 @@ class Headers:
             tail = self._tails[layout] = Tail(bytes(data[at : header.raw.used]), rest, _form(layout, rest))
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
 
+    def names(self, client_id: str | None) -> bool:
+        """Return whether a request of the connection had this client id, which is not empty."""
+        return bool(client_id) and any(tail.rest.get("clientId") == client_id for tail in self._tails.values())
+
 
 def _form(layout: Layout, rest: dict[str, Any]) -> str:
     api = f'"apiKey":{layout.api_key},"api":{_json(layout.api)},"apiVersion":{layout.version}'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
-from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.frames import LEAST_CLIENT_ID, MAX_SIZE, NEWER_APIS, NEWER_VERSIONS, SIZE_BYTES, Frame, Hints, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = 35
-NEWER_APIS, NEWER_VERSIONS = 32, 4
-"""How far above the known ones the api key and version of a request can be without anybody saying that it is one."""
 
 
 def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int, int, bool]]:
@@ -82,7 +80,7 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
     if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
         return request
-    if request.header and request.header.complete and _cut(request) and not (hints.api and hints.version is not None):
+    if request.header and request.header.complete and request.cut and not (hints.api and hints.version is not None):
         # A response would have to fit to the last byte, and this is not the last one.
         return request
     if hints.kind is None and _is_newer(request) and not request.contradicts(hints):
@@ -92,6 +90,11 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
     if request.sure and not response.sure:
         return request
     return response if response.kind == "response" or request.kind == "unknown" else request
+
+
+def unrecognised(frame: Frame) -> Frame:
+    """Return the frame as bytes that are neither a request nor a response."""
+    return Frame(frame.catalog, frame.number, "unknown", frame.data, frame.start, frame.stop, prefixed=frame.prefixed, notes=frame.notes)
 
 
 def _is_newer(frame: Frame) -> bool:
@@ -105,11 +108,7 @@ def _has_client(frame: Frame) -> bool:
     if frame.header is None or not frame.header.complete or frame.header.anomalies:
         return False
     client_id = frame.header.value.get("clientId") or ""
-    return len(client_id) > 2 and client_id.isascii() and client_id.isprintable()
-
-
-def _cut(frame: Frame) -> bool:
-    return frame.prefixed and (says_size(frame.data, frame.start, frame.stop) or 0) > frame.size - SIZE_BYTES
+    return len(client_id) > LEAST_CLIENT_ID and client_id.isascii() and client_id.isprintable()
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:

@@ -111,12 +111,17 @@ def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) 
     if decoded.guess or decoded.message in SECRET_FIELDS:
         parts += _unknown_parts(decoded)
     hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
-    if decoded.tree.gap:
-        hidden.add(decoded.tree.gap.span)
-    if not decoded.exact and (reached := hidden | {part.span for part in parts}):
-        # Some length may be wrong, so that what follows a secret may still be of it.
+    if decoded.raw.lost >= 0 or decoded.raw.used != decoded.raw.stop:
+        # Some length may be wrong, or where the message begins: any field may have bytes of the secret.
+        return everything(decoded)
+    if decoded.guess and (reached := hidden | {part.span for part in parts}):
         hidden |= {*range(min(reached), len(decoded.raw.node))}
     return frozenset(hidden)
+
+
+def everything(decoded: Body) -> frozenset[int]:
+    """Return all spans of a message."""
+    return frozenset(range(len(decoded.raw.node)))
 
 
 def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
@@ -160,6 +165,8 @@ def hidden_in_frame(
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
+    if not (sure or frame.credible):
+        return whole_frame_hidden(frame)
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))}
     if sure:
         return hidden | _hidden_inside(catalog, frame, asked)
@@ -172,9 +179,12 @@ def hidden_in_frame(
         head = frame.header.start + head_size(catalog, frame.kind)
         secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
-        if name != "size" and (more := _overlapping(part, secret)):
+        more = _overlapping(part, secret)
+        if part.tree.gap and not (name == "body" and frame.cut and part.raw.lost >= 0):
+            more |= {part.tree.gap.span}  # bytes that are not understood, though all of the frame is there
+        if name != "size" and more:
             hidden[name] = hidden.get(name, frozenset()) | more
-    return hidden | ({OUTSIDE: frozenset()} if secret else {})
+    return hidden | {OUTSIDE: frozenset()}
 
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
@@ -193,8 +203,7 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
-    exact = not any(note.code == "FRAME_SIZE_MISMATCH" for note in frame.notes)
-    return {name: frozenset(range(len(part.raw.node))) for name, part in frame.parts if name != "size" or not exact} | {OUTSIDE: frozenset()}
+    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {OUTSIDE: frozenset()}
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:

@@ -6,67 +6,11 @@ import re
 import pytest
 from command_line import kwire
 from hypothesis import given, strategies as st
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, value_of
 
 import kwire_cli
 from kwire_cli.cli.decode import FORMATS
 from kwire_cli.message.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
-
-CATALOG = kwire_cli.catalog()
-SECRET = "Zq7#kPx2!vRm9~wLt4^y"
-TABLE = {message: SECRET_FIELDS.get(message, frozenset()) | CONFIG_VALUES.get(message, frozenset()) for message in SECRET_FIELDS | CONFIG_VALUES}
-
-
-def holds(message, path, version):
-    spec = CATALOG[message]
-    fields = spec.fields
-    for name in path.split("."):
-        field = next(field for field in fields if field.json_name == name.removesuffix("[]"))
-        if version not in field.versions:
-            return False
-        fields = spec.struct_fields(field)
-    return True
-
-
-FIELDS = [(m, path, version) for m in sorted(TABLE) for path in sorted(TABLE[m]) for version in CATALOG[m].valid_versions.each()]
-ENTRIES = [row for row in FIELDS if holds(*row)]
-
-
-def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
-    """A value with an element in every array, and the secret at the path `target`; what stands beside it names a sensitive config."""
-    out = {}
-    for field in fields:
-        path = f"{prefix}{field.json_name}{'[]' if field.is_array else ''}"
-        wanted = target.startswith(path)
-        if version not in field.versions or (field.tag is not None and not wanted):
-            continue
-        if not wanted and version in field.nullable_versions and (field.struct_name or field.is_array):
-            out[field.json_name] = None
-            continue
-        if field.struct_name:
-            one = value_of(spec, spec.struct_fields(field), version, target, f"{path}.", name)
-        elif path == target:
-            one = SECRET if field.element_type == "string" else base64.b64encode(SECRET.encode()).decode()
-        else:
-            plain = {"string": name if field.json_name in {"name", "key"} else "x", "bool": False, "bytes": "AA==", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
-            one = plain.get(field.element_type, 1)
-        out[field.json_name] = [one] if field.is_array else one
-    return out
-
-
-def body_of(message, path, version, **options):
-    spec = CATALOG[message]
-    value = value_of(spec, spec.fields, version, path, **options)
-    return kwire_cli.encode(value, message=message, version=version)
-
-
-def shows(text, secret=SECRET, window=4):
-    """Whether four bytes of the secret in a row can be read in a text, in any of the forms in which bytes are shown."""
-    raw = secret.encode()
-    pieces = {raw[i : i + window] for i in range(len(raw) - window + 1)}
-    found = any(piece.decode() in text or piece.hex() in text or piece.hex(" ") in text for piece in pieces)
-    # base64 of bytes at any alignment: the characters that do not depend on what stands before or after
-    inner = {base64.b64encode(b"\0" * lead + raw).decode()[(8 * lead + 5) // 6 :].rstrip("=")[:-2] for lead in range(3)}
-    return found or any(text64[i : i + 6] in text for text64 in inner for i in range(len(text64) - 5))
 
 
 def views(*arguments, **options):
@@ -92,9 +36,6 @@ def test_a_secret_field_is_in_no_view(message, path, version):
         assert "<redacted 20 bytes>" in text
     for text in views("--message", message, "--version", version, "--show-secrets", body):
         assert shows(text)
-
-
-NEWEST = [(m, p, max(v for v in CATALOG[m].valid_versions.each() if holds(m, p, v))) for m in sorted(TABLE) for p in sorted(TABLE[m])]
 
 
 @pytest.mark.parametrize(("message", "path", "version"), NEWEST, ids=str)
@@ -133,12 +74,6 @@ def test_a_request_of_an_unknown_version_shows_no_secret(message, path, version,
     frame = frame[:6] + b"\0\x63" + frame[8:]
     for text in views(frame[0 if prefixed else 4 :].hex()):
         assert not shows(text)
-
-
-def framed(api_key, version, body, client_id=b"me"):
-    flexible = CATALOG.request_header_version(api_key, version) == 2
-    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + len(client_id).to_bytes(2, "big") + client_id + b"\0" * flexible
-    return (len(header) + len(body)).to_bytes(4, "big") + header + body
 
 
 @given(st.data())

@@ -11,6 +11,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.folds import OddError
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
+from kwire_cli.message.secrets import can_hold_secrets
 from kwire_cli.source.capture.origin import ALONE
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ class Captured:
         if plain := self.plain:
             return plain.layout.roles, plain.spans
         body = self.frame.body if self.frame else None
-        return None if body is None or body.guess or self.guess else (roles(body.spec, body.entry), body.raw)
+        if body is None or body.guess or self.guess or (not body.exact and can_hold_secrets(body.message)):
+            return None  # a field may have bytes that belong to another
+        return roles(body.spec, body.entry), body.raw
 
     def field(self, name: str) -> Any:
         """The value of a field of the message itself, in JSON form; None where there is none."""

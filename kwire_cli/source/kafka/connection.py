@@ -27,7 +27,7 @@ from kwire_cli.engine.folds import OddError
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints
 from kwire_cli.message.headers import RequestHead, heads
 from kwire_cli.message.plain import Headers
-from kwire_cli.message.reading import read
+from kwire_cli.message.reading import read, unrecognised
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.source.kafka.framing import Cut, Framer
 from kwire_cli.source.kafka.heads import is_no_request, reads_as_request
@@ -390,5 +390,10 @@ class Connection:
             hints = Hints(kind=seen.kind)
             if seen.kind == "response" and seen.head and (api := self.catalog.api_by_key(seen.head.api_key)):
                 hints = Hints(api, seen.head.version, "response")
-            seen.frame = read(self.catalog, seen.data, hints, number=0, start=0, stop=len(seen.data), prefixed=True)
+            frame = read(self.catalog, seen.data, hints, number=0, start=0, stop=len(seen.data), prefixed=True)
+            seen.frame = frame if frame.credible or self._is_of_client(frame) else unrecognised(frame)
         return seen.frame
+
+    def _is_of_client(self, frame: Frame) -> bool:
+        """Whether a request names the client as another one of the connection did."""
+        return frame.kind == "request" and frame.header is not None and self._headers.names(frame.header.value.get("clientId"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+from kwire_cli.message.frames import MAX_SIZE, NEWER, SIZE_BYTES, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
 from kwire_cli.message.reading import API_VERSIONS
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
 
-NEWER = 8
-"""How far above the newest known version a request's version may be, and still be one."""
 LONGEST_CLIENT_ID = 1024
 LEAST = 8
 """Bytes of the shortest request header."""

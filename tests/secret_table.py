@@ -1,0 +1,137 @@
+"""A table of secrets: messages, versions and where a secret stands in them; frames and captures that carry one, whole and damaged."""
+
+import base64
+
+import packets
+from wire import Wire
+
+import kwire_cli
+from kwire_cli.message.secrets import CONFIG_VALUES, SECRET_FIELDS
+
+CATALOG = kwire_cli.catalog()
+SECRET = "Zq7#kPx2!vRm9~wLt4^y"
+TABLE = {message: SECRET_FIELDS.get(message, frozenset()) | CONFIG_VALUES.get(message, frozenset()) for message in SECRET_FIELDS | CONFIG_VALUES}
+
+
+def holds(message, path, version):
+    spec = CATALOG[message]
+    fields = spec.fields
+    for name in path.split("."):
+        field = next(field for field in fields if field.json_name == name.removesuffix("[]"))
+        if version not in field.versions:
+            return False
+        fields = spec.struct_fields(field)
+    return True
+
+
+FIELDS = [(m, path, version) for m in sorted(TABLE) for path in sorted(TABLE[m]) for version in CATALOG[m].valid_versions.each()]
+ENTRIES = [row for row in FIELDS if holds(*row)]
+NEWEST = [(m, p, max(v for v in CATALOG[m].valid_versions.each() if holds(m, p, v))) for m in sorted(TABLE) for p in sorted(TABLE[m])]
+
+
+def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
+    """A value with an element in every array, and the secret at the path `target`; what stands beside it names a sensitive config."""
+    out = {}
+    for field in fields:
+        path = f"{prefix}{field.json_name}{'[]' if field.is_array else ''}"
+        wanted = target.startswith(path)
+        if version not in field.versions or (field.tag is not None and not wanted):
+            continue
+        if not wanted and version in field.nullable_versions and (field.struct_name or field.is_array):
+            out[field.json_name] = None
+            continue
+        if field.struct_name:
+            one = value_of(spec, spec.struct_fields(field), version, target, f"{path}.", name)
+        elif path == target:
+            one = SECRET if field.element_type == "string" else base64.b64encode(SECRET.encode()).decode()
+        else:
+            plain = {"string": name if field.json_name in {"name", "key"} else "x", "bool": False, "bytes": "AA==", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
+            one = plain.get(field.element_type, 1)
+        out[field.json_name] = [one] if field.is_array else one
+    return out
+
+
+def body_of(message, path, version, **options):
+    spec = CATALOG[message]
+    value = value_of(spec, spec.fields, version, path, **options)
+    return kwire_cli.encode(value, message=message, version=version)
+
+
+def framed(api_key, version, body, client_id=b"me", correlation=0):
+    """A request with a size; a client id of None is null."""
+    flexible = CATALOG.request_header_version(api_key, version) == 2
+    text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
+    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big") + text + b"\0" * flexible
+    return sized(header + body)
+
+
+def answered(api_key, version, body, correlation=0):
+    """A response with a size."""
+    return sized(correlation.to_bytes(4, "big") + b"\0" * CATALOG.response_header_version(api_key, version) + body)
+
+
+def sized(data):
+    return len(data).to_bytes(4, "big") + data
+
+
+def shows(text, secret=SECRET, window=4):
+    """Whether four bytes of the secret in a row can be read in a text, in any of the forms in which bytes are shown."""
+    raw = secret.encode()
+    pieces = {raw[i : i + window] for i in range(len(raw) - window + 1)}
+    found = any(piece.decode() in text or piece.hex() in text or piece.hex(" ") in text for piece in pieces)
+    # base64 of bytes at any alignment: the characters that do not depend on what stands before or after
+    inner = {base64.b64encode(b"\0" * lead + raw).decode()[(8 * lead + 5) // 6 :].rstrip("=")[:-2] for lead in range(3)}
+    return found or any(text64[i : i + 6] in text for text64 in inner for i in range(len(text64) - 5))
+
+
+def damages(frame):
+    """A frame with its secret, damaged in each of the ways in which framing fails; by what was done."""
+    size = int.from_bytes(frame[:4], "big")
+    at = frame.index(SECRET.encode())
+    yield "whole", frame
+    for count in (1, 2, 3):
+        yield f"missing {count}", frame[count:]
+        for stray in (0x00, 0x01, 0x41, 0xFF):
+            yield f"extra {count} of {stray:#x}", bytes([stray]) * count + frame
+        yield f"missing {count} in the header", frame[:5] + frame[5 + count :]
+        yield f"missing {count} in the body", frame[: at - count - 1] + frame[at - 1 :]
+        yield f"extra {count} in the body", frame[: at - 1] + b"\0" * count + frame[at - 1 :]
+    for more in (-2, -1, 1, 2, 9, 300):
+        yield f"size {more:+}", max(size + more, 0).to_bytes(4, "big") + frame[4:]
+    for start in (5, 9, 13, 14, 16, 19, at - 9, at - 5, at - 4, at - 3, at - 2, at - 1, at, at + 5):
+        if 0 < start < len(frame):
+            yield f"from byte {start} on", frame[start:]
+    for stop in range(at + 4, len(frame), 5):
+        yield f"cut at {stop}", frame[:stop]
+
+
+def conversation(message, version, body, *, client_id=b"c", correlation=5):
+    """What both sides say before, the frame that holds the body, and what they say behind it: as (side, bytes)."""
+    kind = "request" if message.endswith("Request") else "response"
+    api = CATALOG.api_by_key(CATALOG[message].api_key)
+    client = None if client_id is None else client_id.decode()
+    before = [
+        (0, Wire.request("SaslHandshake", 1, 1, client=client, mechanism="PLAIN")),
+        (1, Wire.response("SaslHandshake", 1, 1, errorCode=0, mechanisms=["PLAIN"])),
+    ]
+    after = [(0, Wire.request("Metadata", 1, correlation + 1, client=client)), (1, Wire.response("Metadata", 1, correlation + 1))]
+    if kind == "request":
+        return before, (0, framed(api.key, version, body, client_id, correlation)), after
+    request = Wire.request(api.name, version, correlation, client=client)
+    return [*before, (0, request)], (1, answered(api.key, version, body, correlation)), after
+
+
+def capture(said, *, opened=True, piece=None, skip=0):
+    """A pcap file in which this is said on one connection; in pieces of so many bytes, without the first packets of data."""
+    talk = packets.Talk()
+    segments = talk.handshake() if opened else []
+    for side, data in said:
+        for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
+            segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=packets.ACK | 8))
+    frames = []
+    for number, segment in enumerate(segments[skip:], 1):
+        ends = (packets.CLIENT, packets.SERVER, 50000, 9092)
+        source, destination, one, other = ends if segment.ends == packets.ENDS else (ends[1], ends[0], ends[3], ends[2])
+        data = packets.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
+        frames.append(packets.packet(packets.ethernet(packets.ipv4(data, source=source, destination=destination)), number))
+    return packets.pcap_file(frames)
