@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kwire_cli.codec.model import Limits
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, KwireError
 from kwire_cli.pipeline.index_table import INDEX_TABLE
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.packet_table import PACKET_TABLE
@@ -21,7 +23,7 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql.datasource import DataSourceStreamReader
@@ -29,12 +31,30 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Table
 
+P = ParamSpec("P")
+R = TypeVar("R")
+_NO_TRACEBACK = "SPARK_HIDE_TRACEBACK"
+"""What PySpark's workers look at when they say an error."""
 NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
 TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""
 OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets", "specs", "kafka", "overlay")
+
+
+def in_one_line(planned: Callable[P, R]) -> Callable[P, R]:
+    """Have Spark say an error of kwire in one line, without the traceback of the Python that plans a data source."""
+
+    @wraps(planned)
+    def planning(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return planned(*args, **kwargs)
+        except KwireError:
+            os.environ[_NO_TRACEBACK] = "1"  # of this process alone, which does nothing but plan
+            raise
+
+    return planning
 
 
 class KwireSource(DataSource):
@@ -45,14 +65,17 @@ class KwireSource(DataSource):
         """What to give to `format`."""
         return NAME
 
+    @in_one_line
     def schema(self) -> StructType:
         """All columns of the table; ask for fewer with `.schema(...)`, for others need not be made then."""
         return from_arrow_schema(TABLES[_table(self.options)].schema)
 
+    @in_one_line
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
         return KwireReader(dict(self.options), schema)
 
+    @in_one_line
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """A reader of files that arrive and grow."""
         return _stream_of(self.options, schema)
@@ -72,6 +95,7 @@ class SegmentSource(KwireSource):
 
         return from_arrow_schema(SEGMENTS)
 
+    @in_one_line
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - as above
         """As `KwireSource`."""
         return _stream_of(self.options, schema, segments=True)
@@ -122,6 +146,7 @@ class KwireReader(DataSourceReader):
         if unknown := [name for name in schema.names if name not in own.names]:
             raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
 
+    @in_one_line
     def partitions(self) -> Sequence[InputPartition]:
         """Return a task for each part of a file."""
         return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, (), self.split_size)]

@@ -8,8 +8,8 @@ import pytest
 from command_line import ROOT, kwire
 from log_lines import line
 
-SEGMENTS, LOGS, LOG = "samples/segments", "samples/logs", "samples/request-logs/kafka-request.log"
-CAPTURE, MIDSTREAM = "samples/captures/kafka-python-4.4.0.pcapng", "samples/captures/midstream.pcap"
+SEGMENTS, LOGS, LOG = (str(ROOT / "samples" / name) for name in ("segments", "logs", "request-logs/kafka-request.log"))
+CAPTURE, MIDSTREAM = (str(ROOT / "samples" / "captures" / name) for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap"))
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
 

@@ -79,10 +79,19 @@ def test_rows_are_right_in_any_order_of_queries(spark):
 
 
 def test_what_is_wrong_is_said(spark):
-    with pytest.raises(Exception, match="tables are batches, records, index, packets, faults"):
-        load(spark, "frame").collect()
-    with pytest.raises(Exception, match="there is no such file or folder"):
-        load(spark, "records", "/no/such/folder").collect()
+    for said, found in (
+        ("tables are batches, records, index, packets, faults", lambda: load(spark, "frame").collect()),
+        ("there is no such file or folder", lambda: load(spark, "records", "/no/such/folder").collect()),
+        ("there is no option tabel", lambda: load(spark, "records", tabel="x").collect()),
+        ("it is a number of bytes", lambda: load(spark, "records", splitSize="1 MB").count()),
+        ("there is no segment", lambda: load(spark, "records", Path(__file__).parent / "golden").count()),
+    ):
+        with pytest.raises(Exception, match=said) as error:
+            found()
+        (line,) = [line for line in str(error.value).splitlines() if "kwire_cli.errors" in line]
+        assert said in line
+        assert "Traceback" not in str(error.value)
+        assert 'File "' not in str(error.value)
 
 
 @pytest.mark.usefixtures("spark")
