@@ -66,7 +66,7 @@ def show_capture(environment: Environment, catalog: Catalog, source: str | IO[by
 
     refuse_unknown(catalog, options["fields"])
     _frame_range(options["frames"])
-    _filter(catalog, options["filter"])  # before anything is opened, or waited for
+    filter_of(catalog, options["filter"] or "frame")  # before anything is opened, or waited for
     if not options["follow"]:
         return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
     interrupt = Interrupt()
@@ -118,7 +118,7 @@ def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any])
     if first == 1 and last is None and left is None and not streams and not options["filter"]:
         yield from lines
         return
-    matches = _filter(catalog, options["filter"])
+    matches = _filter(catalog, options)
     for line in lines:
         if left == 0 or (last is not None and line.number > last):
             return
@@ -142,13 +142,15 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
     return first, last
 
 
-def _filter(catalog: Catalog, text: str | None) -> Callable[[Captured], bool]:
-    if not text:
+def _filter(catalog: Catalog, options: dict[str, Any]) -> Callable[[Captured], bool]:
+    """The test of lines that --filter says. It sees secrets as they are shown, so that nobody can guess them by it."""
+    if not options["filter"]:
         return lambda _: True
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.columns import FilterRow
 
-    found = filter_of(catalog, text)
-    return lambda line: found.matches(FilterRow(line))
+    found, redaction = filter_of(catalog, options["filter"]), Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
+    return lambda line: found.matches(FilterRow(line, redaction))
 
 
 def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filter:
@@ -165,6 +167,7 @@ def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filte
         error_code=lambda name: codes.get(name.upper()),
         api_key=lambda name: keys.get(name.lower()),
         fields=catalog.field_names if of_messages else None,
+        of_batches=not of_messages,
     )
 
 
@@ -186,7 +189,7 @@ def _shower(environment: Environment, fmt: str, options: dict[str, Any], *, whol
 
     redaction: Redaction = options["redaction"]
     if fmt in {"table", "csv"} or options["fields"]:
-        return show_columns(environment, fmt, options, redaction.line, wait=whole)
+        return show_columns(environment, fmt, options, redaction, wait=whole)
     if fmt in {"json", "jsonl"}:
         return _documents(environment, fmt, options, redaction)
     if fmt == "html":

@@ -3,7 +3,23 @@
 from kwire_cli.filter.columns import COLUMNS, Column
 from kwire_cli.filter.compile import Filter, Row, compile_filter
 from kwire_cli.filter.error import FilterError
-from kwire_cli.filter.known import Fields, unknown_part
+from kwire_cli.filter.known import unknown_part
 from kwire_cli.filter.nodes import Name
+from kwire_cli.filter.places import Fields, Places, opened_values, places_of
+from kwire_cli.filter.tokens import name_of
 
-__all__ = ["COLUMNS", "Column", "Fields", "Filter", "FilterError", "Name", "Row", "compile_filter", "unknown_part"]
+__all__ = [
+    "COLUMNS",
+    "Column",
+    "Fields",
+    "Filter",
+    "FilterError",
+    "Name",
+    "Places",
+    "Row",
+    "compile_filter",
+    "name_of",
+    "opened_values",
+    "places_of",
+    "unknown_part",
+]

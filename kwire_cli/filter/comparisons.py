@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Test: TypeAlias = "Callable[[Any], bool]"
 
 ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
+"""Bytes, beside keys and values of records."""
 NO_CASE = frozenset({"name", "api", "error"})
 
 
@@ -85,10 +87,13 @@ def _field_equal(literals: tuple[Literal, ...], subject: Subject, context: Conte
     numbers = codes | {number for literal in literals if (number := field_number(literal, subject)) is not None}
     booleans = {literal.value for literal in literals if literal.kind == "boolean"}
     null = any(literal.kind == "null" for literal in literals)
+    raw = {text.encode("utf-8", "backslashreplace") for text in words} | {bytes.fromhex(text[2:]) for text in words if _HEX.fullmatch(text)}
 
     def test(value: Any) -> bool:
         if value is None:
             return null
+        if isinstance(value, bytes):
+            return value in raw
         if isinstance(value, str):
             return value in words
         if isinstance(value, bool):  # in Python, True equals 1
@@ -129,7 +134,17 @@ def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], subject:
     if literal.kind in {"duration", "instant", "clock"}:
         what = "a duration or date is compared with" if literal.kind != "clock" else "a time of day is compared with the column time; a date with"
         raise context.wrong(f"{what} fields whose name ends in Ms or Timestamp; put a text in quotes", literal.column)
-    return lambda value: isinstance(value, str) and compare(value, text)
+    return lambda value: (shown := _text(value)) is not None and compare(shown, text)
+
+
+def _text(value: Any) -> str | None:
+    """A text, or bytes that are one; None for all else."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return None
+    return value if isinstance(value, str) else None
 
 
 def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context) -> Test:
@@ -148,7 +163,7 @@ def _search(node: Compare, subject: Subject, context: Context) -> Test:
     if column and column.name == "apiKey":
         raise context.wrong("apiKey is a number; the column api has names", node.column)
     pattern = _compiled(literal, context, re.IGNORECASE if column and column.type in NO_CASE else re.NOFLAG)
-    return lambda value: isinstance(value, str) and pattern.search(value) is not None
+    return lambda value: (text := _text(value)) is not None and pattern.search(text) is not None
 
 
 def _compiled(literal: Literal, context: Context, flags: re.RegexFlag) -> re.Pattern[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.filter.comparisons import keys_of, test_of
 from kwire_cli.filter.grammar import parse
-from kwire_cli.filter.known import Fields, unknown_part
+from kwire_cli.filter.known import unknown_part
 from kwire_cli.filter.nodes import Both, Compare, Either, Exists, Name, Node, Not
-from kwire_cli.filter.paths import values_at
+from kwire_cli.filter.places import Fields, Opened, places_of, values_in
 from kwire_cli.filter.subject import Context, Subject, subject_of
 
 if TYPE_CHECKING:
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
     from kwire_cli.filter.comparisons import Test
 
 
-class Row(Protocol):
-    """What a filter looks at: a frame."""
+class Row(Opened, Protocol):
+    """What a filter looks at: a frame, or a batch."""
 
     def column(self, name: str) -> Any:
         """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is `many`; None where there is none."""
-
-    def fields(self) -> Mapping[str, Any]:
-        """Header and body in JSON form, as {"header": {…}, "body": {…}}; called only for field paths, once for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +64,23 @@ class _Part:
 
 
 def compile_filter(
-    text: str, *, error_code: Callable[[str], int | None], api_key: Callable[[str], int | None], fields: Fields | None = None
+    text: str,
+    *,
+    error_code: Callable[[str], int | None],
+    api_key: Callable[[str], int | None],
+    fields: Fields | None = None,
+    of_batches: bool = False,
 ) -> Filter:
     """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case.
 
     `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without them, any name may be a field.
+    `of_batches`: rows are batches, and not messages that may hold some.
     """
-    context = Context(text, error_code, api_key).remembering()
+    context = Context(text, error_code, api_key, partial(places_of, fields=fields, of_batches=of_batches)).remembering()
     part = _compiled(parse(text), context)
     names = tuple(sorted(part.names, key=lambda name: name.column))
     for name in names:
-        if fields is not None and (reason := unknown_part(name.text, fields)):
+        if fields is not None and (reason := unknown_part(name, fields)):
             raise context.wrong(reason, name.column)
     return Filter(text, part.holds, part.columns, names, part.hints)
 
@@ -85,7 +89,7 @@ def _compiled(node: Node, context: Context) -> _Part:
     if isinstance(node, Compare):
         return _comparison(node, context)
     if isinstance(node, Exists):
-        return _over(node.name, subject_of(node.name), bool if node.says else _is_something)
+        return _over(node.name, subject_of(node.name), bool if node.says else _is_something, context)
     if isinstance(node, Not):
         part = _compiled(node.operand, context)
         holds = part.holds
@@ -104,7 +108,7 @@ def _compiled(node: Node, context: Context) -> _Part:
 def _comparison(node: Compare, context: Context) -> _Part:
     subject = subject_of(node.name)
     if (column := subject.column) is None:
-        return _over(node.name, subject, test_of(node, subject, context))
+        return _over(node.name, subject, test_of(node, subject, context), context)
     asked = column.name
     if asked == "api" and node.operator not in {"~", "!~"}:
         # An api is compared by key, so that every name of it will do; only its name tells whether it is known.
@@ -114,16 +118,16 @@ def _comparison(node: Compare, context: Context) -> _Part:
             together = Either if node.operator == "in" else Both
             return _compiled(together((replace(node, literals=known), replace(node, literals=nulls))), context)
         asked = "api" if nulls else "apiKey"
-    part = _over(node.name, subject, test_of(node, subject, context), asked)
+    part = _over(node.name, subject, test_of(node, subject, context), context, asked)
     if node.operator in {"==", "in"} and not column.many and column.type not in {"time", "end"}:
         return _Part(part.holds, part.columns, part.names, {asked: keys_of(node.literals, column, context)})
     return part
 
 
-def _over(name: Name, subject: Subject, test: Test, asked: str = "") -> _Part:
-    column, path = subject.column, subject.path
+def _over(name: Name, subject: Subject, test: Test, context: Context, asked: str = "") -> _Part:
+    column = subject.column
     if column is None:
-        return _Part(_any_value(test, lambda row: values_at(row.fields(), path)), names=(name,))
+        return _Part(_any_value(test, values_in(context.places(name))), names=(name,))
     asked = asked or column.name
     if column.many:
         return _Part(_any_value(test, lambda row: row.column(asked) or ()), frozenset({asked}))

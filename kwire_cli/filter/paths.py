@@ -16,7 +16,7 @@ def values_at(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Any]
     An array gives its elements; a structure (dict) is one value. `fields` is made of dicts and lists, as JSON is; it is walked without recursion.
     """
     if path[0] in ROOTS:
-        yield from _below([fields], path)
+        yield from below([fields], path)
         return
     first = path[0]
     waiting: list[Any] = [*fields.values()]
@@ -24,13 +24,14 @@ def values_at(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Any]
         node = waiting.pop()
         if isinstance(node, dict):
             if first in node:
-                yield from _below([node], path)
+                yield from below([node], path)
             waiting.extend(value for value in node.values() if isinstance(value, (dict, list)))
         elif isinstance(node, list):
             waiting.extend(value for value in node if isinstance(value, (dict, list)))
 
 
-def _below(found: list[Any], path: tuple[str, ...]) -> list[Any]:
+def below(found: list[Any], path: tuple[str, ...]) -> list[Any]:
+    """Return the values at a path from each of these; arrays give their elements."""
     for name in path:
         found = _elements([value[name] for value in found if isinstance(value, dict) and name in value])
     return found

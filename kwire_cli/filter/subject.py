@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.filter.nodes import Literal, Name
+    from kwire_cli.filter.places import Places
 
 MILLISECOND = 1_000_000
 
@@ -33,6 +34,8 @@ class Context:
     text: str
     error_code: Callable[[str], int | None]
     api_key: Callable[[str], int | None]
+    places: Callable[[Name], Places]
+    """Where the values of a name are."""
 
     def wrong(self, message: str, column: int) -> FilterError:
         """An error at a column of the text."""
@@ -40,7 +43,7 @@ class Context:
 
     def remembering(self) -> Context:
         """The same with error codes looked up once by name, as rows ask for them too."""
-        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key)
+        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key, self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Subject:
 
 def subject_of(name: Name) -> Subject:
     """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
+    if name.header is not None:
+        return Subject(None, ("value",))
     column = BY_NAME.get(name.text)
     return Subject(column) if column else Subject(None, tuple(name.text.removeprefix(".").split(".")))
 

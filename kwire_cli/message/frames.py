@@ -206,13 +206,17 @@ class Frame:
         if self.guess:
             out["candidates"] = list(self.candidates)
         out["anomalies"] = [a._asdict() for a in self.anomalies]
-        if PAYLOADS not in hidden and (payloads := [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]):
+        if payloads := self.payloads(hidden, asked):
             out["payloads"] = payloads
         return out | self._patched(out) if lossless else out
 
     @property
     def _labelled(self) -> dict[str, str]:
         return {"label": self.label} if self.label and self.logged else {}
+
+    def payloads(self, hidden: dict[str, frozenset[int]], asked: Frame | None = None) -> list[dict[str, Any]]:
+        """Return what is decoded of messages in its fields; `hidden` and `asked` as in `to_json`."""
+        return [] if PAYLOADS in hidden else [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
         from kwire_cli.message.encode import LOSSLESS_KEY, encode_document  # noqa: PLC0415 - decoding alone need not load what encodes

@@ -10,30 +10,39 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
-_MOSTLY = ("header", "response", "request")
-"""Where the names are that people ask for."""
+_FRAMES = ("header", "response", "request")
+"""The types of definitions that frames are made of, those first in which the names are that people ask for."""
 
 
 class FieldNames:
     """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name that is asked for."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._found: set[str] = set()
-        in_order = sorted(catalog, key=lambda entry: _MOSTLY.index(entry.type) if entry.type in _MOSTLY else len(_MOSTLY))
-        self._unread = (catalog.message(entry.name) for entry in in_order)
+        self._frames: set[str] = set()
+        self._others: set[str] = set()
+        entries = sorted((entry for entry in catalog if entry.type in _FRAMES), key=lambda entry: _FRAMES.index(entry.type))
+        self._unread = (catalog.message(entry.name) for entry in entries)
+        self._unread_others = (catalog.message(entry.name) for entry in catalog if entry.type not in _FRAMES)
+
+    def in_frames(self, name: str) -> bool:
+        """Return whether a header, request or response has a field of this name."""
+        return name in self._frames or any(name in _add(spec, self._frames) for spec in self._unread)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._found or any(name in self._add(spec) for spec in self._unread)
+        return self.in_frames(name) or name in self._others or any(name in _add(spec, self._others) for spec in self._unread_others)
 
     def __iter__(self) -> Iterator[str]:
         for spec in self._unread:
-            self._add(spec)
-        return iter(sorted(self._found))
+            _add(spec, self._frames)
+        for spec in self._unread_others:
+            _add(spec, self._others)
+        return iter(sorted(self._frames | self._others))
 
-    def _add(self, spec: MessageSpec) -> set[str]:
-        waiting: list[FieldSpec] = [*spec.fields, *(field for struct in spec.common_structs for field in struct.fields)]
-        while waiting:
-            field = waiting.pop()
-            self._found.add(field.json_name)
-            waiting += field.fields
-        return self._found
+
+def _add(spec: MessageSpec, names: set[str]) -> set[str]:
+    waiting: list[FieldSpec] = [*spec.fields, *(field for struct in spec.common_structs for field in struct.fields)]
+    while waiting:
+        field = waiting.pop()
+        names.add(field.json_name)
+        waiting += field.fields
+    return names

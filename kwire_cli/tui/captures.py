@@ -106,7 +106,7 @@ class Captures:
                 found = []
             if line.number > len(self):
                 break  # the file has grown since
-            if matches(FilterRow(line)):
+            if matches(FilterRow(line, self.redaction)):
                 found.append(line.number - 1)
             if pace.is_due():
                 yield share, found

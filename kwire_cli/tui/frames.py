@@ -65,7 +65,7 @@ class Frames:
             if number == len(self._frames):
                 yield 0.0, []
                 continue
-            found = [number] if matches(FrameRow(self.catalog, self._frames[number])) else []
+            found = [number] if matches(FrameRow(self.redaction, self._frames[number])) else []
             number += 1
             yield number / len(self._frames), found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.opened import frame_fields, opened, opened_batches
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import Batch
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.message.frames import Frame
-    from kwire_cli.records.model import Gap
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.records.model import Gap, Hide
 
 MILLION = 1_000_000
 
@@ -22,7 +23,7 @@ MILLION = 1_000_000
 class FrameRow:
     """A frame without a capture around it: there are no times, ends and streams."""
 
-    catalog: Catalog
+    redaction: Redaction
     frame: Frame
 
     def column(self, name: str) -> Any:
@@ -32,7 +33,18 @@ class FrameRow:
 
     def fields(self) -> dict[str, Any]:
         """Header and body in JSON form."""
-        return {name: part.to_json() for name, part in self.frame.parts if name != "size"}
+        return frame_fields(self.frame, self.redaction.frame(self.frame))
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batches in its records fields, with their records if `deep`."""
+        body, hidden = self.frame.body, self.redaction.frame(self.frame)
+        if body is None or body.guess:
+            return []
+        return opened_batches(roles(body.spec, body.entry), body.raw, self.redaction.reading(), hidden.get("body", frozenset()), deep=deep)
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """What is decoded of messages in its fields."""
+        return self.frame.payloads(self.redaction.frame(self.frame))
 
     def header(self, name: str) -> Any:
         """A field of the header."""
@@ -51,7 +63,7 @@ def _topics(row: FrameRow) -> list[str]:
 
 def _errors(row: FrameRow) -> list[str | int]:
     codes = error_codes(row.roles()) if row.frame.kind == "response" else []
-    return [row.catalog.error_name(code) or code for code in codes]
+    return [row.redaction.catalog.error_name(code) or code for code in codes]
 
 
 _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
@@ -78,6 +90,7 @@ class BatchRow:
 
     item: Batch | Gap
     deep: bool
+    hide: Hide | None = None
 
     def column(self, name: str) -> Any:
         """The value of a column; None where there is none."""
@@ -94,4 +107,12 @@ class BatchRow:
 
     def fields(self) -> dict[str, Any]:
         """Its JSON form, with its records where these are asked for."""
-        return {"batch": self.item.to_json(deep=self.deep)}
+        return {"batch": self.item.to_json(deep=self.deep, hide=self.hide)}
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batch itself."""
+        return [opened(self.item, self.hide, deep=deep)]
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """None: what records mean stands in them."""
+        return []

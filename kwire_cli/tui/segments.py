@@ -94,7 +94,7 @@ class Segments:
                 yield 0.0, some
                 some = []
                 continue
-            if found.matches(BatchRow(self._item(number), deep)):
+            if found.matches(BatchRow(self._item(number), deep, self.hide)):
                 some.append(number)
             number += 1
             if pace.is_due():

@@ -36,5 +36,5 @@ def _cell(value: Any, *, raw: bool) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        value = ";".join(map(str, value))
+        value = ";".join([str(_cell(item, raw=True)) for item in value])
     return f"{HARMLESS}{value}" if not raw and isinstance(value, str) and value[:1] in _FIRST and _RUNS.match(value) else value

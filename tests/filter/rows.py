@@ -19,6 +19,12 @@ class Row:
         self.asked.append("fields")
         return self.json
 
+    def batches(self, *, deep):  # noqa: ARG002 - rows without records
+        return []
+
+    def payloads(self):
+        return []
+
 
 def number(name):
     return BY_CASE.get(name.casefold())

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.opened import frame_fields, opened_batches
+from kwire_cli.records.jsonform import base64_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.filter import Places
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
 
 
 def _host(end: str) -> str:
@@ -51,33 +58,45 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
 ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
 
 
-def line_fields(line: Captured, hidden: dict[str, frozenset[int]] | None = None) -> dict[str, Any]:
-    """The header and body of a line in JSON form, without the `hidden` spans of each; empty where it has none."""
-    hidden = hidden or {}
-    parts = dict(line.frame.parts) if line.frame else {}
-    return {name: parts[name].to_json(hidden=hidden.get(name, frozenset())) if name in parts else {} for name in ("header", "body")}
-
-
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """A line as filters and --fields see it: columns, and fields made only when they are asked for, without what `hide` says is secret."""
+    """A line as filters and --fields see it: columns, and fields made only when they are asked for, without what `redaction` says is secret."""
 
     line: Captured
-    hide: Callable[[Captured], dict[str, frozenset[int]]] | None = None
+    redaction: Redaction | None = None
 
     def column(self, name: str) -> Any:
         """The value of a column, a list of them, or None."""
         return COLUMNS[ALIASES.get(name, name)](self.line)
 
+    def hidden(self) -> dict[str, frozenset[int]]:
+        """The hidden spans of the line by part."""
+        return self.redaction.line(self.line) if self.redaction else {}
+
     def fields(self) -> dict[str, Any]:
         """Header and body in JSON form."""
-        return line_fields(self.line, self.hide(self.line) if self.hide else None)
+        return frame_fields(self.line.frame, self.hidden())
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batches in its records fields, with their records if `deep`."""
+        if not (self.line.seen.size and (read := self.line.read)):
+            return []
+        reading = self.line.reading(self.redaction.record if self.redaction else None)
+        return opened_batches(*read, reading, self.hidden().get("body", frozenset()), deep=deep)
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """What is decoded of messages in its fields."""
+        return self.line.frame.payloads(self.hidden(), self.line.asked) if self.line.frame else []
 
     def value(self, name: str) -> Any:
         """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none."""
         if ALIASES.get(name, name) in COLUMNS:
             return self.column(name)
-        found = list(_values(self.fields(), tuple(name.removeprefix(".").split(".")), ()))
+        from kwire_cli.filter import opened_values  # noqa: PLC0415 - tables of columns alone need no filter
+
+        places = _places(name, self.line.connection.catalog)
+        found = list(_values(self.fields(), places.path, ())) if places.message else []
+        found += [_text(value) for value in opened_values(places, self)]
         return found[0] if len(found) == 1 else found or None
 
 
@@ -89,6 +108,23 @@ class FilterRow(LineRow):
     def column(self, name: str) -> Any:
         """The value of a column, a list of them, or None."""
         return self.line.seen.time if name == "time" else super().column(name)
+
+
+@lru_cache(maxsize=256)
+def _places(name: str, catalog: Catalog) -> Places:
+    from kwire_cli.filter import Name, name_of, places_of  # noqa: PLC0415 - as above
+
+    return places_of(name_of(name) or Name(name, 1), catalog.field_names)
+
+
+def _text(value: Any) -> Any:
+    """Bytes as text, or as `base64:` and base64 text where they are none."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"base64:{base64_text(value)}"
 
 
 def _values(value: Any, wanted: tuple[str, ...], path: tuple[str, ...]) -> Iterator[Any]:

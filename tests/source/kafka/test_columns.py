@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.source.kafka.columns import ALIASES, COLUMNS, FilterRow, LineRow, line_fields
+from kwire_cli.source.kafka.columns import ALIASES, COLUMNS, FilterRow, LineRow
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_lines_without_frames_have_what_they_have(lines):
     assert (row.column("protocol"), row.column("kind"), row.column("size")) == ("ssh", "not-kafka", 11)
     for name in COLUMNS:
         row.column(name)
-    assert line_fields(lines[2]) == {"header": {}, "body": {}}
+    assert LineRow(lines[2]).fields() == {"header": {}, "body": {}}
     assert row.value("errorCode") is None
 
 
