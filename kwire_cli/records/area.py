@@ -8,6 +8,7 @@ from kwire_cli.codec.compression import decompress
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.records.model import Area
 from kwire_cli.records.odd import add_note
+from kwire_cli.stores.shrinking import check, lost
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
@@ -22,8 +23,13 @@ def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
     packed = batch.source.data[start : batch.end]
     codec = batch.head.codec
     if not codec:
-        return Area(bytes(packed), start, compressed=False)
+        data = bytes(packed)
+        if lost:
+            check(batch.source.data)
+        return Area(data, start, compressed=False)
     data, code, detail, _ = decompress(codec, packed, batch.source.limits)
+    if lost:
+        check(batch.source.data)
     if code:
         add_note(notes, Anomaly(code, layout.decl.subcons[-1].name, start, detail))
     return Area(data, start, compressed=True)

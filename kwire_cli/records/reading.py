@@ -16,6 +16,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.model import CORRUPT, PADDING, TRUNCATED, Gap, Source
 from kwire_cli.stores import let_go
+from kwire_cli.stores.shrinking import check, lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,6 +92,8 @@ class Reader:
             if found is None:
                 return
             end, numbers = found
+            if lost:
+                check(view)
             self.hashed += end - at
             self.at = end
             yield at, end, numbers
@@ -110,12 +113,15 @@ class Reader:
                 right = self.right(frame, at)
                 found = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
                 if found is None:
+                    if lost or not right:
+                        check(self.view)
                     yield Batch(self.source, at, frame.end - at, frame.layout, right)
                     at = frame.end
                     continue
                 cut = False
             end = stop if found is None else found
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
+            check(self.view)
             code = PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT
             yield Gap(at, end - at, code, self.cut(frame, end) if frame and code == TRUNCATED else None)
             at = end

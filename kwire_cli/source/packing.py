@@ -5,6 +5,8 @@ Read in pieces, so that memory stays flat however long the file; what is unpacke
 
 from __future__ import annotations
 
+import os
+import stat
 import zlib
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +14,6 @@ from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
 PIECE = 1 << 18
@@ -25,8 +26,9 @@ MAGIC_SIZE = max(len(GZIP), len(ZSTD))
 class Pieces:
     """The unpacked bytes of a file in pieces of at most PIECE bytes; iterate once.
 
-    `source` is a path, or a binary file object, which need not be seekable and stays open. `fault`, once iteration ended, says why a packed file was
-    not read to its end. A read that gives what has come so far (`read1`) is preferred, so that a pipe is read as it is written.
+    `source` is a path, or a binary file object, which need not be seekable and stays open. `fault`, once iteration ended, says why a packed file, or
+    one that became shorter, was not read to its end. A read that gives what has come so far (`read1`) is preferred, so that a pipe is read as it
+    is written.
     """
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -44,7 +46,10 @@ class Pieces:
         except OSError as error:
             raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
         with file:
+            had = _size(file)
             yield from self._pieces(file)
+            if (left := _size(file)) < had:
+                self.fault = f"it became shorter while it was read: it had {had} bytes and ends at byte {left} now"
 
     def _pieces(self, file: Any) -> Iterator[bytes]:
         pieces = _raw(file, self.name)
@@ -97,6 +102,15 @@ class Pieces:
                 yield out
         except zstandard.ZstdError as error:
             self.fault = f"the zstd data is damaged ({error})"
+
+
+def _size(file: Any) -> int:
+    """The bytes of a regular file of this machine; 0 for a pipe, and for a file of a store."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, AttributeError):
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _up_to_damage(unpacker: Any, data: bytes) -> Iterator[bytes]:

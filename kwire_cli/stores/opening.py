@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.stores.filesystems import told
 from kwire_cli.stores.paths import Stored, path_of
+from kwire_cli.stores.shrinking import check, guarded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +30,15 @@ class Mapped:
     def __init__(self, path: Path) -> None:
         try:
             with path.open("rb") as file:
-                self._view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, 2) else b"")
+                size = file.seek(0, 2)
+                self._view = memoryview(guarded(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), str(path)) if size else b"")
         except (OSError, ValueError) as error:
             raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
         self.size = len(self._view)
 
     def view(self, start: int = 0, stop: int | None = None) -> memoryview:  # noqa: ARG002 - as below
-        """All bytes of the file, which are not read before they are looked at."""
+        """All bytes of the file, which are not read before they are looked at. InputError where it became shorter."""
+        check(self._view)
         return self._view
 
 
