@@ -75,6 +75,7 @@ def _of_values(environment: Environment, catalog: Catalog, options: dict[str, An
     spec, version = _message(catalog, options | {key: value for key, value in said.items() if options[key] is None})
     prices = comparing(options, [spec], version, several=False)
     note_held(environment, options, spec)
+    prices.hides = not options["show_secrets"]
     try:
         prices.add_values(spec, version, given.written(spec))
     except EncodeError as error:

@@ -161,7 +161,7 @@ def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown
     """What the key and value of a record of Kafka's own mean, each type once."""
     found = payload_of(batch, record)
     hide = look.reading.hide
-    hidden = hide(found.record) if hide and found and found.record else {}
+    hidden = hide.record(batch, found.record if found else None) if hide else {}
     for payload in _payloads(batch, record):
         if look.every or payload.anomalies or _type(payload) not in shown.payloads:
             shown.payloads.add(_type(payload))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
+REDACTED = "<redacted>"
 LOSSLESS_KEY = "_lossless"
 """The key in a value under which the bytes stand that JSON can't carry."""
 
@@ -31,11 +32,23 @@ def encode(catalog: Catalog, value: Any, message: str, version: int) -> bytes:
 
 def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
     """As `encode`, with the definition itself."""
-    if isinstance(value, dict) and LOSSLESS_KEY in value:
-        from kwire_cli.message.lossless import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
+    try:
+        if isinstance(value, dict) and LOSSLESS_KEY in value:
+            from kwire_cli.message.lossless import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
 
-        return apply(spec, value, version)
-    return build(spec, value, version)
+            return apply(spec, value, version)
+        return build(spec, value, version)
+    except EncodeError as error:
+        raise without_secret(spec, error) from None
+
+
+def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
+    """Return the error without the value that it tells of, where that may be a secret or have one in it."""
+    from kwire_cli.message.secrets import can_hold_secrets, has_secret  # noqa: PLC0415 - errors are rare, and it decodes
+
+    if not can_hold_secrets(spec.name, raw_records=True) or not has_secret(spec, error.path):
+        return error
+    return EncodeError(error.reason.replace(shown(error.value), REDACTED), path=error.path)
 
 
 def encode_document(catalog: Catalog, document: Any) -> bytes:

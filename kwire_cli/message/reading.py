@@ -94,7 +94,8 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
 
 def unrecognised(frame: Frame) -> Frame:
     """Return the frame as bytes that are neither a request nor a response."""
-    return Frame(frame.catalog, frame.number, "unknown", frame.data, frame.start, frame.stop, prefixed=frame.prefixed, notes=frame.notes)
+    notes = tuple(note for note in frame.notes if note.code != "UNKNOWN_API")
+    return Frame(frame.catalog, frame.number, "unknown", frame.data, frame.start, frame.stop, prefixed=frame.prefixed, notes=notes)
 
 
 def _is_newer(frame: Frame) -> bool:

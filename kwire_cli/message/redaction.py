@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
 from kwire_cli.message.record_fields import RecordsAs, is_internal
-from kwire_cli.message.secrets import can_hold_secrets, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
+from kwire_cli.message.secrets import can_hold_secrets, everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kwire_cli.engine.body import Body
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Tree
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Layout, Plain
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     Hidden = dict[str, frozenset[int]]
 
+_ALL = frozenset({0})
+"""Something is hidden of bytes of which no layout is known: all of them."""
 _SECRET = frozenset({"key", "value", "records", "messages"})
 
 
@@ -51,14 +54,34 @@ class Line(Protocol):
 class RecordRedaction:
     """The secrets in records of Kafka's own topics. Called with a payload, it gives the spans to hide by "key" and "value"."""
 
-    __slots__ = ("_catalog",)
+    __slots__ = ("_catalog", "_last")
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._last: tuple[Batch | None, bool] = (None, False)
 
     def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
         """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
         return hidden_in_record(self._catalog, payload)
+
+    def record(self, batch: Batch, payload: RecordPayload | None) -> Mapping[str, frozenset[int]]:
+        """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
+        if self._is_malformed(batch):
+            parts = {"key": payload.key, "value": payload.value} if payload else {}
+            whole = {name: everything(part.body) if part and part.body else _ALL for name, part in parts.items()}
+            return {"key": _ALL, "value": _ALL, "headers": _ALL} | whole
+        return self(payload) if payload else {}
+
+    def _is_malformed(self, batch: Batch) -> bool:
+        """Return whether a batch of Kafka's own topics has a wrong length or count, so that any part of a record may have bytes of another."""
+        if not self.gap(batch.source.topic):
+            return False
+        if self._last[0] is not batch:
+            notes: list[Anomaly] = []
+            for _ in batch.pieces(notes):
+                pass
+            self._last = batch, bool(notes)
+        return self._last[1]
 
     def gap(self, topic: str | None) -> bool:
         """Return whether bytes of a topic that can't be read may be a secret: those of Kafka's own topics may."""
@@ -66,7 +89,7 @@ class RecordRedaction:
 
     def batch(self, batch: Batch) -> bool:
         """Return whether a record of a batch holds a secret; a damaged batch of Kafka's own topics is taken to."""
-        if not batch.crc_valid and self.gap(batch.source.topic):
+        if (not batch.crc_valid and self.gap(batch.source.topic)) or self._is_malformed(batch):
             return True
         from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
 
@@ -77,8 +100,10 @@ class RecordRedaction:
         return False
 
     def spans(self, tree: Tree) -> frozenset[int]:
-        """Return the spans of a batch with secrets: all keys and values, and what could not be read."""
-        spans = {item.span for _, item in places(tree.root) if item.span >= 0 and item.whole and item.node.name in _SECRET}
+        """Return the spans of a batch with secrets: all keys and values, and what could not be read; all records where a length is wrong."""
+        items = [(path, item) for path, item in places(tree.root) if item.span >= 0 and item.whole]
+        malformed = tree.spans.lost >= 0 or tree.spans.used != tree.spans.stop or bool(tree.spans.flags)
+        spans = {item.span for path, item in items if item.node.name in _SECRET or (malformed and path.startswith(("records[", "[")))}
         return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
 
 

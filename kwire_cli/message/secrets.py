@@ -21,6 +21,7 @@ from kwire_cli.message.reading import read, respond
 from kwire_cli.message.record_fields import RecordsAs, is_internal
 from kwire_cli.message.record_sets import by_span
 from kwire_cli.message.roles import roles
+from kwire_cli.spec.changing import fields_by_path
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
     "SaslAuthenticateRequest": frozenset({"authBytes"}),
@@ -77,6 +79,7 @@ FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
 OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
+_INDEX = re.compile(r"\[\d+\]")
 NO_VERSION = 256
 """From here on a number is hardly the version of an api."""
 
@@ -99,6 +102,15 @@ def is_sensitive_config(name: str) -> bool:
 def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
     """Whether a message of this name has any field that may be secret; records are one where they are shown as bytes (`raw_records`)."""
     return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED or (raw_records and message in FETCHED)
+
+
+def has_secret(spec: MessageSpec, path: str) -> bool:
+    """Return whether a value at this path of a message may be a secret, or have one in it, whatever the values beside it say; "" is all of it."""
+    path = _INDEX.sub("[]", path)
+    secret = SECRET_FIELDS.get(spec.name, frozenset()) | CONFIG_VALUES.get(spec.name, frozenset()) | {FORWARDED.get(spec.name, "")} - {""}
+    secret |= {name for name, field in fields_by_path(spec) if field.type == "records"}
+    below = (f"{path}.", f"{path}[]") if path else ("",)
+    return any(name == path or name.startswith(below) or path.startswith((f"{name}.", f"{name}[")) for name in secret)
 
 
 def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) -> frozenset[int]:
@@ -151,7 +163,10 @@ def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> boo
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
     """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
     parts = {"key": payload.key, "value": payload.value}
-    return {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(catalog, part.body))}
+    found = {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(catalog, part.body))}
+    if payload.value and not payload.value.body and payload.value.plain is None:
+        found["value"] = frozenset({0})  # of an unknown type, or in a frame of an unknown version
+    return found
 
 
 def hidden_in_frame(

@@ -85,14 +85,15 @@ def record_row(batch: Batch, record: Record) -> dict[str, Any]:
 
 def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, Any]:
     """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret, what stands for it."""
+    from kwire_cli.records.jsonform import headers_of  # noqa: PLC0415 - as below
     from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - most record sets hold nothing that needs it
 
     payload = payload_of(batch, record)
-    if payload is None:
-        return {"payload": None}
-    hidden = hide(payload.record) if hide and payload.record else {}
-    out: dict[str, Any] = {"payload": json.dumps(payload.to_json(hidden), ensure_ascii=False, separators=(",", ":"))}
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    out: dict[str, Any] = {"payload": None if payload is None else json.dumps(payload.to_json(hidden), ensure_ascii=False, separators=(",", ":"))}
     for name, data in (("key", record.key), ("value", record.value)):
         if hidden.get(name) and data is not None:
             out[name] = f"<redacted {len(data)} bytes>".encode()
+    if "headers" in hidden:
+        out["headers"] = [{"key": str(name), "value": data} for name, data in headers_of(batch, record, hide)]
     return out

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.records.batch import MOST_NOTES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Hide, Record
@@ -53,7 +55,7 @@ def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly],
     from kwire_cli.records.payloads import payload_notes, payload_of  # noqa: PLC0415 - a list of batches needs none of it
 
     payload = payload_of(batch, record)
-    hidden = hide(payload.record) if hide and payload and payload.record else {}
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
     key, value = record.key, record.value
     out: dict[str, Any] = {
         "offset": record.offset,
@@ -63,13 +65,30 @@ def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly],
         "valueSize": -1 if value is None else len(value),
         "key": _shown(key, bool(hidden.get("key"))),
         "value": _shown(value, bool(hidden.get("value"))),
-        "headers": [{"key": name, "value": base64_text(data)} for name, data in record.headers],
+        "headers": headers_json(record, hidden="headers" in hidden),
     }
     if payload:
         out |= payload.to_json(hidden)
         if len(notes) < MOST_NOTES:
             notes += payload_notes(batch, record, number, payload)
     return out
+
+
+def headers_json(record: Record, *, hidden: bool = False) -> list[dict[str, Any]]:
+    """Return the headers of a record, a name and a value each; where a length is wrong a name may be secret too."""
+    if hidden:
+        return [{"key": name, "value": data and data.decode("ascii")} for name, data in _redacted(record)]
+    return [{"key": name, "value": base64_text(data)} for name, data in record.headers]
+
+
+def headers_of(batch: Batch, record: Record, hide: Hide | None) -> Sequence[tuple[str | int, bytes | None]]:
+    """Return the headers of a record for views, redacted where they may be secret."""
+    return _redacted(record) if hide and "headers" in hide.record(batch, None) else record.headers
+
+
+def _redacted(record: Record) -> list[tuple[str, bytes | None]]:
+    pairs = ((len(str(name).encode()), data) for name, data in record.headers)
+    return [(f"<redacted {size} bytes>", None if data is None else b"<redacted %d bytes>" % len(data)) for size, data in pairs]
 
 
 def base64_text(data: bytes | None) -> str | None:

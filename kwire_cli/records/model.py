@@ -26,6 +26,9 @@ class Hide(Protocol):
     def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
         """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
 
+    def record(self, batch: Batch, payload: RecordPayload | None) -> Mapping[str, frozenset[int]]:
+        """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
+
     def gap(self, topic: str | None) -> bool:
         """Return whether bytes of a topic that can't be read may be a secret."""
 

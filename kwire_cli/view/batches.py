@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.jsonform import base64_text, head_json, record_json
+from kwire_cli.records.jsonform import base64_text, head_json, headers_of, record_json
 from kwire_cli.records.model import TRUNCATED
 from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
@@ -139,7 +139,7 @@ def _flags(batch: Batch) -> str:
 
 def _record_lines(batch: Batch, record: Record, hide: Hide | None, branch: str, stem: str, *, full: bool, pretty: bool) -> Iterator[Line]:
     payload = payload_of(batch, record)
-    hidden = hide(payload.record) if hide and payload and payload.record else {}
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
     sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
     time = _time(record.timestamp)
     yield [(branch, "dim"), ("record ", "dim"), (str(record.offset), "number"), (f" {time}" if time else "", "meaning"), (sequence, "dim")]
@@ -153,7 +153,7 @@ def _record_lines(batch: Batch, record: Record, hide: Hide | None, branch: str, 
         rows.append(
             ("value", _segments(value, hidden=bool(hidden.get("value")), full=full), _parsed(value) if pretty and not hidden.get("value") else [])
         )
-    rows += [(f"header {_name(name)}", _segments(data, hidden=False, full=full), []) for name, data in record.headers]
+    rows += [(f"header {_name(name)}", _segments(data, hidden=False, full=full), []) for name, data in headers_of(batch, record, hide)]
     for i, (name, line, more) in enumerate(rows):
         last = i == len(rows) - 1
         yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *([] if more else line)]
@@ -263,7 +263,7 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
         key, value = _part(decoded.get("key"), key), _part(decoded.get("value"), value)
     elif "control" in document:
         key, value = None, _compact(document["control"])
-    headers = ", ".join([f"{name}={'null' if data is None else _cell(data)}" for name, data in record.headers])
+    headers = ", ".join([f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)])
     shown = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value, "headers": headers}
     cells = []
     for name, width in RECORD_COLUMNS.items():
@@ -302,7 +302,7 @@ def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
     """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
     shown = record_json(batch, record, 0, [], hide)
     payload = shown.get("decoded") or shown.get("control")
-    headers = [{"key": name, "value": _cell(data)} for name, data in record.headers]
+    headers = [{"key": name, "value": _cell(data)} for name, data in headers_of(batch, record, hide)]
     cells = {
         **shown,
         "gap": TRUNCATED if batch.is_cut else None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.payload.control import MARKERS
 from kwire_cli.payload.records import COORDINATORS, FRAMED, RETIRED
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.jsonform import headers_of
 from kwire_cli.records.legacy import inner_messages
 from kwire_cli.records.payloads import has_payloads, payload_of
 from kwire_cli.source.logs.names import Kind
@@ -138,7 +139,7 @@ def _other_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide
     for number, record in records:
         key, value = record.key, record.value
         sizes = f"keySize: {-1 if key is None else len(key)} valueSize: {-1 if value is None else len(value)}"
-        names = f" headerKeys: [{','.join([str(name) for name, _ in record.headers])}]"
+        names = f" headerKeys: [{','.join([str(name) for name, _ in headers_of(batch, record, hide)])}]"
         if batch.layout.is_message:
             crc, right = next((crc, right) for at, crc, right in checksums if at == number)
             more = f" isValid: {_bool(right)} crc: {crc}{names if record.headers else ''}"
@@ -185,7 +186,7 @@ def _decoded(batch: Batch, record: Record, hide: Hide | None) -> str:
     if not found or not found.record:
         return ""
     payload, topic = found.record, batch.source.topic or ""
-    shown = payload.to_json(hidden=hide(payload) if hide else {})
+    shown = payload.to_json(hidden=hide.record(batch, payload) if hide else {})
     for name, part in (("key", payload.key), ("value", payload.value)):
         if part and part.body:
             shown[name]["data"] = _as_declared(shown[name]["data"], part.body.spec)

@@ -10,8 +10,7 @@ from kwire_cli.cost.forms.model import Form, Price
 from kwire_cli.cost.forms.pricing import price, price_as_given
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.errors import EncodeError
-from kwire_cli.message.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, can_hold_secrets
-from kwire_cli.spec.changing import fields_by_path
+from kwire_cli.message.secrets import can_hold_secrets, has_secret
 from kwire_cli.structs.tags import UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -44,11 +43,7 @@ class Comparing:
         priced = self._priced.get(key)
         if priced is None:
             given, forms = self._forms_of(decoded.spec, decoded.version)
-            prices = [price(form, decoded.value) for form in forms]
-            if self.hides and can_hold_secrets(decoded.message, raw_records=True):
-                secret = _secret_paths(decoded.spec)
-                prices = [replace(each, lost=tuple(_without_secret(loss, secret) for loss in each.lost)) for each in prices]
-            priced = price_as_given(given, decoded), prices
+            priced = price_as_given(given, decoded), self._prices(decoded.spec, forms, decoded.value)
             if len(data) <= SMALL:
                 if len(self._priced) >= KEPT:
                     self._priced.clear()
@@ -58,10 +53,17 @@ class Comparing:
     def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
         """One more message, given as values: as given is how they are written at this version. EncodeError where they can't be."""
         given, forms = self._forms_of(spec, version)
-        as_given = price(given, value)
+        [as_given] = self._prices(spec, [given], value)
         if as_given.refusal:
             raise EncodeError(as_given.refusal)
-        self._comparison(spec.name, version).add(as_given, [price(form, value) for form in forms])
+        self._comparison(spec.name, version).add(as_given, self._prices(spec, forms, value))
+
+    def _prices(self, spec: MessageSpec, forms: list[Form], value: Any) -> list[Price]:
+        """Return what the forms cost, without secrets in the values that they can't carry."""
+        prices = [price(form, value) for form in forms]
+        if not self.hides or not can_hold_secrets(spec.name, raw_records=True):
+            return prices
+        return [replace(each, lost=tuple(_without_secret(spec, loss) for loss in each.lost)) for each in prices]
 
     @property
     def messages(self) -> int:
@@ -79,13 +81,6 @@ class Comparing:
         return self._forms[key]
 
 
-def _secret_paths(spec: MessageSpec) -> frozenset[str]:
-    """The fields of a message that may be secret, whatever the values beside them say."""
-    fixed = SECRET_FIELDS.get(spec.name, frozenset()) | CONFIG_VALUES.get(spec.name, frozenset()) | {FORWARDED.get(spec.name, "")}
-    return fixed | {path for path, field in fields_by_path(spec) if field.type == "records"}
-
-
-def _without_secret(loss: Loss, secret: frozenset[str]) -> Loss:
+def _without_secret(spec: MessageSpec, loss: Loss) -> Loss:
     """The same, without its value where that is a secret or has one in it; nobody knows what is in unknown tags."""
-    holds = any(path == loss.path or path.startswith((f"{loss.path}.", f"{loss.path}[].")) for path in secret)
-    return loss._replace(value=REDACTED) if holds or loss.path.endswith(UNKNOWN_KEY) else loss
+    return loss._replace(value=REDACTED) if has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY) else loss

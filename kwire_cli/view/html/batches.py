@@ -122,7 +122,7 @@ def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> M
         if not payload:
             continue
         if payload.record:
-            hidden = hide(payload.record) if hide else {}
+            hidden = hide.record(item, payload.record) if hide else {}
             starts = {"key": origin + record.key_at, "value": origin + record.value_at}
             within.payloads(payload.record.payloads, {name: at for name, at in starts.items() if at >= origin}, area.data, origin, hidden)
         elif payload.control and record.key_at >= 0:
