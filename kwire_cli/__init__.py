@@ -106,17 +106,20 @@ def read_frames(
     `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
     """
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
-    from kwire_cli.source.frames import capture_in, frames_in, read_source  # noqa: PLC0415
+    from kwire_cli.source.frames import frames_in  # noqa: PLC0415
+    from kwire_cli.source.kinds import Kind, recognise  # noqa: PLC0415
 
     known = catalog(specs, kafka=kafka, overlays=overlays)
-    capture = capture_in(source) if input == "auto" else None
-    if capture is not None:
+    says = Kind.FRAMES if api is not None or version is not None or kind is not None else None
+    found = recognise(source, form=input, says=says, catalog=known)
+    if found.kind is Kind.CAPTURE:
         from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
 
-        return (line.frame for line in traffic(known, Capture(capture, key_logs=tls_keylog)) if line.frame)
-    hints = Hints(known.api(api) if api is not None else None, version, kind)
-    return frames_in(known, read_source(source, input), hints)
+        return (line.frame for line in traffic(known, Capture(found.source, key_logs=tls_keylog)) if line.frame)
+    if found.kind is Kind.BATCHES:
+        raise InputError("this is record batches, which read_records reads", file=found.name)
+    return frames_in(known, found.frames, Hints(known.api(api) if api is not None else None, version, kind))
 
 
 def read_records(
@@ -132,14 +135,16 @@ def read_records(
 
     They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each magic byte), "v0", "v1",
     "v2", "kip98-draft" or "kip82-draft". `topic` is that of Kafka's own topics whose records are to be decoded. `max_decompressed` are the bytes that
-    one batch may become. InputError for a file that can't be read; nothing else is raised, whatever the bytes.
+    one batch may become. A file may also be text that holds batches in any form, such as hex. InputError for a file that
+    can't be read, and for captures, requests and responses, which `read_frames` reads; nothing else, whatever the bytes.
     """
     from kwire_cli.codec.model import Limits  # noqa: PLC0415
     from kwire_cli.records.opening import items, source_of  # noqa: PLC0415
+    from kwire_cli.source.kinds import records_in  # noqa: PLC0415
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     known = catalog(specs, kafka=kafka) if specs or kafka else None
-    return items(source_of(data, form=format, topic=topic, catalog=known, limits=limits))
+    return items(source_of(records_in(data), form=format, topic=topic, catalog=known, limits=limits))
 
 
 def write_records(

@@ -6,17 +6,17 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.progress import Progress
-from kwire_cli.cli.record_inputs import holds_batches
-from kwire_cli.cli.request_logs import is_log, tell_of_logs
-from kwire_cli.cli.segments import bytes_of, files_of
+from kwire_cli.cli.request_logs import tell_of_logs
+from kwire_cli.cli.segments import segment_files
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ class Messages:
         if argument == "-":
             shutil.copyfileobj(self.environment.stdin, kept)
         else:
-            with Path(argument).open("rb") as pipe:
+            with path_of(argument).open("rb") as pipe:
                 shutil.copyfileobj(pipe, kept)
         kept.flush()
         self._piped.append(kept)
@@ -83,34 +83,30 @@ class Messages:
             raise InputError(error.reason, file=self._names[error.file], line=error.line, column=error.column) from None
 
     def _all(self) -> Iterator[Message]:
-        """Segments first, then what may be the bytes of one message together, then request logs."""
+        """Everything as it was given, request logs last."""
         from kwire_cli.cost.advice.messages import in_batches, in_frame, place_of
         from kwire_cli.message.frames import Hints
         from kwire_cli.source.frames import frames_in
 
-        others: tuple[str, ...] = ()
-        logs: list[str] = []
-        captured = False
+        apis, logs, captured = self.options["apis"], list[str](), False
+        hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"])
+        says = Kind.FRAMES if hints.version is not None or hints.kind else None
         numbers = count()
-        for argument in self.arguments:
-            if is_log(self.environment, argument):  # whose name may be that of a segment
-                logs.append(argument)
-            elif holds_batches(argument):
-                for file in files_of(self.environment, (argument,)):
-                    yield from in_batches(self._batches(bytes_of(self.environment, file), file.label, file.topic), place_of(next(numbers)))
-            else:
-                others += (argument,)
-        if others or not self.arguments:
-            apis = self.options["apis"]
-            hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"])
-            for _, found in inputs(self.environment, others, "auto", verbose=False, bodies=False, follow=False):
-                place = place_of(next(numbers))
-                if isinstance(found, CaptureFile):
-                    captured = True
-                    yield from self._capture(str(found.source), place)
-                    continue
-                for frame in frames_in(self.catalog, found, hints):
-                    yield from in_frame(frame, place + frame.number)
+        for found in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
+            if found.kind is Kind.REQUEST_LOG:
+                logs.append(found.source)
+                continue
+            if found.kind in {Kind.BATCHES, Kind.FOLDER}:
+                for file in segment_files(found):
+                    yield from in_batches(self._batches(file.view, file.label, file.topic), place_of(next(numbers)))
+                continue
+            place = place_of(next(numbers))
+            if found.kind is Kind.CAPTURE:
+                captured = True
+                yield from self._capture(str(found.source), place)
+                continue
+            for frame in frames_in(self.catalog, found.frames, hints):
+                yield from in_frame(frame, place + frame.number)
         if captured and logs:
             if self.times == 1:
                 tell_of_logs(self.environment, [self._names.get(log, log) for log in logs], APART)
@@ -161,7 +157,4 @@ class Messages:
 
 
 def _is_pipe(argument: str) -> bool:
-    try:
-        return Path(argument).is_fifo()
-    except (OSError, ValueError):
-        return False
+    return exists(argument) and path_of(argument).is_fifo()

@@ -102,7 +102,7 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     from kwire_cli.cli.progress import Progress
     from kwire_cli.cli.request_logs import is_log, opened, read_log, tell_of_logs
     from kwire_cli.clients.fold import Clients
-    from kwire_cli.source.frames import capture_in
+    from kwire_cli.source.kinds import Kind, begins_as
     from kwire_cli.source.request_log.exchange import Exchange
 
     if not source and environment.stdin.isatty():
@@ -118,8 +118,8 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
                 if isinstance(found, Exchange):
                     logged.add_exchange(found)
             continue
-        capture = capture_in(environment.stdin if name == "-" else name)
-        if capture is None:
+        capture = environment.stdin if name == "-" else name
+        if begins_as(capture) is not Kind.CAPTURE:
             label = "standard input" if name == "-" else name
             with opened(environment, name):  # where that can't be, it says why
                 raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)

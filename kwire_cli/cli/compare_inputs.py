@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.frame_options import NO_CAPTURE, bodies_of, frames_of, refuse
-from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.frame_options import NO_CAPTURE, bodies_of, frames_of, refuse, said
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,19 +35,20 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     bodies = bool(options["message"])
     if bodies:
         refuse(options, ("api", "framed", "kind"), "is for frames, and --message says that this is a body alone")
-    for number, (name, found) in enumerate(inputs(environment, source, options["form"], verbose=options["verbose"], bodies=bodies, follow=False)):
-        if isinstance(found, CaptureFile):
+    for number, given in enumerate(inputs(environment, source, options["form"], catalog=catalog, says=said(options), verbose=options["verbose"])):
+        if given.kind is Kind.CAPTURE:
             if bodies:
                 raise click.UsageError("--message says that the input is a body alone, and this is a capture; --filter chooses among its frames")
-            each = _of_capture(environment, catalog, found, options)
+            each = _of_capture(environment, catalog, given.source, options)
         else:
+            found = given.frames
             refuse(options, OF_CAPTURES, NO_CAPTURE)
             each = bodies_of(catalog, found, options) if bodies else map(_body, frames_of(catalog, found, options))
         for decoded in each:
             if (reason := _unpriced(decoded)) or not decoded:
                 skipped[reason] += 1
             else:
-                yield Found(number, name or "the argument", decoded)
+                yield Found(number, given.name or "the argument", decoded)
 
 
 def _unpriced(decoded: Decoded | None) -> str:
@@ -59,11 +61,11 @@ def _unpriced(decoded: Decoded | None) -> str:
     return "that hold text which is no UTF-8, and has no other form" if lossy else ""
 
 
-def _of_capture(environment: Environment, catalog: Catalog, found: CaptureFile, options: dict[str, Any]) -> Iterator[Decoded | None]:
+def _of_capture(environment: Environment, catalog: Catalog, source: Any, options: dict[str, Any]) -> Iterator[Decoded | None]:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
 
-    lines = capture_lines(environment, catalog, found.source, port=options["port"], key_logs=options["tls_keylog"])
+    lines = capture_lines(environment, catalog, source, port=options["port"], key_logs=options["tls_keylog"])
     return (_body(line.frame) if line.frame else None for line in chosen(lines, catalog, options))
 
 

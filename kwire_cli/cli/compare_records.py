@@ -61,7 +61,7 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def wants_records(sources: tuple[str, ...], options: dict[str, Any]) -> bool:
     """Whether these arguments and options are about records: some option says so, or all the inputs are segments or folders of them."""
-    from kwire_cli.cli.record_inputs import holds_batches
+    from kwire_cli.cli.segments import holds_batches
 
     said = options["as_records"] or options["records"] is not None or any(options[name] not in {None, ()} for name in (*_OPTIONS, *_GENERATED))
     return bool(said) or (bool(sources) and all(holds_batches(source) for source in sources))

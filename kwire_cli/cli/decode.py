@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import bodies_of, of_frames, with_tls_keylog
-from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_tls_keylog
+from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.options import (
     EXIT_CODE,
     PORT,
@@ -22,16 +22,17 @@ from kwire_cli.cli.options import (
     with_output,
     with_overlaid_catalog,
 )
-from kwire_cli.cli.request_logs import show_stats, without_logs
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame, Hints
 from kwire_cli.source.frames import frames_in
+from kwire_cli.source.kinds import Kind, Recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.captures import Outcome
+    from kwire_cli.cli.dump import Run
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
+OF_CAPTURES = ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog")
 ROWS = 4
 
 
@@ -114,6 +116,8 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
 
 
 def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str, options: dict[str, Any], *, strict: bool) -> Exit:
+    from kwire_cli.cli.request_logs import show_stats, without_logs
+
     anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
@@ -142,24 +146,32 @@ def _decode(
     decodable = anomalies = False
     empty: bool | None = None
     page, several = options["page"], len(sources) > 1
-    for name, found in inputs(
-        environment, tuple(sources), form, verbose=options["verbose"], bodies=bool(options["message"]), follow=options["follow"]
-    ):
+    batches: Run | None = None
+    says = Kind.CAPTURE if options["follow"] else said(options)
+    for each in inputs(environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"]):
         if page and page.more:
             break
         if page and several:
-            page.file = name or ""
-        if isinstance(found, CaptureFile):
-            if name and several:
-                _head(environment, name, fmt)
-            outcome = show_capture(environment, catalog, found.source, fmt, options, strict=strict)
+            page.file = each.name or ""
+        if each.kind in {Kind.BATCHES, Kind.LOG_FILE}:
+            from kwire_cli.cli.dump import show_recognised
+
+            _refuse_for_batches(each, options)
+            batches = show_recognised(environment, catalog, each, fmt, options, batches, several=several)
+            decodable, anomalies, empty = decodable or batches.found, anomalies or batches.odd, False
+            continue
+        if page:
+            page.turn_to("frames")
+        if each.name and several:
+            _head(environment, each.name, fmt)
+        if each.kind is Kind.CAPTURE:
+            outcome = show_capture(environment, catalog, each.source, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             empty = outcome.empty and empty is not False
             continue
+        found = each.frames
         _refuse_capture_options(fmt, options)
         empty = False
-        if name and several:
-            _head(environment, name, fmt)
         for result in _results(environment, catalog, found, options):
             if page and page.is_full:
                 page.leave(f"--limit {2 * len(page)}")
@@ -285,11 +297,19 @@ def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
 
 
 def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "limit", "follow", "tls_keylog")
-        if options[name] not in {None, False, ()}
-    ]
+    given = _given(options, *OF_CAPTURES, "limit")
     given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []
     if given:
         raise click.UsageError(f"{given[0]} is for packet captures, and this input is none")
+
+
+def _refuse_for_batches(found: Recognised, options: dict[str, Any]) -> None:
+    if given := _given(options, *OF_CAPTURES):
+        raise click.UsageError(f"{given[0]} is for packet captures, and {found.label} is {found.kind.what}")
+    if given := _given(options, "version", "lossless"):
+        raise click.UsageError(f"{given[0]} is for messages, and {found.label} is {found.kind.what}")
+
+
+def _given(options: dict[str, Any], *names: str) -> list[str]:
+    """Which of these options were given."""
+    return [f"--{name.replace('_', '-')}" for name in names if options[name] not in {None, False, ()}]

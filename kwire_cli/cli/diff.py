@@ -92,7 +92,7 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
     """Whether it is a message or an api, and one version of it."""
     from kwire_cli.cli.spec import specs_of
-    from kwire_cli.spec.files import exists
+    from kwire_cli.stores import exists
 
     if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
         return False
@@ -104,7 +104,7 @@ def _is_version(catalog: Catalog, a: str, b: str) -> bool:
 
 def _are_definitions(a: str, b: str) -> bool:
     from kwire_cli.spec.evolution.sources import holds_definitions, is_revision
-    from kwire_cli.spec.files import exists
+    from kwire_cli.stores import exists
 
     held = [holds_definitions(name) for name in (a, b)]
     if any(held) and not all(held):
@@ -117,8 +117,8 @@ def _are_definitions(a: str, b: str) -> bool:
 
 def _are_partitions(a: str, b: str, options: dict[str, Any]) -> bool:
     """Whether either is a folder, or begins with a record batch (the other may be damaged there), unless an option says that they are messages."""
-    from kwire_cli.cli.record_inputs import holds_batches
-    from kwire_cli.spec.files import exists
+    from kwire_cli.cli.segments import holds_batches
+    from kwire_cli.stores import exists
 
     said = options["version"] or any(options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port"))
     return not said and exists(a) and exists(b) and any(map(holds_batches, (a, b)))

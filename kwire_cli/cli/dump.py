@@ -12,7 +12,7 @@ from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import EXIT_CODE, complete_file, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.progress import Progress
-from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
+from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_files
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Gap, Source
     from kwire_cli.records.reading import Reader
     from kwire_cli.records.selecting import Selection
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = tuple(SHOW)
@@ -114,7 +115,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
     """
     if options["verbose"]:
-        note_links(environment, tuple(path for path in paths if path != "-"))
+        note_links(environment, paths)
     asked, fmt = fmt, fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["state"] or options["at"] is not None:
         return _state(environment, catalog, paths, fmt, options)
@@ -136,7 +137,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
             if file.topic:
                 run.topics.add(file.topic)
             if not options["topics"] or file.topic in options["topics"]:
-                _show_file(run, file)
+                show_file(run, file)
                 environment.flush()
     run.progress.done()
     _note_nothing(run)
@@ -208,12 +209,32 @@ def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], f
 
 def _several(paths: tuple[str, ...]) -> bool:
     """Whether there may be more than one file, whose lines have to say which."""
-    from kwire_cli.stores import path_of
+    from kwire_cli.stores import exists, path_of
 
-    return len(paths) > 1 or any(path_of(path).is_dir() for path in paths)
+    return (len(paths) > 1 and any(map(exists, paths))) or any(exists(path) and path_of(path).is_dir() for path in paths)
 
 
-def _show_file(run: Run, file: SegmentFile) -> None:
+def show_recognised(
+    environment: Environment, catalog: Catalog, found: Recognised, fmt: str, options: dict[str, Any], run: Run | None, *, several: bool
+) -> Run:
+    """Show what another command was given and this one shows: batches with their records, indexes, checkpoints. `run` is what was shown before."""
+    if run is None:
+        unset = dict.fromkeys(("offsets", "times", "key", "grep", "as_topic", "max_decompressed"))
+        own = {"deep": options["records"] != "size", "every": True, "topics": (), "record_format": "auto", "pretty": False, **unset}
+        run = Run(environment, catalog, fmt, options | own, _selection(own), several=several, left=options["limit"], page=options["page"])
+    if run.page:
+        run.page.turn_to("batches")
+    if options["verbose"]:
+        environment.note(f"{found.label}: shown as kwire dump{' --deep' if run.deep else ''} shows it")
+    for file in segment_files(found):
+        show_file(run, file)
+    run.progress.done()
+    environment.flush()
+    return run
+
+
+def show_file(run: Run, file: SegmentFile) -> None:
+    """Show a file of a log directory, or batches without one."""
     if not file.has_batches:
         _show_other(run, file)
         return
@@ -222,8 +243,7 @@ def _show_file(run: Run, file: SegmentFile) -> None:
     from kwire_cli.records.reading import Reader
     from kwire_cli.records.recognised import with_topic
 
-    view = bytes_of(run.environment, file)
-    _refuse_capture(file, view)
+    view = file.view
     topic = run.options["as_topic"] or file.topic
     source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
     if not run.options["as_topic"]:
@@ -258,15 +278,6 @@ def _show_file(run: Run, file: SegmentFile) -> None:
         if not isinstance(item, Gap) and (notes or item.notes):
             run.odd = True
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)
-
-
-def _refuse_capture(file: SegmentFile, view: memoryview) -> None:
-    """InputError for a packet capture, in which batches could be found too: no segment begins as one does, whose first bytes are an offset."""
-    from kwire_cli.source.binary import CAPTURE, recognised_binary
-    from kwire_cli.source.frames import MAGIC
-
-    if (recognised_binary(bytes(view[:MAGIC])) or "").startswith(CAPTURE):
-        raise InputError("this is a packet capture; kwire decode reads it", file=file.label)
 
 
 def _next_page(item: Batch | Gap, shown: int) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.frame_options import said
 from kwire_cli.cli.two_messages import place
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.model import Source
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
@@ -37,53 +40,36 @@ class Subject:
 
 def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]) -> Iterator[Subject]:
     """What the arguments name, one after the other; InputError where one can't be read or has nothing with the number that was asked for."""
-    from kwire_cli.cli.inputs import CaptureFile, inputs
+    from kwire_cli.cli.inputs import inputs
     from kwire_cli.message.redaction import Redaction
 
     redaction = Redaction(catalog, show_secrets=options["show_secrets"])
+    says = _said(options)
     for texts, number in _places(arguments, options["frame"]):
-        if len(texts) == 1 and (options["record_format"] != "auto" or is_segment(texts[0])) and texts[0] != "-" and Path(texts[0]).is_file():
-            yield from _segment(environment, catalog, texts[0], number, options, redaction)
-            continue
-        for name, found in inputs(environment, texts, options["form"], verbose=False, bodies=bool(options["message"]), follow=False):
-            if isinstance(found, CaptureFile):
-                yield _of_capture(environment, catalog, found.source, number, name, options, redaction)
+        for found in inputs(environment, texts, options["form"], catalog=catalog, says=says):
+            if found.kind is Kind.CAPTURE:
+                yield _of_capture(environment, catalog, found.source, number, found.name, options, redaction)
+            elif found.kind is Kind.BATCHES:
+                yield from _record_sets(environment, catalog, found, number, options, _look(redaction, options))
+            elif options["message"]:
+                yield from _bodies(redaction, found.frames, options, _look(redaction, options), number)
             else:
-                yield from _of_input(environment, catalog, found, number, name or "the argument", options, redaction)
+                yield from _of_input(catalog, found.frames, number, found.name or "the argument", options, redaction)
+
+
+def _said(options: dict[str, Any]) -> Kind | None:
+    """The kind of the input, where an option says it."""
+    return Kind.BATCHES if options["record_format"] != "auto" else said(options)
 
 
 def _places(arguments: tuple[str, ...], frame: int | None) -> Iterator[tuple[tuple[str, ...], int | None]]:
     """The arguments one by one where any of them is a file, with the number that goes with it; else all of them, which are the bytes themselves."""
     pairs = [place(argument) for argument in arguments]
-    if not any(text == "-" or _exists(text) for text, _ in pairs):
+    if not any(text == "-" or exists(text) for text, _ in pairs):
         yield arguments, frame
         return
     for text, number in pairs:
         yield (text,), frame if number is None else number
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):
-        return False
-
-
-def is_segment(text: str) -> bool:
-    """Whether a file holds record batches: so by its name, or it begins with one."""
-    from kwire_cli.records.opening import begins_with_batch
-    from kwire_cli.source.frames import request_log_in
-    from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name
-    from kwire_cli.stores import mapped
-
-    if not _exists(text) or not Path(text).is_file():
-        return False
-    name = file_name(Path(text).name)
-    if name.kind not in BATCH_KINDS and name.kind is not Kind.OTHER:
-        raise InputError("this holds no messages; kwire dump --all shows it", file=text)
-    if request_log_in(text) is not None:
-        raise InputError("this is a broker's request log, which holds no bytes of messages; kwire decode shows it", file=text)
-    return (name.kind in BATCH_KINDS and name.base_offset is not None) or begins_with_batch(mapped(text))
 
 
 def _look(redaction: Redaction, options: dict[str, Any], names: Callable[[str], str] | None = None) -> Look:
@@ -122,24 +108,11 @@ def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked
     return Subject(frame_title(frame), document, explain_frame(frame, hidden, look, asked=asked), frame.kind != "unknown")
 
 
-def _of_input(
-    environment: Environment, catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], redaction: Redaction
-) -> Iterator[Subject]:  # fmt: skip
-    from kwire_cli.records.opening import begins_with_batch
+def _of_input(catalog: Catalog, found: Input, number: int | None, name: str, options: dict[str, Any], redaction: Redaction) -> Iterator[Subject]:
+    from kwire_cli.message.frames import Hints
     from kwire_cli.source.frames import frames_in
 
     look = _look(redaction, options)
-    if options["message"]:
-        yield from _bodies(redaction, found, options, look, number)
-        return
-    said = options["api"] or options["kind"] or options["version"] is not None
-    data = found.chunks[0].data if found.chunks else b""
-    if options["record_format"] != "auto" or (not said and begins_with_batch(data)):
-        source = _source(catalog, data, None, options)
-        yield _batches(environment, source, options["at"] if number is None else number, look, name)
-        return
-    from kwire_cli.message.frames import Hints
-
     hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"], options["header"])
     count = 0
     for frame in frames_in(catalog, found, hints, framed=options["framed"]):
@@ -165,17 +138,16 @@ def _bodies(redaction: Redaction, found: Input, options: dict[str, Any], look: L
             yield Subject(message_title(body), document, explain_body(body_part("body", body, redaction.body(body)), body, look), readable)
 
 
-def _segment(
-    environment: Environment, catalog: Catalog, text: str, position: int | None, options: dict[str, Any], redaction: Redaction
+def _record_sets(
+    environment: Environment, catalog: Catalog, found: Recognised, position: int | None, options: dict[str, Any], look: Look
 ) -> Iterator[Subject]:
-    from kwire_cli.cli.segments import files_of
+    from kwire_cli.cli.segments import segment_files
 
     if options["message"] or options["api"] or options["kind"]:
-        raise click.UsageError("--message, --api, --request and --response are for messages, and this file holds record batches")
-    for file in files_of(environment, (text,)):
-        source = _source(catalog, text, file.topic, options)
-        where = options["at"] if position is None else position
-        yield _batches(environment, source, where, _look(redaction, options), text)
+        raise click.UsageError("--message, --api, --request and --response are for messages, and this holds record batches")
+    for file in segment_files(found):
+        source = _source(catalog, file.view, file.topic, options)
+        yield _batches(environment, source, options["at"] if position is None else position, look, file.label)
 
 
 def _source(catalog: Catalog, data: Any, topic: str | None, options: dict[str, Any]) -> Source:

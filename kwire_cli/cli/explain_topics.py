@@ -136,7 +136,7 @@ def crc(environment: Environment, catalog: Catalog, output: Output, source: str,
     """
     from kwire_cli.cli.environment import Exit
     from kwire_cli.cli.explain_inputs import batch_at
-    from kwire_cli.cli.segments import bytes_of, files_of
+    from kwire_cli.cli.segments import files_of
     from kwire_cli.cli.two_messages import place
     from kwire_cli.explain.checksums import explain_crc
     from kwire_cli.records.batch import Batch
@@ -147,7 +147,7 @@ def crc(environment: Environment, catalog: Catalog, output: Output, source: str,
     for file in files_of(environment, (text,)):
         if not file.has_batches:
             raise InputError("this holds no record batches", file=file.label)
-        item = batch_at(source_of(bytes_of(environment, file), form=record_format), position or 0, file.label)
+        item = batch_at(source_of(file.view, form=record_format), position or 0, file.label)
         if not isinstance(item, Batch):
             where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
             raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.options import PORT, complete_api
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.text import FORMS
 
 if TYPE_CHECKING:
@@ -93,6 +94,14 @@ def refuse(options: dict[str, Any], names: Sequence[str], why: str) -> None:
         if options[name] not in {None, ()}:
             option = {"kind": options[name], "topics": "topic"}.get(name, name.replace("_", "-"))
             raise click.UsageError(f"--{option} {why}")
+
+
+def said(options: dict[str, Any]) -> Kind | None:
+    """The kind of the input, if these options, --message or --version say it."""
+    if options.get("message"):
+        return Kind.BODY
+    frames = options["api"] or options["kind"] or options["version"] not in (None, ()) or options["framed"] is not None
+    return Kind.FRAMES if frames or options.get("header", "kafka") != "kafka" else None
 
 
 def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.frames import capture_in, read_source
-from kwire_cli.source.text import Chunk, Input
-from kwire_cli.stores import path_of
+from kwire_cli.source.kinds import MAGIC, Kind, Recognised, recognise
+from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog
 
 MOST_NAMES, LONGEST_NAME = 3, 255
 """Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaptureFile:
-    """A packet capture: its path, or standard input. It is never read whole."""
-
-    source: Any
+BYTES = "the bytes themselves, such as 0000002b0012..."
+STANDARD_INPUT = "standard input"
+MOST_AHEAD = 64 << 10
+"""Bytes of a pipe that are looked at before it is read."""
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -34,36 +30,33 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
     that is no file, with an example of it.
     """
     for source in _sources(environment, arguments, what):
+        if isinstance(source, str) and source != "-" and path_of(source).is_dir():
+            raise InputError("this is a folder; give the files in it", file=source)
         yield _content(environment, source)
 
 
 def inputs(
-    environment: Environment, arguments: tuple[str, ...], form: str, *, verbose: bool, bodies: bool, follow: bool
-) -> Iterator[tuple[str | None, Input | CaptureFile]]:
-    """The name of each input, and its bytes in the form that was recognised, or that it is a capture. With `bodies` no bytes are bytes too.
+    environment: Environment, arguments: tuple[str, ...], form: str, *, catalog: Catalog | None, says: Kind | None = None, verbose: bool = False
+) -> Iterator[Recognised]:
+    """What each input is: files, folders, `-` for standard input, and arguments that are neither taken together as text.
 
-    With `follow` a file need not have begun yet: it is taken for a capture.
+    `says` is the kind, where an option says it. Without arguments it is standard input, unless that is a terminal.
     """
-    for source in _sources(environment, arguments, "the bytes themselves, such as 0000002b0012..."):
-        if isinstance(source, str) and form == "auto":
-            if follow:
-                yield source, CaptureFile(environment.stdin if source == "-" else source)
-                continue
-            live = _live(environment, source)
-            if (capture := capture_in(live or source)) is not None:
-                yield source, CaptureFile(capture)
-                continue
-            data, name = (live.read(), source if source != "-" else "standard input") if live else _content(environment, source)
+    if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
+        raise InputError("an argument is empty: it names no file and holds no bytes")
+    for source in _sources(environment, arguments, BYTES):
+        if isinstance(source, bytes):
+            with no_file(arguments if form == "auto" else ()):
+                found = recognise(source, form=form, says=says, catalog=catalog)
+        elif says is not Kind.CAPTURE and (source == "-" or path_of(source).is_fifo()):
+            found = recognise(_live(environment, source), form=form, says=says, name=STANDARD_INPUT if source == "-" else source, catalog=catalog)
         else:
-            data, name = _content(environment, source)
-        empty = bodies and not (data if form == "raw" else data.strip())
-        with no_file(arguments if name is None and form == "auto" else ()):
-            found = Input("raw", (Chunk(b"", 0, None),), "no bytes") if empty else read_source(data, form, file=name)
-        if verbose:
-            environment.note(f"{name or 'argument'}: {found.detail}")
-        for note in found.notes:
-            environment.note(f"kwire: {name or 'argument'}: {note}")
-        yield name, found
+            found = recognise(environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog)
+        if verbose and found.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
+            environment.note(f"{found.label}: {found.detail}")
+        for note in found.text.notes if found.text else ():
+            environment.note(f"kwire: {found.label}: {note}")
+        yield found
 
 
 @contextmanager
@@ -84,17 +77,17 @@ def _may_be_name(argument: str) -> bool:
 
 
 def _sources(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[str | bytes]:
-    """Names of files, `-`, or the arguments themselves as bytes."""
+    """Names of files and folders, `-`, or the arguments themselves as bytes."""
     if not arguments and not environment.stdin.isatty():
         arguments = ("-",)
     if not arguments:
         raise InputError(f"no input: give files, - for standard input, or {what}")
-    if not any(argument == "-" or _is_file(argument) for argument in arguments):
+    if not any(argument == "-" or exists(argument) for argument in arguments):
         _refuse_paths(arguments[0])
         yield " ".join(arguments).encode("utf-8", "surrogateescape")
         return
     for argument in arguments:
-        if argument != "-" and not _is_file(argument):
+        if argument != "-" and not exists(argument):
             raise InputError("there is no such file", file=argument)
         yield argument
 
@@ -103,19 +96,16 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
     if isinstance(source, bytes):
         return source, None
     if source == "-":
-        return environment.stdin.read(), "standard input"
+        return environment.stdin.read(), STANDARD_INPUT
     try:
         return path_of(source).read_bytes(), source
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=source) from None
 
 
-def _live(environment: Environment, source: str) -> Live | None:
-    """Standard input, or a pipe with a name, opened; None for a file."""
-    if source == "-":
-        return Live(environment.stdin, environment.flush)
-    path = path_of(source)
-    return Live(path.open("rb", buffering=0), environment.flush) if path.is_fifo() else None
+def _live(environment: Environment, source: str) -> Live:
+    """Standard input, or a pipe with a name, opened."""
+    return Live(environment.stdin if source == "-" else path_of(source).open("rb", buffering=0), environment.flush)
 
 
 class Live:
@@ -127,8 +117,8 @@ class Live:
         self._held = b""
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, fewer than `size` only where it ends, which are read again later."""
-        while len(self._held) < size and (more := self._some(size - len(self._held))):
+        """The next bytes, as many as have come: at least MAGIC, unless it ends before that. They are read again later."""
+        while len(self._held) < min(size, MAGIC) and (more := self._some(MOST_AHEAD)):
             self._held += more
         return self._held
 
@@ -140,31 +130,19 @@ class Live:
         self._idle()
         return self._some(size)
 
-    def read(self) -> bytes:
-        """All the rest."""
-        data, self._held = self._held + self._file.read(), b""
+    def read(self, size: int = -1) -> bytes:
+        """All the rest, or so many bytes of it."""
+        if 0 <= size <= len(self._held):
+            return self.read1(size)
+        data, self._held = self._held + (self._file.read() if size < 0 else self._file.read(size - len(self._held))), b""
         return data
 
 
-def _is_file(argument: str) -> bool:
-    """Whether this is the name of a file, or of a pipe: what can be read."""
-    try:
-        return path_of(argument).exists() and not path_of(argument).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def _refuse_paths(argument: str) -> None:
-    """InputError for a folder, and for what looks like a path, is none, and is no base64 either."""
+    """InputError for what looks like a path, is none, and is no base64 either."""
     suffixes = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
     if "/" not in argument and not argument.endswith(suffixes):
         return
-    try:
-        folder = path_of(argument).is_dir()
-    except (OSError, ValueError):
-        return
-    if folder:
-        raise InputError("this is a folder; give the files in it", file=argument)
     text = argument.rstrip("=")
     if not text.lstrip().startswith(("{", "[")) and (not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1):
         raise InputError("there is no such file", file=argument)

@@ -36,6 +36,10 @@ COMMANDS = {
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 
 
+LONGEST_NAME = 200
+"""Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
+
+
 class Commands(click.Group):
     """Subcommands that are imported when they are used."""
 
@@ -101,7 +105,8 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
         return Exit.DONE
     except (UnwritableError, OSError) as error:
         said = error.strerror if isinstance(error, OSError) else None
-        environment.note(f"kwire: {getattr(error, 'filename', None) or 'the results cannot be written'}: {said or error}")
+        name = str(getattr(error, "filename", None) or "the results cannot be written")
+        environment.note(f"kwire: {name[:LONGEST_NAME]}{'…' * (len(name) > LONGEST_NAME)}: {said or error}")
         _let_go_of_output()
         return Exit.FAILED
     return int(result) if isinstance(result, int) else Exit.DONE

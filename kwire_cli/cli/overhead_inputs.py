@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse
-from kwire_cli.cli.inputs import CaptureFile, inputs
+from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse, said
+from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.overhead_counting import begin
-from kwire_cli.cli.record_inputs import holds_batches
-from kwire_cli.cli.segments import bytes_of, files_of, note_links, path_text
+from kwire_cli.cli.segments import note_links, path_text, segment_files
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.source.kinds import Kind
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.cli.overhead_counting import Asked, Counted
     from kwire_cli.cli.segments import SegmentFile
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.text import Input
 
 
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     """Count all inputs. InputError where one can't be read, or nothing is there that can be counted."""
     counted: Counted | None = None
+    options = asked.options
     asked.several = len(arguments) > 1
-    for argument in _groups(asked, arguments):
-        if isinstance(argument, str):
-            counted = _segments(asked, counted, argument)
-            continue
-        options = asked.options
-        for name, found in inputs(
-            asked.environment, argument, options["form"], verbose=options["verbose"], bodies=bool(options["message"]), follow=False
-        ):
-            counted = _input(asked, counted, name, found)
+    if options["record_format"]:
+        refuse(options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
+    says = Kind.BATCHES if options["record_format"] else said(options)
+    for found in inputs(asked.environment, arguments, options["form"], catalog=asked.catalog, says=says, verbose=options["verbose"]):
+        counted = _segments(asked, counted, found) if found.kind in {Kind.BATCHES, Kind.FOLDER} else _input(asked, counted, found)
     asked.progress.done()
     if counted is None or not counted.decodable:
         raise InputError(
@@ -41,33 +37,17 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     return counted
 
 
-def _groups(asked: Asked, arguments: tuple[str, ...]) -> Iterator[str | tuple[str, ...]]:
-    """Arguments that hold record batches one by one, all others together: they may be the bytes of one message."""
-    if asked.options["record_format"]:
-        refuse(asked.options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
-        yield from arguments or ("-",)
-        return
-    others: tuple[str, ...] = ()
-    for argument in arguments:
-        if not asked.options["message"] and asked.options["form"] == "auto" and holds_batches(argument):
-            yield argument
-        else:
-            others += (argument,)
-    if others or not arguments:
-        yield others
-
-
-def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
+def _segments(asked: Asked, counted: Counted | None, found: Recognised) -> Counted:
     options = asked.options
     refuse(options, OF_CAPTURES, NO_CAPTURE)
-    if options["verbose"]:
-        note_links(asked.environment, (argument,))
-    for file in files_of(asked.environment, (argument,)):
+    if options["verbose"] and found.name:
+        note_links(asked.environment, (found.name,))
+    for file in segment_files(found):
         if options["topics"] and file.topic not in options["topics"]:
             continue
         if counted is None:
             counted = begin(asked, "segments")
-        view = bytes_of(asked.environment, file)
+        view = file.view
         counted.turn_to(file.label, several=asked.several)
         counted.decodable = True
         for at in counted.tallies.records(view, file.topic, file.partition, options["record_format"] or "auto"):
@@ -75,7 +55,7 @@ def _segments(asked: Asked, counted: Counted | None, argument: str) -> Counted:
         if counted.written:
             _messages_in_records(asked, counted, view, file)
     if counted is None:
-        raise InputError("there is no partition of this topic", file=argument)
+        raise InputError("there is no partition of this topic", file=found.label)
     return counted
 
 
@@ -97,33 +77,24 @@ def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file:
             raise InputError(str(error), file=file.label) from None
 
 
-def _input(asked: Asked, counted: Counted | None, name: str | None, found: Input | CaptureFile) -> Counted:
+def _input(asked: Asked, counted: Counted | None, given: Recognised) -> Counted:
     refuse(asked.options, ("topics",), "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures")
-    if isinstance(found, CaptureFile):
+    if given.kind is Kind.CAPTURE:
         counted = counted or begin(asked, "capture")
         counted.segments = False
-        counted.turn_to(name and path_text(name), several=asked.several)
-        _capture(asked, counted, found)
+        counted.turn_to(given.name and path_text(given.name), several=asked.several)
+        _capture(asked, counted, given)
         return counted
-    from kwire_cli.records.opening import begins_with_batch
-
+    found = given.frames
     refuse(asked.options, OF_CAPTURES, NO_CAPTURE)
-    if found.form == "raw" and not asked.options["message"] and all(begins_with_batch(chunk.data) for chunk in found.chunks):
-        counted = counted or begin(asked, "segments")
-        counted.turn_to(name, several=asked.several)
-        counted.decodable = True
-        for chunk in found.chunks:
-            for at in counted.tallies.records(chunk.data, None, None, "auto"):
-                asked.progress.tell(name or "", at, len(chunk.data))
-        return counted
     counted = counted or begin(asked, "frames")
     counted.segments = False
-    counted.turn_to(name, several=asked.several)
+    counted.turn_to(given.name, several=asked.several)
     _frames(asked, counted, found)
     return counted
 
 
-def _capture(asked: Asked, counted: Counted, found: CaptureFile) -> None:
+def _capture(asked: Asked, counted: Counted, found: Recognised) -> None:
     from kwire_cli.cli.capture_lines import capture_lines
     from kwire_cli.cli.captures import chosen
 

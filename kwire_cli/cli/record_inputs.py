@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cli.frame_options import OF_CAPTURES, frames_of, refuse
-from kwire_cli.cli.segments import SegmentFile, bytes_of, files_of, note_links
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.segments import note_links, path_text, segment_files
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
-from kwire_cli.stores import path_of
+from kwire_cli.records.formats import AUTO
+from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from kwire_cli.cli.progress import Progress
     from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores import Place
 
-_JSON = (b"{", b"[")
 OF_FRAMES = ("api", "version", "kind", "framed")
 
 
@@ -42,66 +42,36 @@ class Asked:
     progress: Progress
 
 
-def holds_batches(argument: str) -> bool:
-    """Whether an argument is a log directory, a partition's folder, or a file that begins with a record batch."""
-    if not argument:
-        return False
-    path = path_of(argument)
-    try:
-        if path.is_dir() or file_name(path.name).kind in BATCH_KINDS:
-            return path.exists()
-        if not path.is_file():
-            return False
-    except (OSError, ValueError):
-        return False
-    from kwire_cli.records.opening import begins_with_batch
-    from kwire_cli.stores import mapped
-
-    return begins_with_batch(mapped(path))
-
-
 def batches_in(asked: Asked, arguments: tuple[str, ...], form: str) -> Iterator[Found]:
     """The batches of all inputs, in this record format; bytes between them are noted. InputError where there are none."""
     if asked.options["verbose"]:
-        note_links(asked.environment, [argument for argument in arguments if argument != "-" and _exists(argument)])
+        note_links(asked.environment, arguments)
     some = False
-    for file in _files(asked.environment, arguments):
-        for found in _in_file(asked, file, form):
+    says = None if form == AUTO else Kind.BATCHES
+    for found in inputs(asked.environment, arguments, asked.options["form"], catalog=asked.catalog, says=says):
+        for each in _in_input(asked, found, form):
             some = True
-            yield found
+            yield each
     asked.progress.done()
     if not some:
         raise InputError("there are no record batches in this; without --as-records kwire compare reads the values of messages")
 
 
-def _files(environment: Environment, arguments: tuple[str, ...]) -> Iterator[SegmentFile | bytes]:
-    """Files, or the bytes that the arguments are: hex, base64 or JSON."""
-    if arguments and not any(argument == "-" or _exists(argument) for argument in arguments):
-        yield " ".join(arguments).encode("utf-8", "surrogateescape")
-        return
-    yield from files_of(environment, arguments)
-
-
-def _exists(argument: str) -> bool:
-    try:
-        return path_of(argument).exists()
-    except (OSError, ValueError):  # too long to be a name
-        return False
-
-
-def _in_file(asked: Asked, file: SegmentFile | bytes, form: str) -> Iterator[Found]:
-    from kwire_cli.records.opening import begins_with_batch
-
-    label, name, path = ("argument", FileName(Kind.OTHER), None) if isinstance(file, bytes) else (file.label, file.name, file.path)
-    view = memoryview(file) if isinstance(file, bytes) else bytes_of(asked.environment, file)
-    if name.kind in BATCH_KINDS or form != "auto" or begins_with_batch(view):
+def _in_input(asked: Asked, found: Recognised, form: str) -> Iterator[Found]:
+    if found.kind is Kind.CAPTURE:
+        refuse(asked.options, OF_FRAMES, "is for frames, and this input is a capture")
+        yield from _in_capture(asked, path_text(found.label), found.source)
+    elif found.kind in {Kind.BATCHES, Kind.FOLDER}:
         refuse(asked.options, (*OF_CAPTURES, *OF_FRAMES), "is for messages, and this input is batches")
-        yield from _batches(asked, label, path.resolve().parent.name if path else label, view, form)
-    elif bytes(view[:64]).lstrip().startswith(_JSON):
+        for file in segment_files(found):
+            yield from _batches(asked, file.label, file.path.resolve().parent.name if file.path else file.label, file.view, form)
+    elif found.kind is Kind.JSON and found.held is not None:
         refuse(asked.options, (*OF_CAPTURES, *OF_FRAMES), "is for messages, and this input is batches")
-        yield from _batches(asked, label, label, _from_json(bytes(view), label), "auto")
+        yield from _batches(asked, found.label, found.label, _from_json(bytes(found.held), found.label), AUTO)
     else:
-        yield from _in_messages(asked, label, path, view)
+        refuse(asked.options, OF_CAPTURES, "is for captures, and this input is none")
+        for chunk in found.frames.chunks:
+            yield from _in_frames(asked, chunk)
 
 
 def _batches(asked: Asked, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
@@ -128,24 +98,6 @@ def _from_json(data: bytes, label: str) -> memoryview:
         return memoryview(write(rows))
     except EncodeError as error:
         raise InputError(f"{label}: {error}") from None
-
-
-def _in_messages(asked: Asked, label: str, path: Place | None, view: memoryview) -> Iterator[Found]:
-    from kwire_cli.records.opening import begins_with_batch
-    from kwire_cli.source.frames import capture_in, read_source
-
-    form = asked.options["form"]
-    if form == "auto" and (capture := capture_in(str(path) if path and path.is_file() else view)) is not None:
-        refuse(asked.options, OF_FRAMES, "is for frames, and this input is a capture")
-        yield from _in_capture(asked, label, capture)
-        return
-    refuse(asked.options, OF_CAPTURES, "is for captures, and this input is none")
-    found = read_source(bytes(view), form, file=label)
-    for chunk in found.chunks:
-        if begins_with_batch(chunk.data):
-            yield from _batches(asked, label, label, memoryview(chunk.data), "auto")
-        else:
-            yield from _in_frames(asked, chunk)
 
 
 def _in_frames(asked: Asked, chunk: Any) -> Iterator[Found]:

@@ -25,9 +25,9 @@ OF_CAPTURES = ("filter", "frames", "stream", "fields", "pairs", "port", "limit",
 
 def is_log(environment: Environment, name: str) -> bool:
     """Whether a file, or standard input as `-`, is a request log; to tell that waits for its first bytes."""
-    from kwire_cli.source.frames import request_log_in
+    from kwire_cli.source.kinds import Kind, begins_as
 
-    return request_log_in(environment.stdin if name == "-" else name) is not None
+    return begins_as(environment.stdin if name == "-" else name) is Kind.REQUEST_LOG
 
 
 def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:

@@ -50,16 +50,14 @@ def command(
     fields = Fields(catalog, Replacement(key.encode() if key is not None else None))
     if file.is_dir():
         return _folder(environment, fields, file, out)
-    from kwire_cli.source.frames import capture_in
+    from kwire_cli.source.kinds import Kind, begins_as
 
-    if capture_in(source) is not None:
+    if begins_as(source) is Kind.CAPTURE:
         _capture(environment, fields, source, out, port)
         return Exit.DONE
-    from kwire_cli.records.opening import begins_with_batch
-    from kwire_cli.source.logs.names import BATCH_KINDS, file_name
-    from kwire_cli.stores import mapped
+    from kwire_cli.cli.segments import holds_batches
 
-    if not (begins_with_batch(mapped(source)) or file_name(file.name).kind in BATCH_KINDS):
+    if not holds_batches(source):
         raise InputError("is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log", file=source)
     _segment(fields, file, out, topic)
     _tell(environment, fields.counts)

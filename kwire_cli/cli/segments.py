@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from kwire_cli.cli.inputs import inputs
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
+from kwire_cli.source.kinds import Kind, spooled, why_batches
+from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_of
-from kwire_cli.stores import path_of
+from kwire_cli.stores import exists, mapped, path_of
 from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.stores import Place
-
-_IN_MEMORY = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A file that was asked for; `path` is None for standard input. `topic` is what its folder says, None where that says nothing."""
+    """A file that was asked for, or `given` bytes without a `path`, which are `called` something. `topic` is what the folder says, if anything."""
 
     path: Place | None
     name: FileName
     topic: str | None
+    given: memoryview | None = None
+    called: str = ""
 
     @property
     def partition(self) -> int | None:
@@ -38,12 +41,22 @@ class SegmentFile:
     @property
     def label(self) -> str:
         """What to call it."""
-        return "standard input" if self.path is None else path_text(self.path)
+        return self.called if self.path is None else path_text(self.path)
 
     @property
     def has_batches(self) -> bool:
         """Whether its content is record batches: so by its name, or it is not one of Kafka's names and may be."""
-        return self.name.kind in BATCH_KINDS or self.name.kind is Kind.OTHER
+        return self.name.kind in BATCH_KINDS or self.name.kind is LogKind.OTHER
+
+    @property
+    def view(self) -> memoryview:
+        """Its bytes, mapped; of a pipe what comes out of it, on disk where it is much."""
+        if self.given is not None or self.path is None:
+            return self.given or memoryview(b"")
+        if self.path.is_file():
+            return mapped(self.path)
+        with self.path.open("rb") as pipe:
+            return spooled(pipe)
 
 
 def path_text(path: str | Place) -> str:
@@ -51,35 +64,43 @@ def path_text(path: str | Place) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+def holds_batches(argument: str) -> bool:
+    """Whether an argument is a folder, a file with the name of a segment or snapshot, or a file that begins with a record batch."""
+    if not exists(argument):
+        return False
+    path = path_of(argument)
+    return path.is_dir() or file_name(path.name).kind in BATCH_KINDS or (path.is_file() and bool(why_batches(mapped(path))))
+
+
 def files_of(environment: Environment, arguments: tuple[str, ...], *, every: bool = False) -> Iterator[SegmentFile]:
-    """The files that the arguments name; of a folder, those with batches, partition by partition. InputError for what is not there.
+    """The files that the arguments name, or the record batches that they are; of a folder, those with batches, partition by partition.
 
-    With `every` a folder gives all files that can be read: those of the log directory itself first.
+    With `every` a folder gives all files that can be read: those of the log directory itself first. InputError for what is not there or is no log.
     """
-    if not arguments and not environment.stdin.isatty():
-        arguments = ("-",)
-    if not arguments:
-        raise InputError("no input: give segments, snapshots, folders of a log directory, or - for standard input")
-    for argument in arguments:
-        path = path_of(argument)
-        if argument == "-":
-            yield SegmentFile(None, FileName(Kind.OTHER), None)
-        elif not argument:  # as a path it is the folder that one is in
-            raise InputError("an argument is empty: it names no file")
-        elif path.is_dir():
-            files = list(_in_folder(path, every=every))
-            if not files:
-                raise nothing_in(path, *(("file of a log directory",) if every else ("segment and no snapshot", "--all takes the other files too")))
-            yield from files
-        elif path.exists():
-            yield _file(path, file_name(path.name))
-        else:
-            raise InputError("there is no such file", file=argument)
+    for found in inputs(environment, arguments, "auto", catalog=None, says=Kind.BATCHES):
+        yield from segment_files(found, every=every)
 
 
-def note_links(environment: Environment, paths: Iterable[str]) -> None:
+def segment_files(found: Recognised, *, every: bool = False) -> Iterator[SegmentFile]:
+    """The files of a log that an input is or, as a folder, holds; InputError where that is none."""
+    if found.kind is Kind.FOLDER and found.path is not None:
+        files = list(_in_folder(found.path, every=every))
+        if not files:
+            what = ("file of a log directory",) if every else ("segment and no snapshot", "--all takes the other files too")
+            raise nothing_in(found.path, *what)
+        yield from files
+    elif found.kind not in {Kind.BATCHES, Kind.LOG_FILE}:
+        raise InputError(f"this is {found.kind.what}; {found.kind.try_instead}", file=found.label)
+    elif found.path is not None:
+        yield _file(found.path, file_name(found.path.name))
+    else:
+        for view in found.views:
+            yield SegmentFile(None, FileName(LogKind.OTHER), None, view, path_text(found.label))
+
+
+def note_links(environment: Environment, arguments: Iterable[str]) -> None:
     """Name the links to folders below these paths on standard error, and say which led to a folder that was read already."""
-    for path in map(path_of, paths):
+    for path in (path_of(argument) for argument in arguments if argument != "-" and exists(argument)):
         for link in tree(path).links if path.is_dir() else ():
             how = "followed" if link.entered else "not followed, as that folder is read under another path"
             environment.note(f"kwire: {path_text(link.path)}: a link to {path_text(link.target)}: {how}")
@@ -97,30 +118,3 @@ def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
 
 def _file(path: Place, name: FileName) -> SegmentFile:
     return SegmentFile(path, name, topic_of(name.kind, partition_of(path)))
-
-
-def bytes_of(environment: Environment, file: SegmentFile) -> memoryview:
-    """The bytes of a file, mapped; of a pipe what comes out of it, on disk where it is much."""
-    from kwire_cli.stores import mapped
-
-    if file.path is None:
-        return _piped(environment.stdin)
-    if file.path.is_file():
-        return mapped(file.path)
-    with file.path.open("rb") as pipe:
-        return _piped(pipe)
-
-
-def _piped(pipe: IO[bytes]) -> memoryview:
-    start = pipe.read(_IN_MEMORY)
-    if len(start) < _IN_MEMORY:
-        return memoryview(start)
-    import mmap
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryFile() as spool:
-        spool.write(start)
-        shutil.copyfileobj(pipe, spool)
-        spool.flush()
-        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))

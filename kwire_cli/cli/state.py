@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.segments import SegmentFile, bytes_of
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import Kind
 from kwire_cli.source.logs.segments import partition_of
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.codec.model import Limits
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide
@@ -97,7 +97,7 @@ def _answers(
         folded = []
         for (_, number), found in sorted(partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])):
             in_use = _in_use(found)
-            segments = [_segment(environment, catalog, topic, file, limits) for file in in_use]
+            segments = [_segment(catalog, topic, file, limits) for file in in_use]
             if (at := options.get("at")) is not None and at < (first := first_reachable(topic, segments)):
                 others = [file for file in found if file not in in_use]
                 unreachable.append(_unreachable(topic, in_use, others, at, first))
@@ -133,8 +133,8 @@ def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
     return [file for file in files if not file.name.suffix] or files
 
 
-def _segment(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
-    return replace(_begin(file), read=partial(_items, environment, catalog, topic, file, limits))
+def _segment(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
+    return replace(_begin(file), read=partial(_items, catalog, topic, file, limits))
 
 
 def _begin(file: SegmentFile) -> Segment:
@@ -144,10 +144,10 @@ def _begin(file: SegmentFile) -> Segment:
     return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
 
 
-def _items(environment: Environment, catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:
+def _items(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:
     from kwire_cli.records.opening import items, source_of
 
-    return items(source_of(bytes_of(environment, file), topic=topic, catalog=catalog, limits=limits))
+    return items(source_of(file.view, topic=topic, catalog=catalog, limits=limits))
 
 
 def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None) -> None:

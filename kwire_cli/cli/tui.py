@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +12,15 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
 from kwire_cli.cli.options import PORT, complete_file, complete_version, with_overlaid_catalog
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.filter import Filter
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.kinds import Recognised
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.tui.listing import Listing
 
@@ -63,30 +65,24 @@ def command(environment: Environment, /, catalog: Catalog, source: str, filter_t
 def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listing:
     """What is in a file, as a list; InputError where it can't be read."""
     from kwire_cli.cli.captures import filter_of
-    from kwire_cli.cli.record_inputs import holds_batches
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.frames import capture_in, read_source
 
     if source == "-":
         raise InputError("standard input is the keyboard here: write what comes from a pipe to a file first")
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError("this is a folder; give one of the files in it", file=source)
-        if not path.exists():
-            raise InputError("there is no such file", file=source)
-        if not path.is_file():
-            raise InputError("this is a pipe or a device, which can be read only once: write what comes from it to a file first", file=source)
-    except (OSError, ValueError):
-        raise InputError("there is no such file", file=source) from None
+    if not exists(source):
+        raise InputError("there is no such file", file=source)
+    if not (path_of(source).is_dir() or path_of(source).is_file()):
+        raise InputError("this is a pipe or a device, which can be read only once: write what comes from it to a file first", file=source)
+    found = recognise(source, form=options["form"], catalog=catalog)
+    if found.kind is Kind.FOLDER:
+        raise InputError("this is a folder; give one of the files in it", file=source)
     compile_, redaction = partial(filter_of, catalog), Redaction(catalog, show_secrets=options["show_secrets"])
-    auto = options["form"] == "auto"
-    if auto and holds_batches(source):
+    if found.kind is Kind.BATCHES:
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(redaction, path, partial(filter_of, catalog, of_messages=False), options)
+        return _segments(redaction, found, partial(filter_of, catalog, of_messages=False), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
-    if auto and capture_in(source) is not None:
+    if found.kind is Kind.CAPTURE:
         refuse(options, _OF_FRAMES, "is for frames without a capture around them, and this is one")
         from kwire_cli.tui.captures import Captures
 
@@ -95,18 +91,18 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     from kwire_cli.message.frames import Hints
     from kwire_cli.tui.frames import Frames
 
-    found = read_source(source, options["form"])
     hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return Frames(redaction, found, compile_, hints, framed=options["framed"])
+    return Frames(redaction, found.frames, compile_, hints, framed=options["framed"])
 
 
-def _segments(redaction: Redaction, path: Path, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
+def _segments(redaction: Redaction, found: Recognised, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
+    from kwire_cli.cli.segments import segment_files
     from kwire_cli.records.opening import source_of
     from kwire_cli.records.recognised import with_topic
-    from kwire_cli.source.logs.names import file_name
-    from kwire_cli.source.logs.segments import partition_of, topic_of
     from kwire_cli.tui.segments import Segments
 
-    topic = options["topic"] or topic_of(file_name(path.name).kind, partition_of(path))
-    source = source_of(path, topic=topic, catalog=redaction.catalog)
+    file, *others = segment_files(found)
+    if others:
+        raise InputError("there are several record sets in this file: give one of them in a file of its own", file=found.name)
+    source = source_of(file.view, topic=options["topic"] or file.topic, catalog=redaction.catalog)
     return Segments(redaction, source if options["topic"] else with_topic(source), compile_)

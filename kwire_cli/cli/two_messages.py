@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.frame_options import frames_of
+from kwire_cli.cli.frame_options import frames_of, said
 from kwire_cli.errors import InputError
-from kwire_cli.spec.files import exists
+from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +46,8 @@ def place(text: str) -> tuple[str, int | None]:
 
 def find(environment: Environment, catalog: Catalog, places: Sequence[Place], versions: Sequence[int | None], options: dict[str, Any]) -> list[Found]:
     """The messages at these places, each of its version; an argument that is named twice is read once. InputError where there is no such message."""
-    from kwire_cli.cli.inputs import CaptureFile, inputs
+    from kwire_cli.cli.inputs import inputs
+    from kwire_cli.source.kinds import Kind
 
     read: dict[str, tuple[str, Input | dict[int | None, Found]]] = {}
     for text, _ in places:
@@ -54,15 +55,15 @@ def find(environment: Environment, catalog: Catalog, places: Sequence[Place], ve
             continue
         if text.startswith(("/", "./", "../")) and not exists(text):
             raise InputError("this file does not exist", file=text)
-        [(called, content)] = inputs(environment, (text,), options["form"], verbose=False, bodies=bool(options["message"]), follow=False)
-        name = called or "the argument"
-        if isinstance(content, CaptureFile):
+        [content] = inputs(environment, (text,), options["form"], catalog=catalog, says=said(options))
+        name = content.name or "the argument"
+        if content.kind is Kind.CAPTURE:
             if options["message"]:
                 raise click.UsageError("--message is for bodies alone, and this is a packet capture")
             numbers = [number for argument, number in places if argument == text]
             read[text] = name, _of_capture(environment, catalog, content.source, numbers, name, options)
         else:
-            read[text] = name, content
+            read[text] = name, content.frames
     out = []
     for (text, number), version in zip(places, versions, strict=True):
         name, found = read[text]

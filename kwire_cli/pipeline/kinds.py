@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.named import NAME, captures_of
-from kwire_cli.source.frames import capture_in, request_log_in
+from kwire_cli.source.kinds import Kind as InputKind, begins_as
 from kwire_cli.source.logs.names import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, segments_of
 from kwire_cli.source.naming import named
@@ -101,11 +101,11 @@ def _is_index(path: str) -> bool:
 
 def _is_capture(path: str) -> bool:
     """What begins as one, or is named as one although it does not."""
-    return bool(NAME.search(path_of(path).name)) or (capture_in(path) is not None and not _is_request_log(path))
+    return bool(NAME.search(path_of(path).name)) or begins_as(path) is InputKind.CAPTURE
 
 
 def _is_request_log(path: str) -> bool:
-    return request_log_in(path) is not None
+    return begins_as(path) is InputKind.REQUEST_LOG
 
 
 SEGMENTS = Kind("segment or snapshot", _segments_within, _is_segment)

@@ -9,7 +9,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.model import Source
-from kwire_cli.records.reading import Reader, read_items
+from kwire_cli.records.reading import read_items
 from kwire_cli.stores import mapped
 
 if TYPE_CHECKING:
@@ -32,11 +32,6 @@ def _view(data: Any) -> memoryview:
         return memoryview(data).cast("B")
     except TypeError as error:
         raise InputError(f"records are read from a path, or from bytes, bytearray or a contiguous memoryview: {error}") from None
-
-
-def begins_with_batch(data: Any) -> bool:
-    """Whether the bytes begin with a batch whose checksum is right; drafts are not looked for."""
-    return Reader(source_of(data)).right_at(0)
 
 
 def items(source: Source) -> Iterator[Batch | Gap]:

@@ -35,5 +35,10 @@ def as_text(data: bytes) -> str | None:
         return None
 
 
+def begins_as_text(start: bytes) -> bool:
+    """Whether a file that begins so may be text."""
+    return start[:2] in (b"\xff\xfe", b"\xfe\xff") or not _has_controls(start)
+
+
 def _has_controls(data: bytes) -> bool:
     return len(data.translate(None, _CONTROLS)) != len(data)

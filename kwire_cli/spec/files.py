@@ -25,14 +25,6 @@ def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
             raise InputError("there is no such file or folder", file=str(path))
 
 
-def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is the folder one is in."""
-    try:
-        return bool(path) and Path(path).exists()
-    except (OSError, ValueError):
-        return False
-
-
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a definition file; InputError where it can't be read, SpecError where it is not UTF-8."""
     try:

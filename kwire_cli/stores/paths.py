@@ -50,6 +50,14 @@ def absolute(path: str | os.PathLike[str]) -> str:
     return str(path_of(path).absolute())
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is the folder one is in."""
+    try:
+        return bool(path) and path_of(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item) -> list[R]:
     """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which takes its time to answer."""
     given = [*items]

@@ -11,7 +11,7 @@ import kwire_cli
 from kwire_cli.cli import progress
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
-from kwire_cli.cli.record_inputs import holds_batches
+from kwire_cli.cli.segments import holds_batches
 
 SEGMENTS = ROOT / "samples" / "segments"
 ORDERS = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.evolution.git import revision_files
 from kwire_cli.spec.evolution.given import definitions_in
-from kwire_cli.spec.files import exists, read_text
+from kwire_cli.spec.files import read_text
 from kwire_cli.spec.releases import jar_texts
+from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -13,6 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli import __version__
+from kwire_cli.errors import InputError
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import escaped
 
@@ -70,6 +71,12 @@ class Page:
         self._text += len(text)
         self._rows.append(row | ({"file": escaped(self.file)} if self.file else {}))
         self._write(text)
+
+    def turn_to(self, kind: str) -> None:
+        """What comes is frames, or batches; InputError where the page has others already."""
+        if self._rows and kind != self._kind:
+            raise InputError(f"a page has frames or batches, and this one has {self._kind}: give these inputs one by one")
+        self._kind = kind
 
     def leave(self, option: str) -> None:
         """There is more, which this option gives."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from log_lines import document, line
 
-from kwire_cli.source.frames import request_log_in
+from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.request_log.opening import OPENING, is_request_log
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +23,7 @@ PROSE = st.text(st.characters(exclude_categories=("C",), exclude_characters="{")
 
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("samples/**/*.md")], ids=lambda page: page.name)
 def test_no_page_of_prose_is_one(page):
-    assert request_log_in(str(page)) is None
+    assert begins_as(str(page)) is None
 
 
 @pytest.mark.parametrize("said", ["Completed request:", f"look for `{QUOTED.strip()}` in it", '{"requestHeader": …} is what we want', QUOTED])
@@ -35,7 +35,7 @@ def test_a_text_that_names_or_quotes_a_line_is_none(said, lines, at):
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
 def test_real_logs_are(log):
-    assert request_log_in(str(log)) == str(log)
+    assert begins_as(str(log)) is Kind.REQUEST_LOG
 
 
 @pytest.mark.parametrize("one", [line(), BARE, WRAPPED, OLD, b"Completed request:" + BARE], ids=["kafka", "bare", "wrapped", "old", "alone"])

@@ -1,0 +1,359 @@
+"""What an input is: captures, request logs, record batches, files of a log directory, definitions, frames. All commands and the library ask here."""
+
+from __future__ import annotations
+
+import enum
+import io
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+from kwire_cli.message.headers import decode_header, header_version, request_head
+from kwire_cli.message.reading import split
+from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
+from kwire_cli.source.binary import begins_as_text, recognised_binary
+from kwire_cli.source.packing import GZIP, ZSTD
+from kwire_cli.source.text import Chunk, Input, read_input
+from kwire_cli.stores import mapped, path_of
+from kwire_cli.structs.records import v0
+from kwire_cli.structs.records.parts import offset_of
+
+if TYPE_CHECKING:
+    from kwire_cli.records.beginning import Beginning
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.stores import Place
+
+MAGIC = 16
+"""Bytes that tell a capture."""
+LEAST_BATCH = 18
+"""Bytes of the shortest header of a batch, that of a message of format v0."""
+SHORT_ID = 2
+"""Characters of a client id that may be there by chance."""
+LOOK = 4 << 10
+"""Bytes that tell text from others."""
+AS_SAID = "as said"
+_IN_MEMORY = 64 << 20
+_MAGIC_AT = offset_of(v0.MESSAGE, "magic")
+_NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
+BITS_A_BYTE, LONGEST_BY_CHANCE = 3.7, 40
+"""A response that fits to the last byte is taken for one if it explains the bytes in fewer bits, or is longer: what fits by chance is short."""
+
+
+class Kind(enum.StrEnum):
+    """Kinds of input. `BODY` is never recognised: the caller says so."""
+
+    CAPTURE = "capture"
+    REQUEST_LOG = "request-log"
+    BATCHES = "batches"
+    LOG_FILE = "log-file"
+    FRAMES = "frames"
+    BODY = "body"
+    DEFINITION = "definition"
+    JSON = "json"
+    FOLDER = "folder"
+
+    @property
+    def what(self) -> str:
+        """What errors call one."""
+        return _WHAT[self][0]
+
+    @property
+    def try_instead(self) -> str:
+        """What to do with one where frames are wanted."""
+        return _WHAT[self][1]
+
+
+_WHAT = {
+    Kind.CAPTURE: ("a packet capture", "kwire decode reads it"),
+    Kind.REQUEST_LOG: ("a broker's request log, which holds no bytes of messages", "kwire decode --stats counts what is in it"),
+    Kind.BATCHES: ("record batches", "kwire dump shows them"),
+    Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump --all shows it"),
+    Kind.FRAMES: ("requests and responses", "kwire decode shows them"),
+    Kind.BODY: ("a body alone", "kwire decode --message NAME --version N shows it"),
+    Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),
+    Kind.JSON: ("JSON", "kwire encode turns it into bytes"),
+    Kind.FOLDER: ("a folder", "give the files in it"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What an input is, and where its bytes are.
+
+    `name` is that of its file, `standard input`, or None for an argument that is the bytes itself. `why` says what tells its kind.
+    Of `path`, `stream`, `held` and `text` there is where the bytes are: captures, logs and files with Kafka's names are still in the file or pipe,
+    record batches from a pipe are held, and `text` has the bytes of all others with the form in which they were written.
+    """
+
+    kind: Kind
+    why: str
+    name: str | None = None
+    path: Place | None = None
+    stream: Any = None
+    held: memoryview | None = None
+    text: Input | None = None
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return self.name or "argument"
+
+    @property
+    def detail(self) -> str:
+        """What was recognised and why, the form of a text included."""
+        if self.text is None:
+            return self.why
+        return f"{self.text.detail}; {self.why}" if self.kind is Kind.BATCHES else self.text.detail
+
+    @property
+    def source(self) -> Any:
+        """The path of the file as text, or the open pipe, as readers of captures and logs take it."""
+        return str(self.path) if self.path is not None else self.stream
+
+    @property
+    def frames(self) -> Input:
+        """The bytes as frames or bodies are read from them. InputError if it is of another kind."""
+        if self.text is None or self.kind not in {Kind.FRAMES, Kind.BODY}:
+            raise InputError(f"this is {self.kind.what}; {self.kind.try_instead}", file=self.name)
+        return self.text
+
+    @property
+    def views(self) -> tuple[memoryview, ...]:
+        """All bytes: a file is mapped; a text may hold several pieces."""
+        if self.held is not None:
+            return (self.held,)
+        if self.text is not None:
+            return tuple(memoryview(chunk.data) for chunk in self.text.chunks)
+        return (mapped(self.path) if self.path is not None else memoryview(self.stream.read()),)
+
+
+def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None) -> Recognised:
+    """Tell what an input is.
+
+    Args:
+        given: The path or URL of a file, an open file or pipe, or bytes: those of the input itself, which may be text in any form.
+        form: The form of the input, one of `kwire_cli.source.text.FORMS`. Any but `auto` says that it is no capture, log or file with Kafka's name.
+        says: The kind, if the caller knows it. CAPTURE is taken as said, FRAMES and BODY are all but captures. BATCHES is all that is neither text,
+            capture, request log nor named as another file of a log directory; a text then holds batches in any form.
+        name: What to call it, if not by its path.
+        catalog: The definitions by which requests are told from batches.
+
+    Raises:
+        InputError: It can't be read, or its text is in no form that holds bytes.
+
+    """
+    if isinstance(given, bytes | bytearray | memoryview):
+        return _of_bytes(given, form, None if says is Kind.CAPTURE else says, name, catalog)
+    if hasattr(given, "read"):
+        return _of_stream(given, form, says, name or _name_of(given), catalog)
+    try:
+        return _of_path(path_of(given), form, says, name or str(given), catalog)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name or str(given)) from None
+
+
+def begins_as(source: Any) -> Kind | None:
+    """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later."""
+    start = _first(source, MAGIC)
+    what = recognised_binary(start)
+    if what is not None and not start.startswith((GZIP, ZSTD)):
+        return Kind.CAPTURE
+    from kwire_cli.source.request_log.opening import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
+
+    if start[:1] != b"\n" and is_request_log(opening := _first(source, OPENING)) and not why_batches(opening):
+        return Kind.REQUEST_LOG
+    return Kind.CAPTURE if what is not None else None
+
+
+def why_batches(data: Any, catalog: Catalog | None = None) -> str:
+    """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
+    if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
+        return ""
+    # Size prefixes that lead to the very end outweigh all but the header of a batch of the newest format, which no frame looks like.
+    if (data[_MAGIC_AT] < _NEWEST_MAGIC and split(data)[-1][2]) or _is_request(data, catalog):
+        return ""
+    from kwire_cli.records.beginning import beginning  # noqa: PLC0415 - start-up counts
+
+    found = beginning(data)
+    return found.why if found and (found.sure or not _may_be_frame(data, found, catalog)) else ""
+
+
+def records_in(given: Any) -> Any:
+    """Return the bytes of record batches: those given, or those of a file. InputError if they are a capture, or requests and responses."""
+    name = None
+    if isinstance(given, str) or hasattr(given, "__fspath__"):
+        found = recognise(given, says=Kind.BATCHES)
+        name, views = found.name, found.views if found.kind is Kind.BATCHES else ()
+        if len(views) != 1:
+            what = f"this is {found.kind.what}" if not views else "these are several record sets: read them one by one"
+            raise InputError(what, file=name)
+        given = views[0]
+    start = bytes(given[:MAGIC]) if hasattr(given, "__getitem__") else b""
+    if recognised_binary(start) is not None:
+        raise InputError("this is a packet capture, which read_frames reads", file=name)
+    if start and split(given)[-1][2] and not why_batches(given):
+        raise InputError("these are requests and responses, which read_frames reads", file=name)
+    return given
+
+
+def _is_request(data: Any, catalog: Catalog | None) -> bool:
+    """Whether a request of a known api and version begins here, with or without a size prefix, whose client id is text."""
+    known = _catalog(catalog)
+    size = says_size(data, 0, len(data)) or 0
+    for at in (0, SIZE_BYTES) if 0 < size <= MAX_SIZE else (0,):
+        head = request_head(known, data, at, len(data))
+        api = known.api_by_key(head.api_key) if head else None
+        if not head or not api or not api.request or head.version not in known.entry(api.request).valid_versions:
+            continue
+        layout = header_version(known, "request", head.api_key, head.version)
+        header = decode_header(known, "request", layout, data, start=at, stop=len(data))
+        client_id = header.value.get("clientId") or ""
+        # Api key 0 without a size prefix is also how the offset of nearly every batch begins.
+        if header.complete and not header.anomalies and (at or head.api_key or (len(client_id) > SHORT_ID and client_id.isprintable())):
+            return True
+    return False
+
+
+def _may_be_frame(data: Any, found: Beginning, catalog: Catalog | None) -> bool:
+    """Whether frames explain the bytes as well as a message of format v0 does that is cut before its lengths can be compared."""
+    if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE or found.size > MAX_SIZE:
+        return True
+    from kwire_cli.message.frames import Hints  # noqa: PLC0415 - few inputs come here
+    from kwire_cli.message.reading import read_all  # noqa: PLC0415 - as above
+
+    frame = read_all(_catalog(catalog), bytes(data), Hints(), framed=False)[0]
+    if not frame.guess:
+        return frame.sure
+    from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
+
+    best = response_candidates(_catalog(catalog), data, 0, len(data))[0]
+    return len(data) > LONGEST_BY_CHANCE or best.bits < BITS_A_BYTE * len(data)
+
+
+def _catalog(catalog: Catalog | None) -> Catalog:
+    from kwire_cli.spec.catalog import catalog as bundled  # noqa: PLC0415 - it is there already where it counts
+
+    return catalog or bundled()
+
+
+def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Catalog | None) -> Recognised:
+    if path.is_dir():
+        return Recognised(Kind.FOLDER, "it is a folder", name, path)
+    if says is Kind.CAPTURE:
+        return Recognised(Kind.CAPTURE, AS_SAID, name, path)
+    if form == "auto" and path.is_file():
+        messages = says in {Kind.FRAMES, Kind.BODY}
+        if not messages and recognised_binary(_first(path, MAGIC)) is None and (found := _by_name(path, name)):
+            return found
+        if (kind := begins_as(path)) and not (messages and kind is Kind.REQUEST_LOG):
+            return Recognised(kind, f"it begins as {kind.what}", name, path)
+        if messages:
+            return _of_bytes(path.read_bytes(), form, says, name, catalog, path)
+        if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
+            return Recognised(Kind.BATCHES, AS_SAID, name, path)
+        if why := why_batches(mapped(path), catalog):
+            return Recognised(Kind.BATCHES, why, name, path)
+    return _of_bytes(path.read_bytes(), form, says, name, catalog, path)
+
+
+def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | None:
+    """A file of a log directory by its name: one with an offset in it, or that only Kafka gives; `loosely` by its suffix alone."""
+    from kwire_cli.source.logs.names import BATCH_KINDS, SEGMENT_KINDS, Kind as LogKind, file_name  # noqa: PLC0415 - start-up counts
+
+    said = file_name(path.name)
+    if said.kind is LogKind.OTHER or (said.kind in SEGMENT_KINDS and said.base_offset is None and not loosely):
+        return None
+    return Recognised(Kind.BATCHES if said.kind in BATCH_KINDS else Kind.LOG_FILE, f"it is named as a file of kind {said.kind}", name, path)
+
+
+def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
+    if says is Kind.CAPTURE:
+        return Recognised(Kind.CAPTURE, AS_SAID, name, stream=stream)
+    if form == "auto" and (kind := begins_as(stream)) and not (says in {Kind.FRAMES, Kind.BODY} and kind is Kind.REQUEST_LOG):
+        return Recognised(kind, f"it begins as {kind.what}", name, stream=stream)
+    content = stream.read() if isinstance(stream, io.TextIOBase) else spooled(stream)
+    return _of_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
+
+
+def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None) -> Recognised:
+    if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
+        return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
+    if form == "auto" and recognised_binary(bytes(data[:MAGIC])) is not None:
+        return Recognised(Kind.CAPTURE, "it begins as a packet capture", name, stream=io.BytesIO(data))
+    if form == "auto" and says in {None, Kind.BATCHES}:
+        why = AS_SAID if says and not (data and begins_as_text(bytes(data[:LOOK]))) else why_batches(data, catalog)
+        if why:
+            return Recognised(Kind.BATCHES, why, name, held=memoryview(data))
+    try:
+        text = read_input(bytes(data), form, file=name)
+    except InputError:
+        kind = _kind_of_json(bytes(data)) if form == "auto" and says is None else None
+        if kind is None:
+            raise
+        return Recognised(kind, f"it begins as {kind.what}", name, held=memoryview(data))
+    if says is not None:
+        return Recognised(says, AS_SAID, name, text=text)
+    reasons = [why_batches(chunk.data, catalog) for chunk in text.chunks]
+    if all(reasons):
+        return Recognised(Kind.BATCHES, reasons[0], name, text=text)
+    if any(reasons):
+        lines = [next(chunk.line for chunk, why in zip(text.chunks, reasons, strict=True) if bool(why) is batches) for batches in (True, False)]
+        raise InputError(f"line {lines[0]} holds a record batch, and line {lines[1]} does not; give them one by one", file=name)
+    if path is not None and text.form == "raw" and not split(text.chunks[0].data)[-1][2] and (found := _by_name(path, name or "", loosely=True)):
+        return found
+    return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
+
+
+def _kind_of_json(data: bytes) -> Kind | None:
+    """What a text is that holds no bytes: a message definition, comments and all, or JSON objects."""
+    if data.lstrip()[:1] in {b"{", b"/"} and b'"validVersions"' in data and b'"fields"' in data:
+        return Kind.DEFINITION
+    return Kind.JSON if data.lstrip(b" \t\r\n[")[:1] == b"{" else None
+
+
+def spooled(pipe: IO[bytes]) -> memoryview:
+    """Return all that comes out of a pipe, on disk if it is much."""
+    start = pipe.read(_IN_MEMORY)
+    if len(start) < _IN_MEMORY:
+        return memoryview(start)
+    import mmap  # noqa: PLC0415 - for such pipes only
+    import shutil  # noqa: PLC0415 - as above
+    import tempfile  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryFile() as spool:
+        spool.write(start)
+        shutil.copyfileobj(pipe, spool)
+        spool.flush()
+        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _name_of(stream: Any) -> str | None:
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) else None
+
+
+def _first(source: Any, size: int) -> bytes:
+    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be: reading it says what is wrong."""
+    if hasattr(source, "read"):
+        return _ahead(source, size)
+    try:
+        path = path_of(source)
+        if not path.is_file():  # a pipe can't be looked into and then read again
+            return b""
+        with path.open("rb") as file:
+            return file.read(size)
+    except (OSError, ValueError, TypeError):
+        return b""
+
+
+def _ahead(file: Any, size: int) -> bytes:
+    """The next bytes of an open file, which are read again later; nothing where that can't be."""
+    if hasattr(file, "peek"):
+        return bytes(file.peek(size))[:size]
+    if not (hasattr(file, "seekable") and file.seekable()):
+        return b""
+    position = file.tell()
+    start = file.read(size)
+    file.seek(position)
+    return start if isinstance(start, bytes) else b""
