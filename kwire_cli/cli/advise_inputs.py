@@ -103,7 +103,7 @@ class Messages:
             place = place_of(next(numbers))
             if found.kind is Kind.CAPTURE:
                 captured = True
-                yield from self._capture(str(found.source), place)
+                yield from self._capture(found.source, place)
                 continue
             for frame in frames_in(self.catalog, found.frames, hints):
                 yield from in_frame(frame, place + frame.number)
@@ -121,7 +121,7 @@ class Messages:
             self.progress.tell(self._names.get(label, label), item.position, len(view))
             yield item
 
-    def _capture(self, path: str, place: int) -> Iterator[Message]:
+    def _capture(self, path: Any, place: int) -> Iterator[Message]:
         from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
         from kwire_cli.cost.advice.messages import in_lines

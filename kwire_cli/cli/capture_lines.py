@@ -49,5 +49,7 @@ def capture_lines(
             if file and not number & 255:
                 progress.tell(name, file.tell(), size)
             yield line
+    for remark in capture.remarks if notices else ():
+        environment.note(f"kwire: {name}: {remark}")
     for notice in capture.notices if notices else ():
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")

@@ -106,6 +106,8 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
         environment.note(f"kwire: {name}: nothing was chosen, of {counted(passed.count, 'line')}")
     for notice in found.notices:
         environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
+    for remark in found.remarks:
+        environment.note(f"kwire: {name}: {remark}")
     if options["verbose"] and found.summary:
         environment.note(f"{name}: besides: {', '.join(f'{count} {kind}' for kind, count in found.summary.items())}")
     return Outcome(decodable, anomalies or (strict and bool(found.notices)), choosing and not chose)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.kinds import MAGIC, Kind, Recognised, recognise
+from kwire_cli.source.kinds import Kind, Recognised, recognise
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ MOST_NAMES, LONGEST_NAME = 3, 255
 """Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
 BYTES = "the bytes themselves, such as 0000002b0012..."
 STANDARD_INPUT = "standard input"
-MOST_AHEAD = 64 << 10
-"""Bytes of a pipe that are looked at before it is read."""
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -117,8 +115,8 @@ class Live:
         self._held = b""
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, as many as have come: at least MAGIC, unless it ends before that. They are read again later."""
-        while len(self._held) < min(size, MAGIC) and (more := self._some(MOST_AHEAD)):
+        """The next bytes, fewer than `size` only where it ends, which are read again later."""
+        while len(self._held) < size and (more := self._some(size - len(self._held))):
             self._held += more
         return self._held
 

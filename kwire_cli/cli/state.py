@@ -59,7 +59,7 @@ def show_state(
     from kwire_cli.message.redaction import Redaction
 
     odd, redaction = False, Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
-    for answer in _answers(environment, catalog, files, options, limits):
+    for answer in _answers(catalog, files, options, limits):
         _show(environment, answer, fmt, redaction.record)
         _note_beyond(environment, answer, options.get("at"))
         odd = odd or any(part.passed.notes or part.state.unknown for part in answer.parts)
@@ -73,9 +73,7 @@ def _note_beyond(environment: Environment, answer: Answer, at: int | None) -> No
         environment.note(f"kwire: {answer.topic}: the last offset is {last}, before --at {at}: this is what it says at its end")
 
 
-def _answers(
-    environment: Environment, catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, Any], limits: Limits | None
-) -> Iterator[Answer]:
+def _answers(catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, Any], limits: Limits | None) -> Iterator[Answer]:
     from kwire_cli.state.answer import Answer
     from kwire_cli.state.folding import TOPICS, first_reachable, fold
 

@@ -29,16 +29,17 @@ def as_text(data: bytes) -> str | None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = data.decode("utf-16")
             # Random bytes make UTF-16 easily, but not such as these forms are written in.
-            return text if text.isascii() and not _has_controls(text.encode()) else None
-        return None if _has_controls(data) else data.decode("utf-8-sig")
+            return text if text.isascii() and not has_controls(text.encode()) else None
+        return None if has_controls(data) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
 
 
 def begins_as_text(start: bytes) -> bool:
-    """Whether a file that begins so may be text."""
-    return start[:2] in (b"\xff\xfe", b"\xfe\xff") or not _has_controls(start)
+    """Whether a file that begins so may be text, in UTF-8 or UTF-16 (which has zeros)."""
+    return not has_controls(start.replace(b"\0", b"") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start)
 
 
-def _has_controls(data: bytes) -> bool:
+def has_controls(data: bytes) -> bool:
+    """Whether bytes hold control characters that text does not."""
     return len(data.translate(None, _CONTROLS)) != len(data)

@@ -33,6 +33,8 @@ SHORT_ID = 2
 LOOK = 4 << 10
 """Bytes that tell text from others."""
 AS_SAID = "as said"
+LOOK_AHEAD = 1 << 10
+"""Bytes of a pipe that are looked at first."""
 _IN_MEMORY = 64 << 20
 _MAGIC_AT = offset_of(v0.MESSAGE, "magic")
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
@@ -153,17 +155,39 @@ def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name or str(given)) from None
 
 
-def begins_as(source: Any) -> Kind | None:
-    """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later."""
+def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
+    """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later.
+
+    With `messages` the caller knows what the bytes are: packets that were printed as text are read one by one, and a text is no request log.
+    """
     start = _first(source, MAGIC)
     what = recognised_binary(start)
-    if what is not None and not start.startswith((GZIP, ZSTD)):
+    packed = start.startswith((GZIP, ZSTD))
+    if what is not None and (messages or not packed):
+        return Kind.CAPTURE
+    if messages or not (packed or begins_as_text(start)):
+        return None
+    if not packed and not start.isalnum() and _is_packet_text(source):
         return Kind.CAPTURE
     from kwire_cli.source.request_log.opening import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
 
-    if start[:1] != b"\n" and is_request_log(opening := _first(source, OPENING)) and not why_batches(opening):
+    size = LOOK_AHEAD if packed and hasattr(source, "peek") else OPENING  # a live capture must not wait
+    if start[:1] != b"\n" and is_request_log(_first(source, size)):
         return Kind.REQUEST_LOG
-    return Kind.CAPTURE if what is not None else None
+    return Kind.CAPTURE if packed else None
+
+
+def _is_packet_text(source: Any) -> bool:
+    """Whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed. Of a slow pipe no more is looked at than tells that."""
+    from kwire_cli.source.capture.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
+
+    size = LOOK_AHEAD if hasattr(source, "peek") else OPENING
+    while True:
+        start = _first(source, size)
+        found = is_packet_text(start, whole=len(start) < size)
+        if found is not None or size >= OPENING:
+            return bool(found)
+        size <<= 3
 
 
 def why_batches(data: Any, catalog: Catalog | None = None) -> str:
@@ -246,7 +270,7 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
         messages = says in {Kind.FRAMES, Kind.BODY}
         if not messages and recognised_binary(_first(path, MAGIC)) is None and (found := _by_name(path, name)):
             return found
-        if (kind := begins_as(path)) and not (messages and kind is Kind.REQUEST_LOG):
+        if kind := begins_as(path, messages=messages):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
             return _of_bytes(path.read_bytes(), form, says, name, catalog, path)
@@ -270,7 +294,7 @@ def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | N
 def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
     if says is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, AS_SAID, name, stream=stream)
-    if form == "auto" and (kind := begins_as(stream)) and not (says in {Kind.FRAMES, Kind.BODY} and kind is Kind.REQUEST_LOG):
+    if form == "auto" and (kind := begins_as(stream, messages=says in {Kind.FRAMES, Kind.BODY})):
         return Recognised(kind, f"it begins as {kind.what}", name, stream=stream)
     content = stream.read() if isinstance(stream, io.TextIOBase) else spooled(stream)
     return _of_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
@@ -279,8 +303,8 @@ def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, cata
 def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None) -> Recognised:
     if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
         return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
-    if form == "auto" and recognised_binary(bytes(data[:MAGIC])) is not None:
-        return Recognised(Kind.CAPTURE, "it begins as a packet capture", name, stream=io.BytesIO(data))
+    if form == "auto" and path is None and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE:
+        return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:
         why = AS_SAID if says and not (data and begins_as_text(bytes(data[:LOOK]))) else why_batches(data, catalog)
         if why:

@@ -1,4 +1,4 @@
-"""Capture files: pcap or pcapng by their first bytes, plain or packed, as packets."""
+"""Capture files: pcap, pcapng or packets printed as text, by their first bytes, plain or packed, as packets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from kwire_cli.structs.captures import SECTION_BLOCK
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+
+    from kwire_cli.source.capture.text_packets import TextReader
 
 MAGIC_SIZE = 4
 
@@ -39,21 +41,29 @@ def capture_format(start: bytes) -> str | None:
 class CaptureReader:
     """The packets of one capture file, without I/O.
 
-    `feed` takes the unpacked bytes in pieces of any size and gives the packets that are whole by then; an empty list means that there are not enough
-    bytes yet, unless `stopped`. `close` says that no more bytes will come. `notices` say what ended the reading early, `secrets` hold what the file
-    gives for decryption, and `format` is `pcap` or `pcapng` as soon as that is known.
+    `feed` takes the unpacked bytes in pieces of any size and gives the packets that are whole by then. An empty list means that
+    there are not enough bytes yet, unless `stopped`. `close` says that no more bytes will come, and gives the packet that only the
+    end completes. `notices` say what ended the reading early, `remarks` what should be known of all packets, and `secrets` hold what
+    the file gives for decryption. `format` is `pcap`, `pcapng` or `text` as soon as that is known.
     """
 
     def __init__(self, file: str | None = None) -> None:
         self.format: str | None = None
         self._file = file
         self._first = b""
-        self._reader: PcapReader | PcapngReader | None = None
+        self._look_again = MAGIC_SIZE
+        self._reader: PcapReader | PcapngReader | TextReader | None = None
+        self._text: TextReader | None = None
 
     @property
     def notices(self) -> list[Notice]:
         """What the reader of the file has to be told, so far."""
         return self._reader.notices if self._reader else []
+
+    @property
+    def remarks(self) -> list[str]:
+        """What should be known of all packets."""
+        return self._text.remarks if self._text else []
 
     @property
     def secrets(self) -> list[Secrets]:
@@ -74,25 +84,53 @@ class CaptureReader:
         """
         if self._reader is None:
             data = self._first = self._first + data
-            if len(data) < MAGIC_SIZE:
+            if len(data) < self._look_again:
                 return []
-            self.format = capture_format(data)
-            if self.format is None:
-                raise InputError(f"neither pcap nor pcapng: it begins with {data[:MAGIC_SIZE].hex(' ')}", file=self._file)
-            self._reader = PcapReader() if self.format == "pcap" else PcapngReader()
+            self._reader = self._begin(data, whole=False)
+            if self._reader is None:
+                self._look_again = 2 * len(data)
+                return []
             self._first = b""
         return self._reader.feed(data)
 
-    def close(self) -> None:
-        """The file has ended.
+    def close(self) -> list[Packet]:
+        """The file has ended: the packet that only its end completes.
 
         Raises:
             InputError: It was empty, or too short to be told from others.
 
         """
+        packets: list[Packet] = []
         if self._reader is None:
-            raise InputError("neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty", file=self._file)
-        self._reader.close()
+            if len(self._first) < MAGIC_SIZE:
+                raise InputError("neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty", file=self._file)
+            packets = self.settle()
+        if self._text:
+            return packets + self._text.close()
+        if self._reader:
+            self._reader.close()
+        return packets
+
+    def settle(self) -> list[Packet]:
+        """Nothing more comes for a while: tell what this is by the bytes that are there. InputError if they are of no capture."""
+        if self._reader is not None or len(self._first) < MAGIC_SIZE:
+            return []
+        self._reader = self._begin(self._first, whole=True)
+        return self._reader.feed(self._first) if self._reader else []
+
+    def _begin(self, start: bytes, *, whole: bool) -> PcapReader | PcapngReader | TextReader | None:
+        """The reader of a file that begins so; None until enough has come to tell. InputError if it is no capture."""
+        self.format = capture_format(start)
+        if self.format is not None:
+            return PcapReader() if self.format == "pcap" else PcapngReader()
+        from kwire_cli.source.capture.text_packets import TextReader, is_packet_text  # noqa: PLC0415 - start-up counts
+
+        is_text = is_packet_text(start, whole=whole)
+        if is_text is False:
+            raise InputError(f"neither pcap nor pcapng, nor packets as text: it begins with {start[:MAGIC_SIZE].hex(' ')}", file=self._file)
+        if is_text:
+            self.format, self._text = "text", TextReader()
+        return self._text
 
 
 class Packets:
@@ -110,8 +148,13 @@ class Packets:
 
     @property
     def format(self) -> str | None:
-        """`pcap` or `pcapng`, as soon as that is known."""
+        """`pcap`, `pcapng` or `text`, as soon as that is known."""
         return self._reader.format
+
+    @property
+    def remarks(self) -> list[str]:
+        """What should be known of all packets."""
+        return self._reader.remarks
 
     @property
     def notices(self) -> list[Notice]:
@@ -143,7 +186,8 @@ class Packets:
             if self._reader.format is None:
                 raise InputError(self._pieces.fault, file=self.name)
             self._notices.append(Notice(self._pieces.fault, position, packets))
-        self._reader.close()
+        if batch := self._reader.close():
+            yield batch
 
     def __iter__(self) -> Iterator[Packet]:
         for batch in self.batches():

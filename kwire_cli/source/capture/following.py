@@ -64,6 +64,11 @@ class Following:
         return self._notices + self._reader.notices
 
     @property
+    def remarks(self) -> list[str]:
+        """What should be known of all packets."""
+        return self._reader.remarks
+
+    @property
     def summary(self) -> dict[str, int]:
         """What is in no event."""
         return dict(self._summary + Counter(unseen(self._segments, self._streams)))
@@ -77,11 +82,11 @@ class Following:
             if isinstance(piece, bytes):
                 if self._keep:
                     self._keep(piece)
-                for segment in self._segments(self._packets(piece)):
-                    yield from self._streams.feed(segment)
+                yield from self._fed(self._packets(piece))
                 if self._reader.stopped:
                     break
             elif piece is Turn.QUIET:
+                yield from self._fed(self._reader.settle())
                 yield from self._streams.flush()
             else:
                 yield from self._end()
@@ -89,8 +94,12 @@ class Following:
                 self._notices, self._summary = self.notices, Counter(self.summary)
                 self._begin(self._streams.opened)
         if self._growing.ended:
-            self._reader.close()
+            yield from self._fed(self._reader.close())
         yield from self._end()
+
+    def _fed(self, packets: list[Packet]) -> Iterator[Event]:
+        for segment in self._segments(packets):
+            yield from self._streams.feed(segment)
 
     def _begin(self, connections: int) -> None:
         self._reader, self._segments, self._streams = CaptureReader(self.name), Segments(), Streams(self._limits, first=connections)

@@ -50,6 +50,11 @@ class Capture:
         return self.packets.notices
 
     @property
+    def remarks(self) -> list[str]:
+        """What should be known of all packets."""
+        return self.packets.remarks
+
+    @property
     def secrets(self) -> list[Secrets]:
         """What the file holds for decryption."""
         return self.packets.secrets

@@ -9,6 +9,9 @@ from kwire_cli.source.forms.rows import assemble, scan
 from kwire_cli.source.forms.tcp_payload import payloads
 from kwire_cli.source.forms.xxd import grouped
 
+ROW = re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*")
+"""Where a row's text begins; group 1 is its offset."""
+
 
 def read(text: str) -> Reading:
     """The TCP payload of each packet that carries one; a packet that is not plainly TCP over IP is given whole."""
@@ -25,7 +28,7 @@ def _packets(text: str) -> tuple[Chunk, ...]:
     """A chunk for each packet, labelled with its summary line."""
     rows = scan(
         text,
-        re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*"),
+        ROW,
         "an offset as in 0x0010:",
         # Any other line is a summary, unless it could be a broken row.
         foreign=re.compile(r"(?![ \t]*0x[0-9a-fA-F]*:)"),

@@ -11,6 +11,8 @@ from kwire_cli.source.forms.model import Chunk, MismatchError, Reading
 from kwire_cli.source.forms.rows import Row, assemble, scan
 from kwire_cli.source.forms.tcp_payload import payloads, tcp_payload
 
+ROW = re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)")
+"""Where a row's text begins; group 1 is its offset."""
 _DETAIL = "rows of hex offset and bytes, the ASCII two or three spaces away"
 
 
@@ -31,16 +33,16 @@ def _chunks(text: str) -> tuple[Chunk, ...]:
     """A chunk for each packet, or for each change of side in a stream."""
     rows = scan(
         text,
-        re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)"),
+        ROW,
         "an offset of at least four digits and two spaces",
         foreign=re.compile(r"=+$|(?:Follow|Filter): |Node [01]: |[A-Z][A-Za-z ]{0,60}\([0-9]{1,9} bytes\):"),
     )
     if len(rows) == 1 and rows[0].digits.strip("0"):
         raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
-    return assemble(rows, (16,), _row_bytes)[1]
+    return assemble(rows, (16,), row_bytes)[1]
 
 
-def _row_bytes(row: Row) -> bytes:
+def row_bytes(row: Row) -> bytes:
     """At most 16 bytes; exactly two spaces after the eighth are the gap in the middle, else they begin the ASCII gutter."""
     found = re.match(
         r"[ \t]+((?:[0-9a-fA-F]{2} ){7}[0-9a-fA-F]{2}  ?(?:[0-9a-fA-F]{2} ){0,7}[0-9a-fA-F]{2}|[0-9a-fA-F]{2}(?: [0-9a-fA-F]{2}){0,7})(?=  |\t| ?$)",
