@@ -41,7 +41,7 @@ def inputs(
     `says` is the kind, where an option says it. Without arguments it is standard input, unless that is a terminal.
     """
     if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
-        raise InputError("an argument is empty: it names no file and holds no bytes")
+        raise InputError("an argument is empty: it names no file, and as bytes the input is empty")
     for source in _sources(environment, arguments, BYTES):
         if isinstance(source, bytes):
             with no_file(arguments if form == "auto" else ()):

@@ -104,10 +104,12 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
         _let_go_of_output()
         return Exit.DONE
     except (UnwritableError, OSError) as error:
+        file = getattr(error, "filename", None)  # of an input; the results have none
+        name = str(file or "the results cannot be written")
         said = error.strerror if isinstance(error, OSError) else None
-        name = str(getattr(error, "filename", None) or "the results cannot be written")
         environment.note(f"kwire: {name[:LONGEST_NAME]}{'…' * (len(name) > LONGEST_NAME)}: {said or error}")
-        _let_go_of_output()
+        if file is None:
+            _let_go_of_output()
         return Exit.FAILED
     return int(result) if isinstance(result, int) else Exit.DONE
 

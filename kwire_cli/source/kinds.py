@@ -306,7 +306,7 @@ def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog
     if form == "auto" and path is None and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:
-        why = AS_SAID if says and not (data and begins_as_text(bytes(data[:LOOK]))) else why_batches(data, catalog)
+        why = AS_SAID if says and (len(data) < LEAST_BATCH or not begins_as_text(bytes(data[:LOOK]))) else why_batches(data, catalog)
         if why:
             return Recognised(Kind.BATCHES, why, name, held=memoryview(data))
     try:

@@ -142,8 +142,13 @@ def test_a_cut_segment_is_read_to_its_end(name, data):
 
 @pytest.mark.fuzz
 @given(st.binary(max_size=300), st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]))
-def test_any_bytes_are_covered(data, form):
-    for item in items(data, format=form):
+def test_any_bytes_are_covered_unless_they_are_of_another_kind(data, form):
+    try:
+        found = items(data, format=form)
+    except kwire.InputError as error:
+        assert "which read_frames reads" in str(error)
+        return
+    for item in found:
         item.to_json()
 
 

@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.capture.text_packets import OPENING, TextReader, is_packet_text
-from kwire_cli.source.frames import capture_in
+from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.kafka.traffic import traffic
 
 SAMPLES = ROOT / "samples"
@@ -104,7 +104,7 @@ def test_payload_below_a_heading_with_ends_goes_between_them():
     text = f"2026-11-21 10:00:00.000001 IP 10.0.0.1.50012 > 10.0.0.2.9092: Flags [P.], seq 1:48, ack 1, win 512, length 47\n{rows}"
     ((_, kind, _, size, source, destination, api, _),) = lines(io.BytesIO(text.encode()))
     assert (kind, size, source, destination, api) == ("request", 47, "10.0.0.1:50012", "10.0.0.2:9092", "ApiVersions")
-    assert capture_in(rows.encode()) is None  # rows alone are a frame in hex, as before
+    assert begins_as(io.BytesIO(rows.encode())) is None  # rows alone are a frame in hex, as before
 
 
 @pytest.mark.parametrize("name", [*PRINTED, "tshark-follow"])
@@ -125,7 +125,7 @@ def test_other_encodings_and_line_ends_give_the_same_packets():
     text = sample("tshark-x").decode()
     for data in (text.encode("utf-16"), text.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + text.encode()):
         assert [*packets(io.BytesIO(data))] == plain
-        assert capture_in(data) is not None
+        assert begins_as(io.BytesIO(data)) is Kind.CAPTURE
 
 
 def test_a_dump_that_lacks_bytes_has_cut_packets():
@@ -188,7 +188,7 @@ def test_what_is_said_of_the_bytes_reads_packets_one_by_one():
 )
 def test_other_texts_are_no_dumps(text):
     assert is_packet_text(text, whole=True) is False
-    assert capture_in(text) is None
+    assert begins_as(io.BytesIO(text)) is not Kind.CAPTURE
     with pytest.raises(InputError):
         [*packets(io.BytesIO(text))]
 

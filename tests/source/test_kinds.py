@@ -1,0 +1,204 @@
+"""What inputs are: every golden body and batch, every sample, in every form and by every way in, is the same kind everywhere, and the right one."""
+
+import base64
+import gzip
+import io
+import json
+from functools import cache
+
+import golden_rows
+import pytest
+from command_line import ROOT, kwire
+from hypothesis import given, settings, strategies as st
+from record_sets import SEGMENTS, batch, message, record
+
+import kwire_cli
+from kwire_cli.cli.tui import listing_of
+from kwire_cli.message.headers import header_version
+from kwire_cli.records.opening import source_of
+from kwire_cli.records.reading import Reader
+from kwire_cli.source.kinds import Kind, recognise, why_batches
+from kwire_cli.spec.catalog import catalog
+
+SAMPLES = ROOT / "samples"
+CLIENTS = (None, "", "a", "adminclient-1")
+
+
+def head(row, kind, client="adminclient-1", correlation=7):
+    """The header of a golden body, as Kafka's classes write it."""
+    known = row.catalog
+    spec = known.message(row.message)
+    version = header_version(known, kind, spec.api_key, row.version)
+    if kind == "response":
+        return correlation.to_bytes(4) + b"\0" * version
+    name = b"" if version == 0 else b"\xff\xff" if client is None else len(client).to_bytes(2) + client.encode()
+    return spec.api_key.to_bytes(2) + row.version.to_bytes(2) + correlation.to_bytes(4) + name + b"\0" * (version == 2)
+
+
+def frames_of(rows):
+    """Golden bodies as frames, with and without size prefix, for several client ids and correlation ids."""
+    for row in rows:
+        kind = next((kind for kind in ("request", "response") if row.message.endswith(kind.title())), None)
+        if kind is None or row.catalog.message(row.message).api_key is None:
+            continue
+        for correlation in (0, 1, 0x01020304):
+            for client in CLIENTS if kind == "request" else CLIENTS[:1]:
+                bare = head(row, kind, client, correlation) + row.body
+                yield row, len(bare).to_bytes(4) + bare
+                yield row, bare
+
+
+def wrong_frames(rows):
+    return [str(row) for row, data in frames_of(rows) if why_batches(data, row.catalog)]
+
+
+def cut_at_each_byte(data, most=400):
+    """A record set, and its first batch cut at each byte from its header on."""
+    frame = Reader(source_of(data)).frame(0)
+    end = min(frame.end, len(data))
+    yield from (data[:cut] for cut in [*range(frame.layout.head.size, end)][:most])
+    yield data
+
+
+def test_no_golden_frame_of_the_sample_is_a_batch():
+    assert wrong_frames(golden_rows.sample()) == []
+
+
+@pytest.mark.shared
+def test_no_golden_frame_is_a_batch():
+    assert wrong_frames(golden_rows.shared()) == []
+
+
+@pytest.mark.shared
+def test_golden_batches_cut_anywhere_are_batches():
+    text = gzip.decompress((golden_rows.SHARED / "golden" / "kafka-releases.batches.jsonl.gz").read_bytes())
+    text += (golden_rows.SHARED / "golden" / "kafka-trunk-2024-10.batches.jsonl").read_bytes()
+    tried, missed = 0, []
+    for row in map(json.loads, text.splitlines()):
+        data = bytes.fromhex(row["hex"])
+        for cut in cut_at_each_byte(data):
+            tried += 1
+            if not why_batches(cut):
+                missed.append((row["name"], data[:4] != bytes(4), len(cut)))
+    # Messages of format v0 alone, cut before the lengths of key and value: nearly all have offsets above 2^32, as no log of that time had.
+    assert tried > 30_000
+    assert len(missed) <= 60
+    assert all(name.startswith("v0-") for name, *_ in missed)
+    assert sum(not large for _, large, _ in missed) <= 8
+
+
+RECORDS = st.lists(st.builds(record, st.binary(max_size=20)), min_size=1, max_size=3)
+BATCHES = st.builds(batch, st.integers(0, 2**62), RECORDS, st.integers(0, 4))
+MESSAGES = st.builds(message, st.just("v1"), st.integers(0, 2**31), st.binary(max_size=9))
+
+
+@given(st.one_of(BATCHES, MESSAGES))
+@settings(deadline=None, max_examples=60)
+def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
+    for cut in cut_at_each_byte(data):
+        assert recognise(cut).kind is Kind.BATCHES
+    assert recognise(data[:-1] + bytes([data[-1] ^ 1])).kind is Kind.BATCHES
+    assert recognise(data * 3).kind is Kind.BATCHES
+
+
+@cache
+def inputs():
+    """Samples with the kind that each is."""
+    kinds = [(path, Kind.BATCHES) for path in sorted(SEGMENTS.glob("*/*.log")) if path.parent.name != "garbage-0"]
+    kinds += [(path, Kind.BATCHES) for path in sorted(SEGMENTS.glob("*/*.checkpoint"))]
+    kinds += [(path, Kind.CAPTURE) for path in sorted(SAMPLES.glob("captures/*.pcap*"))]
+    kinds += [(path, Kind.REQUEST_LOG) for path in sorted(SAMPLES.glob("request-logs/*.log"))]
+    kinds += [(path, Kind.FRAMES) for path in sorted(SAMPLES.glob("frames/*.hex"))]
+    return kinds
+
+
+@pytest.mark.parametrize(("path", "kind"), [pytest.param(*each, id="/".join(each[0].parts[-2:])) for each in inputs()])
+def test_samples_are_what_they_are_however_they_come(path, kind):
+    data = path.read_bytes()
+    assert recognise(path).kind is kind
+    assert recognise(io.BytesIO(data)).kind is kind
+    if kind is Kind.REQUEST_LOG:
+        return
+    assert recognise(data).kind is kind
+    if kind is Kind.BATCHES:
+        for text in (data.hex().encode(), data.hex(" ", 2).encode(), base64.b64encode(data)):
+            assert recognise(text).kind is kind
+
+
+@pytest.mark.parametrize("path", sorted((SAMPLES / "logs").glob("*/*")), ids=lambda path: "/".join(path.parts[-2:]))
+def test_files_of_a_log_directory_are_told_by_their_names(path):
+    batches = ".log" in path.suffixes or ".checkpoint" in path.suffixes
+    assert recognise(path).kind is (Kind.BATCHES if batches else Kind.LOG_FILE)
+
+
+def test_other_kinds(tmp_path):
+    definition = SAMPLES / "definitions" / "after" / "LeaseRequest.json"
+    assert recognise(definition).kind is Kind.DEFINITION
+    assert recognise(SAMPLES / "json" / "heartbeat-v4.json").kind is Kind.JSON
+    assert recognise(tmp_path).kind is Kind.FOLDER
+    with pytest.raises(kwire_cli.InputError, match="no form fits"):
+        recognise(b"no bytes of Kafka, but a sentence about it")
+    assert "this is a message definition; kwire lint checks it" in kwire("decode", definition).err
+    assert "this is JSON; kwire encode turns it into bytes" in kwire("decode", SAMPLES / "json" / "heartbeat-v4.json").err
+
+
+SEGMENT = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
+OPTIONS = {"form": "auto", "api": None, "kind": None, "framed": None, "version": None, "port": None, "tls_keylog": (), "topic": None}
+
+
+@pytest.mark.parametrize("size", [None, 300])
+def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
+    data = SEGMENT.read_bytes()[:size]
+    files = {"raw": data, "hex": data.hex().encode(), "base64": base64.b64encode(data)}
+    shown = set()
+    for name, content in files.items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        for given_, stdin in (((file,), None), (("-",), content), *([((content.decode(),), None)] if name != "raw" else [])):
+            for command in (("decode", "--records", "size"), ("dump",)):
+                shown.add(kwire(*command, "--format", "jsonl", *given_, stdin=stdin).out)
+            assert "record batches" in kwire("explain", *given_, stdin=stdin).out
+        assert type(listing_of(catalog(), str(file), OPTIONS | {"show_secrets": False})).__name__ == "Segments"
+        assert [item.position for item in kwire_cli.read_records(str(file))][:1] == [0]
+        with pytest.raises(kwire_cli.InputError, match="read_records reads"):
+            kwire_cli.read_frames(str(file))
+    assert len(shown) == 1
+    assert '"position":0' in shown.pop()
+
+
+def test_decode_says_that_it_shows_batches_as_dump_does():
+    done = kwire("decode", "-v", SEGMENT)
+    assert "shown as kwire dump --deep shows it" in done.err
+    assert done.out == kwire("dump", "--deep", SEGMENT).out
+    assert "is record batches" in kwire("decode", "--stats", SEGMENT).err
+    index = SAMPLES / "logs" / "trimmed-0" / "00000000000000000030.index"
+    assert kwire("decode", index).out == kwire("dump", "--all", index).out
+
+
+def test_the_library_names_the_other_reader():
+    frame = recognise(SAMPLES / "frames" / "api-versions-v5-request.hex").frames.chunks[0].data
+    capture = SAMPLES / "captures" / "ipv6.pcap"
+    for given_ in (frame, capture.read_bytes(), capture):
+        with pytest.raises(kwire_cli.InputError, match=r"read_frames reads|packet capture"):
+            kwire_cli.read_records(given_)
+    with pytest.raises(kwire_cli.InputError, match="read_records"):
+        kwire_cli.read_frames(SEGMENT.read_bytes())
+
+
+LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
+
+
+@pytest.mark.parametrize("name", LONG, ids=len)
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["advise"], ["breaking"], ["clients"], ["compare"], ["compare", "--as-records"], ["decode"], ["diff", SEGMENT]),
+        *(["dump"], ["dump", "--verify"], ["dump", "--state"], ["encode"], ["explain"], ["lint"], ["overhead"]),
+        *(["sanitize", SEGMENT], ["tui"], ["decode", "--specs"]),
+    ],
+    ids=lambda command: "-".join(map(str, command[:2]))[:20],
+)
+def test_a_name_that_is_too_long_is_an_error_and_no_traceback(command, name):
+    done = kwire(*command, name)
+    assert done.code in {0, 1, 2}
+    assert len(done.err) < 30_000
