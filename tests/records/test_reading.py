@@ -1,12 +1,19 @@
 """Batches and gaps: positions, sizes, checksums, and where reading goes on after a fault."""
 
+import contextlib
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from record_sets import SEGMENTS, batch, message, record, segments
 
 import kwire_cli as kwire
+from kwire_cli.message.reading import split
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.model import Gap
+from kwire_cli.source.binary import MAGICS as BINARY
+from kwire_cli.source.kinds import Kind, recognise
+
+MAGICS = [magic for magic, _ in BINARY]
 
 ONE, TWO, THREE = (batch(base, [record(b"k", b"value %d" % base)]) for base in (0, 1, 2))
 
@@ -143,13 +150,13 @@ def test_a_cut_segment_is_read_to_its_end(name, data):
 @pytest.mark.fuzz
 @given(st.binary(max_size=300), st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]))
 def test_any_bytes_are_covered_unless_they_are_of_another_kind(data, form):
-    try:
-        found = items(data, format=form)
-    except kwire.InputError as error:
-        assert "which read_frames reads" in str(error)
+    if data and recognise(data, form="raw").kind is Kind.FRAMES and split(data)[-1][2]:
+        with pytest.raises(kwire.InputError, match="which read_frames reads"):
+            items(data, format=form)
         return
-    for item in found:
-        item.to_json()
+    with contextlib.suppress(kwire.InputError) if data.startswith(tuple(MAGICS)) else contextlib.nullcontext():
+        for item in items(data, format=form):
+            item.to_json()
 
 
 def test_hostile_sizes_do_not_make_it_slow():

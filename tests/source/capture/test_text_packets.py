@@ -12,8 +12,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.capture.text_packets import OPENING, TextReader, is_packet_text
-from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.kinds import Kind, begins_as
 
 SAMPLES = ROOT / "samples"
 TEXTS = SAMPLES / "text" / "packets"
