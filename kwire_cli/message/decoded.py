@@ -13,6 +13,7 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.values import Form
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.record_fields import RAW, RecordsAs, filled
+from kwire_cli.message.record_sets import cut_record_set
 from kwire_cli.message.roles import roles
 
 if TYPE_CHECKING:
@@ -54,12 +55,27 @@ class Decoded(Body):
         shown = self.form(Form(RAW if records == "decoded" else records, hidden))
         if records == "decoded":
             shown = filled(roles(self.spec, self.entry), shown, reading or RecordsAs())
+            if self.raw.lost >= 0 and len(self.raw.node) - 1 not in hidden:
+                self._fill_cut(shown, reading or RecordsAs())
         if lossless:
             from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
 
             if found := patches(self):
                 shown[KEY] = found
         return shown
+
+    def _fill_cut(self, shown: dict[str, Any], reading: RecordsAs) -> None:
+        """Put what can be read of a record set that the end of the bytes cuts where it belongs."""
+        cut = cut_record_set(roles(self.spec, self.entry), self.raw)
+        if cut is None:
+            return
+        *above, name = self.raw.program.leaves[self.raw.lost].path.split(".")
+        for step in above:
+            inner = shown.get(step.removesuffix("[]"))
+            shown = (inner[-1] if inner else {}) if isinstance(inner, list) else inner or {}
+        items = [item.to_json(deep=True, hide=reading.hide) for item in reading.items(bytes(self.raw.data[cut.start : cut.stop]), cut.topic or None)]
+        if any("gap" not in item or "batch" in item for item in items):
+            shown[name] = items
 
 
 def as_bytes(data: Any) -> Any:

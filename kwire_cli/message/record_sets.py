@@ -30,6 +30,26 @@ def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
     return (each for _, each in by_span(found, raw))
 
 
+def cut_record_set(found: Roles, raw: Spans) -> RecordSet | None:
+    """Return the record set in which the bytes of a message end, without its length; None where they end elsewhere."""
+    leaves = raw.program.leaves
+    if not 0 <= raw.lost < len(leaves) or leaves[raw.lost].kind != "records":
+        return None
+    prefix, at = leaves[raw.lost].decl.prefix, raw.used
+    if size := getattr(prefix, "length", 0):
+        at += size
+    else:
+        while at < raw.stop and raw.data[at] & 0x80:
+            at += 1
+        at += 1
+    topics = [number for number, node in enumerate(raw.node) if found.by_node.get(node) in {TOPIC, TOPIC_ID}]
+    topic = ""
+    if topics:
+        value = bytes(raw.data[raw.value[topics[-1]] : raw.end[topics[-1]]])
+        topic = uuid_text(value) if leaves[raw.node[topics[-1]]].kind == "uuid" else value.decode("utf-8", "replace")
+    return RecordSet(topic, -1, at, raw.stop) if at < raw.stop else None
+
+
 def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
     """The same, with the number of the span that holds each."""
     leaves, topics = raw.program.leaves, found.by_node
