@@ -14,7 +14,7 @@ from kwire_cli.message.reading import split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
 from kwire_cli.source.binary import begins_as_text, recognised_binary
 from kwire_cli.source.packing import GZIP, ZSTD
-from kwire_cli.source.text import Chunk, Input, read_input
+from kwire_cli.source.text import Chunk, Input, check_size, read_content, read_input
 from kwire_cli.stores import mapped, path_of
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
@@ -273,12 +273,17 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
         if kind := begins_as(path, messages=messages):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
-            return _of_bytes(path.read_bytes(), form, says, name, catalog, path)
+            return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
         if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
             return Recognised(Kind.BATCHES, AS_SAID, name, path)
         if why := why_batches(mapped(path), catalog):
             return Recognised(Kind.BATCHES, why, name, path)
-    return _of_bytes(path.read_bytes(), form, says, name, catalog, path)
+    return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
+
+
+def _content(path: Place, form: str, name: str) -> bytes:
+    with path.open("rb") as file:
+        return read_content(file, form, file=name)
 
 
 def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | None:
@@ -301,6 +306,7 @@ def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, cata
 
 
 def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None) -> Recognised:
+    check_size(data, form, file=name)
     if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
         return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
     if form == "auto" and path is None and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE:

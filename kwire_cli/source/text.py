@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import IO, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.binary import as_text, recognised_binary
+from kwire_cli.source.binary import as_text, begins_as_text, recognised_binary
 from kwire_cli.source.forms import OTHER_FORMS, READERS, ROW_FORMS, reader
 from kwire_cli.source.forms.model import Chunk, MismatchError, Reading
 
 __all__ = ["FORMS", "Chunk", "Input", "read_input", "recognised_binary"]
 
 FORMS: tuple[str, ...] = ("auto", *READERS, "raw")
+
+TEXT_LIMIT = 256 << 20
+"""Bytes of a text that are read: forms are recognised by all of it, which takes several times as much memory."""
+_SEEN = 1 << 16
+"""Bytes that tell whether an input may be text."""
 
 # Pages on the web hold no-break spaces where the dump had spaces.
 _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
@@ -32,16 +38,43 @@ class Input:
     notes: tuple[str, ...] = ()
 
 
-def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> Input:
+def read_content(source: IO[bytes], form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> bytes:
+    """Read the rest of an open file. InputError if it is text of more than `limit` bytes: no more of it is read then."""
+    start = source.read(_SEEN)
+    if not _is_limited(start, form):
+        return start + source.read()
+    while start and len(start) <= limit and (more := source.read(limit + 1 - len(start))):
+        start += more
+    check_size(start, form, file=file, limit=limit)
+    return start
+
+
+def _is_limited(start: bytes, form: str) -> bool:
+    """Whether an input that begins so is read as text."""
+    return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
+
+
+def check_size(data: Any, form: str, *, file: str | None = None, limit: int = TEXT_LIMIT) -> None:
+    """Raise InputError if bytes are text of more than `limit` bytes."""
+    if len(data) > limit and _is_limited(bytes(data[:_SEEN]), form):
+        raise InputError(
+            f"this text is larger than {limit >> 20} MiB: give a part of it (head -c, split), or its bytes (xxd -r -p FILE | kwire decode -); "
+            "captures and raw bytes may be larger",
+            file=file,
+        )
+
+
+def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> Input:
     """The bytes that `data` holds, written in `form`; auto decides by `data` alone.
 
     Args:
         data: A file's content or a command's argument.
         form: One of FORMS.
         file: Names the input in errors.
+        limit: Bytes of a text that may be read.
 
     Raises:
-        InputError: The input is empty, no form fits, or `form` does not; line and column are of the first character that
+        InputError: The input is empty or a text beyond the limit, no form fits, or `form` does not; line and column are of the first character that
             does not fit.
 
     """
@@ -49,6 +82,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
         raise InputError(f"there is no input form {form!r}; there are {', '.join(FORMS)}", file=file)
     if not data:
         raise InputError("the input is empty", file=file)
+    check_size(data, form, file=file, limit=limit)
     if form == "raw":
         return _raw(data, "as asked")
     if form == "auto":

@@ -40,6 +40,7 @@ FORMS = [
     "node",
     "json",
     "base64",
+    "log",
     "raw",
 ]
 KINDS = {
@@ -80,6 +81,9 @@ def texts(data):
     """Bytes in any text form."""
     form = FORMS[data[0] % len(FORMS)] if data else "auto"
     run("decode", "--input", form, "--format", some(["tree", "hex", "jsonl"], data), "--color", "never", "-", stdin=data[1:])
+    if form == "auto":  # which reads packets that were printed as a capture
+        asked = some([("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--version", "4", "-f", "tree")], data)
+        run("decode", *asked, "--color", "never", "-", stdin=data[1:])
 
 
 def frames(data):
@@ -227,7 +231,11 @@ _KIND_OF = {".log": 0, ".index": 1, ".timeindex": 2, ".txnindex": 3, ".snapshot"
 _SPECS = sorted((ROOT / "specs").glob("S*Request.json"))
 _FRAMES = sorted((SAMPLES / "frames").glob("*"))
 _SEEDS = {
-    "texts": lambda: [bytes([number % len(FORMS)]) + data for number, data in enumerate(_files("text/*", "frames/*")) for number in (0, number)],
+    "texts": lambda: [
+        bytes([form]) + data
+        for number, data in enumerate(_files("text/*.*", "text/packets/*.txt", "text/logs/*", "frames/*"))
+        for form in (0, number % len(FORMS))
+    ],
     "frames": lambda: [kwire("encode", "--format", "raw", stdin=kwire("decode", path, "-f", "jsonl", "--lossless", "--show-secrets").raw).raw
         for path in sorted((SAMPLES / "frames").glob("*"))],
     "messages": lambda: [number.to_bytes(2, "big") + bytes(size) for number in range(0, len(MESSAGES), 40) for size in (4, 60)],

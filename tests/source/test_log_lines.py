@@ -151,3 +151,17 @@ def test_a_line_of_hex_with_a_slip_is_no_line_of_a_log():
 def test_hostile_lines_take_linear_time(line):
     with suppress(InputError):
         read_input(f"INFO x\n{line}\n{line}!".encode(), "log")
+
+
+def test_a_response_in_a_log_is_read_as_its_request_says():
+    request, response = (
+        b"".join(bytes.fromhex(line) for line in (ROOT / "samples" / "frames" / name).read_text().split("\n") if line[:1] != "#")
+        for name in ("metadata-v0-request.hex", "metadata-v0-response.hex")
+    )
+    assert request[8:12] == response[4:8]
+    log = f"DEBUG Send: {request!r}\nDEBUG Recv: {response!r} after 12 ms\n"
+    rows = [json.loads(row) for row in kwire("decode", "-f", "jsonl", "-", stdin=log.encode()).out.splitlines()]
+    assert [(row["kind"], row["api"], row["apiVersion"], "guess" in row) for row in rows] == [
+        ("request", "Metadata", 0, False),
+        ("response", "Metadata", 0, False),
+    ]

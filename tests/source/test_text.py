@@ -1,12 +1,13 @@
 import base64
 import gzip
+import io
 import subprocess
 import sys
 
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.text import FORMS, Chunk, read_input, recognised_binary
+from kwire_cli.source.text import FORMS, TEXT_LIMIT, Chunk, read_content, read_input, recognised_binary
 
 FRAME = bytes.fromhex("0000002b0012000300000000000761646d696e2d3100126170616368652d6b61666b612d6a61766106332e332e3100")
 HEX = FRAME.hex()
@@ -215,3 +216,23 @@ def test_an_import_loads_no_form():
 def test_forms_are_named():
     assert FORMS[0] == "auto"
     assert FORMS[-1] == "raw"
+
+
+@pytest.mark.parametrize("form", ["auto", "hex", "base64"])
+def test_text_has_a_limit(form):
+    assert TEXT_LIMIT == 256 << 20
+    limit = len(HEX)
+    text = io.BytesIO(HEX.encode() * 3000)
+    assert read_content(io.BytesIO(HEX.encode()), form, limit=limit) == HEX.encode()
+    with pytest.raises(InputError, match="this text is larger than 0 MiB: give a part"):
+        read_content(text, form, file="x.txt", limit=limit)
+    assert text.tell() <= 1 << 16  # the rest is not read
+    with pytest.raises(InputError, match="larger than"):
+        read_input(HEX.encode() + b"\n", form, limit=limit)
+
+
+def test_bytes_have_no_limit():
+    data = bytes(1 << 17)
+    assert read_content(io.BytesIO(data), limit=10) == data
+    assert read_content(io.BytesIO(HEX.encode()), "raw", limit=10) == HEX.encode()
+    assert read_input(data, limit=10).chunks[0].data == data

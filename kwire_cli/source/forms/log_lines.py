@@ -1,7 +1,7 @@
-r"""Bytes inside the lines of a log: Python's `b'\x00'`, Node's Buffers, lists of Java's bytes, hex digits, base64, and hexdumps between lines.
+r"""Bytes inside the lines of a log: Python's `b'\x00'`, Node's Buffers, lists of Java's bytes, hex digits, base64, hexdumps.
 
-A log is full of what looks like bytes and is none: addresses, UUIDs, hashes, partitions. A run is taken only if it proves itself,
-see `proves_itself`.
+A log is full of what looks like bytes and is none: addresses, UUIDs, hashes, partitions. A run is taken only if it proves
+itself, see `proves_itself`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ _WORD = re.compile(r"(?<![^\W\d_])(?=[^\W\d_]{3})[a-fA-F]*+[^\W\d_a-fA-F]")
 
 
 def read(text: str) -> Reading:
-    """A chunk for each run of bytes, labelled with its line; MismatchError if there is none, or a line of hex has a slip in it."""
+    """Return a chunk for each run of bytes, labelled with its line.
+
+    MismatchError if there is none, or a line of hex has a slip in it.
+    """
     chunks: list[Chunk] = []
     notes: list[str] = []
     lines = text.split("\n")
@@ -84,8 +87,8 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     """Whether a run of bytes in a log is taken, by the first of these rules that holds.
 
     - Its size prefixes lead from one frame to the next, the last of which may be cut.
-    - It begins with the header of a request, with or without a size: a known api and version, and a client id that can be printed.
-    - It is longer than any hash, and holds a zero byte. Of `numbers`, which may be partitions, one is also no index: below 0 or above 127.
+    - It begins with the header of a request, with or without a size: a known api and version, and a printable client id.
+    - It is longer than any hash, and holds a zero byte. Of `numbers`, which may be partitions, one is also below 0 or above 127.
     """
     if len(data) < LEAST:
         return False
@@ -105,7 +108,7 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
 
 
 class _Run(NamedTuple):
-    """What looks like bytes in a line: where, how it is written, its bytes (None if it is none), and what its writer said is missing."""
+    """What looks like bytes in a line: where, how it is written, its bytes if it has any, and what its writer left out."""
 
     start: int
     stop: int
