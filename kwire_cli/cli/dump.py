@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Source
+    from kwire_cli.records.model import Gap, Record, Source
     from kwire_cli.records.reading import Reader
     from kwire_cli.records.selecting import Selection
     from kwire_cli.source.kinds import Recognised
@@ -93,6 +93,7 @@ class Run:
 @click.option("--at", type=click.IntRange(min=0), metavar="OFFSET", help="With --state, what they say at this offset, its record included.")
 @click.option("--offsets", metavar="A-B", help="Batches, and with --deep records, with these offsets.")
 @click.option("--time", "times", metavar="A-B", help="Those of these times: milliseconds since 1970, or dates such as 2026-11-21T10:00:00Z.")
+@click.option("--filter", metavar="TEXT", help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.")
 @click.option("--key", metavar="TEXT", help="Those with records of this key.")
 @click.option("--grep", metavar="REGEX", help="Those with records in whose key, value or headers this is found.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
@@ -125,7 +126,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         if asked:
             raise click.UsageError("--like-kafka prints lines of its own, in no --format")
         fmt = "like-kafka"
-    run = Run(environment, catalog, fmt, options, _selection(options), several=_several(paths), left=options["limit"])
+    run = Run(environment, catalog, fmt, options, _selection(catalog, options), several=_several(paths), left=options["limit"])
     if fmt == "html":
         from kwire_cli.cli.pages import new_page
 
@@ -164,7 +165,7 @@ def _note_nothing(run: Run) -> None:
         run.environment.note(f"kwire: nothing was chosen, of {counted(run.seen, 'batch', 'batches')}")
 
 
-def _selection(options: dict[str, Any]) -> Selection:
+def _selection(catalog: Catalog, options: dict[str, Any]) -> Selection:
     """Which batches and records are wanted."""
     from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
 
@@ -173,6 +174,10 @@ def _selection(options: dict[str, Any]) -> Selection:
         selection = replace(selection, offsets=offset_range(options["offsets"]))
     if options["times"]:
         selection = replace(selection, times=time_range(options["times"]))
+    if options["filter"]:
+        from kwire_cli.cli.captures import filter_of
+
+        selection = replace(selection, filter=filter_of(catalog, options["filter"], of_messages=False))
     if options["key"] is not None:
         selection = replace(selection, key=options["key"].encode("utf-8", "surrogateescape"))
     if options["grep"] is not None:
@@ -183,8 +188,16 @@ def _selection(options: dict[str, Any]) -> Selection:
 def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
     from kwire_cli.cli.verification import show_faults
 
-    others = {"like_kafka": "--like-kafka", "offsets": "--offsets", "times": "--time", "key": "--key", "grep": "--grep", "topics": "--topic"}
-    others |= {"limit": "--limit", "as_topic": "--as-topic"}
+    others = {
+        "like_kafka": "--like-kafka",
+        "offsets": "--offsets",
+        "times": "--time",
+        "filter": "--filter",
+        "key": "--key",
+        "grep": "--grep",
+        "topics": "--topic",
+    }
+    others |= {"filter": "--filter", "limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
     if fmt == "html":
@@ -350,6 +363,7 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
 
 def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None = None) -> Iterator[Shown]:
     """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they are shown in whole."""
+    from kwire_cli.message.batch_row import BatchRow, record_rows
     from kwire_cli.records.model import PADDING, Gap
     from kwire_cli.records.reading import Reader
 
@@ -362,7 +376,8 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             return
         notes: list[Anomaly] = []
         if isinstance(item, Gap):
-            if selection.everything:
+            if selection.everything or (selection.filter and selection.filter.matches(BatchRow(item, deep=False))):
+                run.chosen += 1
                 yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
             else:
                 run.odd = run.odd or item.code != PADDING
@@ -371,9 +386,14 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
         run.seen += 1
         if not selection.may_have(item):
             continue
+        if selection.filter and not selection.filter.deep and not selection.filter.matches(BatchRow(item, deep=False)):
+            continue
         records = None
         if (deep and not stream) or (selection.by_content or selection.times[1] is not None):
-            records = [(at, record) for at, record in enumerate(item.records(notes)) if selection.wants(record)]
+            records = [(at, record) for at, record in enumerate(item.records(notes)) if selection.wants(_as_shown(run, item, record))]
+            if selection.filter and selection.filter.deep:
+                wanted = [selection.filter.matches(row) for row in record_rows(item, run.redaction.record)]
+                records = [(at, record) for at, record in records if wanted[at]]
             if not records and not selection.everything:
                 continue
             if deep and run.left is not None:
@@ -382,3 +402,18 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             run.left -= len(records) if deep and records is not None else 1
         run.chosen += 1
         yield Shown(item, records, notes)
+
+
+def _as_shown(run: Run, batch: Batch, record: Record) -> Record:
+    """A record as it is shown, so that no choice tells what is redacted in it."""
+    from kwire_cli.records.payloads import payload_of
+
+    if run.redaction.record is None or not run.selection.by_content or not (payload := payload_of(batch, record)) or not payload.record:
+        return record
+    hidden = run.redaction.record(payload.record)
+    key, value = (_redacted(getattr(record, name)) if hidden.get(name) else getattr(record, name) for name in ("key", "value"))
+    return record._replace(key=key, value=value)
+
+
+def _redacted(data: bytes | None) -> bytes | None:
+    return data if data is None else f"<redacted {len(data)} bytes>".encode()

@@ -37,6 +37,8 @@ class Filter:
     names: tuple[Name, ...]
     """The names in it that are field paths, with their columns in the text, for a caller that knows which fields there are."""
     hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+    deep: bool = False
+    """Whether records have to be read for it, not only the batches that they are in."""
 
     @property
     def paths(self) -> frozenset[str]:
@@ -82,7 +84,9 @@ def compile_filter(
     for name in names:
         if fields is not None and (reason := unknown_part(name, fields)):
             raise context.wrong(reason, name.column)
-    return Filter(text, part.holds, part.columns, names, part.hints)
+    places = [context.places(name) for name in names]
+    deep = any(each.deep or (of_batches and not each.records) for each in places)
+    return Filter(text, part.holds, part.columns, names, part.hints, deep)
 
 
 def _compiled(node: Node, context: Context) -> _Part:

@@ -11,6 +11,7 @@ from kwire_cli.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire_cli.filter import Filter
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Record
 
@@ -27,6 +28,8 @@ class Selection:
     times: Range = NO_RANGE
     key: bytes | None = None
     pattern: re.Pattern[bytes] | None = None
+    filter: Filter | None = None
+    """A filter of batches, which whoever reads them asks."""
 
     @property
     def everything(self) -> bool:
@@ -36,7 +39,7 @@ class Selection:
     @property
     def by_content(self) -> bool:
         """Whether a look at the records is needed."""
-        return self.key is not None or self.pattern is not None
+        return self.key is not None or self.pattern is not None or (self.filter is not None and self.filter.deep)
 
     def may_have(self, batch: Batch) -> bool:
         """Whether a batch can hold wanted records, by its header alone."""

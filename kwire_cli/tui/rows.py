@@ -1,22 +1,18 @@
-"""Frames of a text and batches as filters see them: the columns that they have, and their fields."""
+"""Frames of a text as filters see them: the columns that they have, and their fields."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.opened import frame_fields, opened, opened_batches
+from kwire_cli.message.opened import frame_fields, opened_batches
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
-from kwire_cli.records.batch import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.records.model import Gap, Hide
-
-MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +75,3 @@ _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
     "error": _errors,
     "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
 }
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """A batch or gap of a segment: its `size`, `kind` (batch, control or gap), `time` (the largest) and `anomaly`.
-
-    All else are fields of its JSON form, with its records if `deep`.
-    """
-
-    item: Batch | Gap
-    deep: bool
-    hide: Hide | None = None
-
-    def column(self, name: str) -> Any:
-        """The value of a column; None where there is none."""
-        item = self.item
-        if name == "size":
-            return item.size
-        if name == "kind":
-            return "gap" if not isinstance(item, Batch) else "control" if item.head.control else "batch"
-        if name == "time" and isinstance(item, Batch):
-            return None if item.head.max_timestamp < 0 else item.head.max_timestamp * MILLION
-        if name == "anomaly":
-            return [anomaly.code for anomaly in item.anomalies] if isinstance(item, Batch) else [item.code]
-        return None
-
-    def fields(self) -> dict[str, Any]:
-        """Its JSON form, with its records where these are asked for."""
-        return {"batch": self.item.to_json(deep=self.deep, hide=self.hide)}
-
-    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
-        """The batch itself."""
-        return [opened(self.item, self.hide, deep=deep)]
-
-    def payloads(self) -> list[dict[str, Any]]:
-        """None: what records mean stands in them."""
-        return []

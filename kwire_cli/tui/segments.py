@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.ledger import GAP_PATH, Row, rows_of
+from kwire_cli.message.batch_row import BatchRow
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.cut import cut_batch
 from kwire_cli.records.model import PADDING, Gap, Source
 from kwire_cli.records.reading import read_items
 from kwire_cli.tui.look import Look, look_of
 from kwire_cli.tui.pace import Pace
-from kwire_cli.tui.rows import BatchRow
 from kwire_cli.view.batch_hex import declared_part
 from kwire_cli.view.batches import batch_row, heading
 from kwire_cli.view.html.batches import entry, gap_entry, title
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _CODES = (PADDING, "TRUNCATED", "CORRUPT")
 _BATCH, _WRONG = 0, 1
 _GAPS = 2
-_HEAD = frozenset({"records", "key", "value", "headers", "decoded", "control", "offset", "timestamp", "sequence", "keySize", "valueSize", "data"})
 
 
 class Segments:
@@ -86,7 +85,6 @@ class Segments:
         return partial(self._select, self._filter_of(text))
 
     def _select(self, found: Filter) -> Iterator[tuple[float, list[int]]]:
-        deep = any(step in _HEAD for path in found.paths for step in path.split("."))
         number, pace = 0, Pace()
         some: list[int] = []
         while number < self._count or not self._read:
@@ -94,7 +92,7 @@ class Segments:
                 yield 0.0, some
                 some = []
                 continue
-            if found.matches(BatchRow(self._item(number), deep, self.hide)):
+            if found.matches(BatchRow(self._item(number), found.deep, self.hide)):
                 some.append(number)
             number += 1
             if pace.is_due():

@@ -187,3 +187,52 @@ def test_no_secret_in_records_is_told_by_a_filter():
         guess = f"value == 0x{base64.b64decode(value).hex()}"
         assert numbers(guess, frames=(frame,)) == []
         assert numbers(guess, "--show-secrets", frames=(frame,)) == [1]
+
+
+SEGMENT = b"".join(
+    [
+        batch(0, [record(b"k1", b"v1", 0, 0, [("h", b"x")]), record(b"k2", b"v2", 1)], producerId=9),
+        batch(2, [record(b"k1", b"v3", 0)]),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "batches", "records"),
+    [
+        ("producerId == 9", [0], [0, 1]),
+        ("key == k1", [0, 2], [0, 2]),
+        ("records.key == k1 and records.producerId == 9", [0], [0]),
+        ("not key == k1", [0], [1]),
+        ("header.h == x", [0], [0]),
+        ("offset >= 1", [0, 2], [1, 2]),
+        ("count == 1 or has headers.key", [0, 2], [0, 2]),
+        ("kind == batch", [0, 2], [0, 1, 2]),
+        ("kind == gap", [], []),
+        ('value ~ "^v[23]$"', [0, 2], [1, 2]),
+    ],
+)
+def test_batches_and_records_of_a_segment(text, batches, records):
+    done = kwire("dump", "--format", "jsonl", "--filter", text, "-", stdin=SEGMENT)
+    assert [json.loads(line)["baseOffset"] for line in done.out.splitlines()] == batches
+    done = kwire("dump", "--deep", "--format", "jsonl", "--filter", text, "--exit-code", "-", stdin=SEGMENT)
+    assert [each["offset"] for line in done.out.splitlines() for each in json.loads(line)["records"]] == records
+    assert done.code == (0 if batches else 1)
+
+
+def test_gaps_of_a_segment_are_found_by_their_kind():
+    done = kwire("dump", "--format", "jsonl", "--filter", "kind == gap", "-", stdin=SEGMENT + b"\1" * 99)
+    assert [json.loads(line)["gap"] for line in done.out.splitlines()] == ["TRUNCATED"] or "CORRUPT" in done.out
+
+
+def test_no_choice_of_records_tells_a_secret():
+    [path] = Path("samples/segments/__cluster_metadata-0").glob("*0000.checkpoint")
+    lines = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()]
+    secret = [each for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))]
+    assert secret
+    for each in secret:
+        raw = base64.b64decode(each["value"])
+        pattern = "".join(f"\\x{byte:02x}" for byte in raw)
+        for choice in (("--grep", pattern), ("--filter", f"value == 0x{raw.hex()}")):
+            assert kwire("dump", "--exit-code", *choice, path).code == 1
+            assert kwire("dump", "--exit-code", "--show-secrets", *choice, path).code == 0
