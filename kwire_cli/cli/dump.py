@@ -234,7 +234,8 @@ def show_recognised(
     if run is None:
         unset = dict.fromkeys(("offsets", "times", "key", "grep", "as_topic", "max_decompressed"))
         own = {"deep": options["records"] != "size", "every": True, "topics": (), "record_format": "auto", "pretty": False, **unset}
-        run = Run(environment, catalog, fmt, options | own, _selection(own), several=several, left=options["limit"], page=options["page"])
+        own["filter"] = options.get("filter")
+        run = Run(environment, catalog, fmt, options | own, _selection(catalog, own), several=several, left=options["limit"], page=options["page"])
     if run.page:
         run.page.turn_to("batches")
     if options["verbose"]:
