@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
+from kwire_cli.cli.environment import Outcome
 from kwire_cli.cli.options import records_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
@@ -44,19 +45,6 @@ class _Passed:
         for line in lines:
             self.count += 1
             yield line
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of the inputs.
-
-    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a file ends early.
-    `empty`: there was a choice that matches nothing.
-    """
-
-    decodable: bool
-    anomalies: bool
-    empty: bool
 
 
 def show_capture(environment: Environment, catalog: Catalog, source: str | IO[bytes], fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:

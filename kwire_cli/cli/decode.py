@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.environment import Environment, Exit, Outcome
 from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_tls_keylog
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.options import (
@@ -31,7 +31,6 @@ from kwire_cli.source.kinds import Kind, Recognised
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cli.captures import Outcome
     from kwire_cli.cli.dump import Run
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text import Input
@@ -141,8 +140,6 @@ def _decode(
     environment: Environment, catalog: Catalog, sources: tuple[str, ...] | list[str], form: str, fmt: str, options: dict[str, Any], *, strict: bool
 ) -> Outcome:
     """Show what is in the inputs."""
-    from kwire_cli.cli.captures import Outcome, show_capture
-
     decodable = anomalies = False
     empty: bool | None = None
     page, several = options["page"], len(sources) > 1
@@ -165,6 +162,8 @@ def _decode(
         if each.name and several:
             _head(environment, each.name, fmt)
         if each.kind is Kind.CAPTURE:
+            from kwire_cli.cli.captures import show_capture
+
             outcome = show_capture(environment, catalog, each.source, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             empty = outcome.empty and empty is not False

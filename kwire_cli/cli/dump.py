@@ -113,7 +113,8 @@ class Run:
 def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
     """Show log segments and snapshots: their batches, and with --deep their records; indexes, producer snapshots and checkpoints.
 
-    PATH is files, folders (a partition's, or a whole log directory) or - for standard input. Records of Kafka's own topics are decoded.
+    PATH is files, folders (a partition's, or a whole log directory), - for standard input, or record batches
+    themselves, as hex or in any form that kwire decode reads. Records of Kafka's own topics are decoded.
     """
     if options["verbose"]:
         note_links(environment, paths)

@@ -29,6 +29,19 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of the inputs.
+
+    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a file ends early.
+    `empty`: there was a choice that matches nothing.
+    """
+
+    decodable: bool
+    anomalies: bool
+    empty: bool
+
+
 class ClosedPipeError(Exception):
     """Whoever read the results has enough. Not a BrokenPipeError, which click makes exit code 1 of."""
 

@@ -165,9 +165,10 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     packed = start.startswith((GZIP, ZSTD))
     if what is not None and (messages or not packed):
         return Kind.CAPTURE
-    if messages or not (packed or begins_as_text(start)):
+    # Lines of logs and dumps begin with more than digits.
+    if messages or not start or not (packed or begins_as_text(start)) or start.isalnum():
         return None
-    if not packed and not start.isalnum() and _is_packet_text(source):
+    if not packed and _is_packet_text(source):
         return Kind.CAPTURE
     from kwire_cli.source.request_log.opening import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
 
