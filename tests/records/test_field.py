@@ -21,7 +21,9 @@ FIRST, SECOND = batch(0, [record(b"k", b"v")]), batch(1, [record()])
 def test_a_field_is_its_items():
     data = FIRST + SECOND
     assert field_json(data) == [item.to_json() for item in kwire.read_records(data)]
-    assert field_json(data[:-1])[1] == {
+    cut = field_json(data[:-1])[1]
+    assert cut.pop("batch")["baseOffset"] == 1
+    assert cut == {
         "position": len(batch(0, [record(b"k", b"v")])),
         "size": len(batch(1, [record()])) - 1,
         "gap": "TRUNCATED",
