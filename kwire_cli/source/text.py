@@ -11,6 +11,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.binary import as_text, begins_as_text, recognised_binary
 from kwire_cli.source.forms import OTHER_FORMS, READERS, ROW_FORMS, reader
 from kwire_cli.source.forms.model import Chunk, MismatchError, Reading
+from kwire_cli.source.packing import PIECE
 
 __all__ = ["FORMS", "Chunk", "Input", "read_input", "recognised_binary"]
 
@@ -43,10 +44,13 @@ def read_content(source: IO[bytes], form: str = "auto", *, file: str | None = No
     start = source.read(_SEEN)
     if not _is_limited(start, form):
         return start + source.read()
-    while start and len(start) <= limit and (more := source.read(limit + 1 - len(start))):
-        start += more
-    check_size(start, form, file=file, limit=limit)
-    return start
+    pieces, size = [start], len(start)
+    while size and size <= limit and (more := source.read(min(PIECE, limit + 1 - size))):
+        pieces.append(more)
+        size += len(more)
+    data = b"".join(pieces)
+    check_size(data, form, file=file, limit=limit)
+    return data
 
 
 def _is_limited(start: bytes, form: str) -> bool:
