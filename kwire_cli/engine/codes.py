@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Bits that the kernel sets on a span, or on the gap where it had to stop.
 OVERLONG_VARINT = 1
@@ -71,6 +74,7 @@ RECORDS = {
 """Those of batches and messages; the room records/ finds them."""
 
 PAYLOADS = {
+    "PAYLOAD_TRUNCATED": "bytes inside a field or a record that end before the message in them does; nothing of the input is missing",
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
 }
@@ -126,6 +130,11 @@ class Anomaly(NamedTuple):
     path: str
     offset: int
     detail: str
+
+
+def in_payload(found: Iterable[Anomaly]) -> list[Anomaly]:
+    """Return the anomalies of a message that others carry: where it ends early, the input lacks nothing."""
+    return [note._replace(code="PAYLOAD_TRUNCATED") if note.code == "TRUNCATED" else note for note in found]
 
 
 def codes(bits: int) -> list[str]:

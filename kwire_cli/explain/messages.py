@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import in_payload
 from kwire_cli.engine.lower_records import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
@@ -39,7 +40,8 @@ class Look:
 
 
 def body_part(name: str, body: Body, hidden: frozenset[int] = frozenset(), *, level: int = 0, prefix: str = "", own: bool = False) -> Part:
-    """A message's bytes as a part."""
+    """A message's bytes as a part; one of a `level` above 0 is inside another."""
+    found = in_payload(body.anomalies) if level else body.anomalies
     title = f"{body.message} version {body.layout_version}" + (f", by which {body.version} is read as a guess" if body.guess else "")
     return Part(
         name,
@@ -47,7 +49,7 @@ def body_part(name: str, body: Body, hidden: frozenset[int] = frozenset(), *, le
         body.message,
         body.message,
         body.tree,
-        Part.where_they_are(body.anomalies[len(body.notes) :]),
+        Part.where_they_are(found[len(body.notes) :]),
         body.exact,
         hidden,
         level=level,

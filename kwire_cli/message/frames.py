@@ -145,11 +145,17 @@ class Frame:
 
     @cached_property
     def anomalies(self) -> list[Anomaly]:
-        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start of the data."""
+        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start of the data.
+
+        Of a frame that is cut, a count beyond its end says nothing but that it is.
+        """
         found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
             found += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
-        return found + (self.body.anomalies if self.body else []) + self._anomalies_inside
+        found += self.body.anomalies if self.body else []
+        if self.cut and any(note.code == "TRUNCATED" for note in found):
+            found = [note for note in found if note.code != "COUNT_MISMATCH"]
+        return found + self._anomalies_inside
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """The messages in its fields; `asked` is a response's request."""

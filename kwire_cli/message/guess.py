@@ -21,6 +21,7 @@ from kwire_cli.message.headers import decode_header, header_version
 from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
+    from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Api, Catalog
 
 COMMON = (1, 0, 3, 18, 12, 9, 8, 10, 11, 14, 2, 22, 68, 26, 24, 36, 17, 44)
@@ -28,6 +29,8 @@ COMMON = (1, 0, 3, 18, 12, 9, 8, 10, 11, 14, 2, 22, 68, 26, 24, 36, 17, 44)
 
 ANOMALY = 25.0
 """Bits for something that a correct writer would not have written."""
+CUT = -8.0
+"""Bits for bytes that end before the size in front of them says: fewer than none, as that something that can be a size stands there speaks for it."""
 INT_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uvarint": 32}
 
 
@@ -90,6 +93,16 @@ def bits_of(catalog: Catalog, tree: Tree) -> float:
     return bits + sum(_leaf_bits(catalog, item, tree) for _, item in places(tree.root) if item.span >= 0)
 
 
+def frame_bits(catalog: Catalog, frame: Frame) -> float:
+    """Return how many bits it costs to read some bytes as this frame; that it is cut off costs CUT, and the bytes there what those of a field do."""
+    bits = 0.0
+    for _, part in frame.parts:
+        bits += bits_of(catalog, part.tree)
+        if gap := part.tree.gap:
+            bits += CUT - ANOMALY + _bytes_bits(part.tree.spans.data[gap.start : gap.end])
+    return bits
+
+
 def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
     leaf, data = item.leaf, tree.spans.data
     if isinstance(leaf.decl, Sized):
@@ -97,7 +110,7 @@ def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
         if length == 0 and is_null(item, data):
             return 2.5
         raw = data[item.end - length : item.end]
-        return 1.5 * log2(length + 2) + (_text_bits(raw) if leaf.kind == "string" else 8.0 * length - 5.5 * bytes(raw).count(0))
+        return 1.5 * log2(length + 2) + (_text_bits(raw) if leaf.kind == "string" else _bytes_bits(raw))
     if leaf.kind == "count":
         count = read_count(item, data)
         return 3.5 if count < 0 else 1.5 + 2 * log2(count + 1)
@@ -126,6 +139,10 @@ def _int_bits(catalog: Catalog, name: str, kind: str, number: int) -> float:
         return 2.0
     # two bits tell which scale the number has, then come its digits
     return min(2.0 + 2 * log2(abs(number) + 1), width + 2.0)
+
+
+def _bytes_bits(raw: Any) -> float:
+    return 8.0 * len(raw) - 5.5 * bytes(raw).count(0)
 
 
 def _text_bits(raw: Any) -> float:

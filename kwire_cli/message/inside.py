@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import in_payload
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read
@@ -42,7 +43,7 @@ class Forwarded:
     @property
     def anomalies(self) -> list[Anomaly]:
         """Those of its header and body; offsets count from its first byte."""
-        return self.frame.anomalies
+        return in_payload(self.frame.anomalies)
 
     def to_json(self, *, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
         """`data` has header and body as a frame's document has; `hidden` the spans to redact by part."""
@@ -93,9 +94,9 @@ def _head_says_envelope(frame: Frame, start: int, stop: int) -> bool:
 
 
 def _field_at(frame: Frame, path: str) -> tuple[int, int] | None:
-    """Where the value of a field stands in the data."""
+    """Return where the value of a field stands in the data; None if the field ends early."""
     assert frame.body  # noqa: S101 - for the type checker
-    return next(((span.value, span.end) for span in frame.body.spans if span.path == path), None)
+    return next(((span.value, span.end) for span in frame.body.spans if span.path == path and span.kind != "gap"), None)
 
 
 def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Api, Catalog
 
 API_VERSIONS = 18
+PRODUCE = 0
+API_KEY_BYTES = 2
 UNSUPPORTED_VERSION = 35
 
 
@@ -54,7 +56,21 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
     bare = read_pieces([(0, len(data), False)], prefixed=False)
     if bare[0].sure or (len(pieces) == 1 and not 0 <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE):
         return bare
-    return min(bare, read_pieces(pieces, prefixed=True), key=_oddness)
+    cut = read_pieces(pieces, prefixed=True)
+    if len(cut) == 1 and _is_cut_request(cut[0]):
+        from kwire_cli.message.guess import frame_bits  # noqa: PLC0415 - for bytes alone that may be either
+
+        return bare if bare[0].guess and frame_bits(catalog, bare[0]) < frame_bits(catalog, cut[0]) else cut
+    if bare[0].guess and _ends_in_api_key(catalog, data):
+        return cut
+    return min(bare, cut, key=_oddness)
+
+
+def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
+    """Return whether the bytes may be a request's size and api key and no more: too few to tell them from a response without a size."""
+    key = bytes(data[SIZE_BYTES : SIZE_BYTES + API_KEY_BYTES])
+    known = len(data) < 2 * SIZE_BYTES and len(key) == API_KEY_BYTES and any(key) and catalog.api_by_key(int.from_bytes(key, "big"))
+    return bool(known) and 2 * SIZE_BYTES <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
 
 
 def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:
@@ -80,16 +96,16 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
     if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
         return request
-    if request.header and request.header.complete and request.cut and not (hints.api and hints.version is not None):
+    if _is_cut_request(request) and not (hints.api and hints.version is not None):
         # A response would have to fit to the last byte, and this is not the last one.
         return request
     if hints.kind is None and _is_newer(request) and not request.contradicts(hints):
         # Of an api or version that is not known; a response hardly has text where the client id stands.
         return request
     response = _response(catalog, frame, at, hints)
-    if request.sure and not response.sure:
+    if (request.sure and not response.sure) or (response.kind != "response" and (hints.kind or hints.api or _may_be_request(request))):
         return request
-    return response if response.kind == "response" or request.kind == "unknown" else request
+    return response
 
 
 def unrecognised(frame: Frame) -> Frame:
@@ -110,6 +126,33 @@ def _has_client(frame: Frame) -> bool:
         return False
     client_id = frame.header.value.get("clientId") or ""
     return len(client_id) > LEAST_CLIENT_ID and client_id.isascii() and client_id.isprintable()
+
+
+def _may_be_request(frame: Frame) -> bool:
+    """Return whether a frame may be a request by its head: a version that is known or a little newer, and a client id that is text.
+
+    "Correlation id 7" of a response reads as "Produce version 7": a Produce request has to name its client.
+    """
+    api = frame.catalog.api_by_key(frame.api_key) if frame.kind == "request" and frame.api_key is not None else None
+    if not api or not api.request or frame.header is None or frame.api_version is None:
+        return False
+    versions = frame.catalog.entry(api.request).valid_versions
+    if not versions or not 0 <= frame.api_version <= versions.high + NEWER_VERSIONS or {a.code for a in frame.header.anomalies} - {"TRUNCATED"}:
+        return False
+    client_id = frame.header.value.get("clientId") or ""
+    return client_id.isprintable() and (bool(client_id) or api.key != PRODUCE)
+
+
+def _names_client(frame: Frame) -> bool:
+    return frame.header is not None and bool(frame.header.value.get("clientId"))
+
+
+def _is_cut_request(frame: Frame) -> bool:
+    """Return whether a frame is a request that ends before its size says: one that names its client, or in which only the end is anomalous."""
+    if not frame.cut or not _may_be_request(frame):
+        return False
+    found = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
+    return _names_client(frame) or set(found) <= {"TRUNCATED", "LAYOUT_AMBIGUOUS"}
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:

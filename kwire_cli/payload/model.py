@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.codes import Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.values import Form
 from kwire_cli.payload.body import decode_body
@@ -53,7 +53,7 @@ class Payload:
     @property
     def anomalies(self) -> list[Anomaly]:
         """What a correct writer would not have written; paths and offsets count from the payload's own begin."""
-        return [*self.notes, *(self.body.anomalies if self.body else ())]
+        return in_payload([*self.notes, *(self.body.anomalies if self.body else ())])
 
     def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:
         """The data in Kafka's JSON form; `hidden` are the numbers of the body's spans to redact, and without a body any number hides all."""
@@ -96,7 +96,7 @@ def kept(path: str, kind: str, version: int | None, data: Any, note: Anomaly, st
 
 def cut(path: str, kind: str, data: Any, what: str = "its version") -> Payload:
     """Bytes that end before they say what they are."""
-    return kept(path, kind, None, data, Anomaly("TRUNCATED", "", 0, f"{len(data)} bytes are too few for {what}"))
+    return kept(path, kind, None, data, Anomaly("PAYLOAD_TRUNCATED", "", 0, f"{len(data)} bytes are too few for {what}"))
 
 
 def plain_body(path: str, spec: MessageSpec, version: int, data: Any, start: int = 0, *, layout: int | None = None) -> Payload:

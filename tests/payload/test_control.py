@@ -74,12 +74,12 @@ def test_unknown_types_are_kept_with_their_number():
     ("key", "value", "shown", "code"),
     [
         (None, b"abc", {"type": "UNKNOWN", "number": None, "value": "YWJj"}, ("NULL_NOT_ALLOWED", "key")),
-        (b"\0\0\0", b"abc", {"type": "UNKNOWN", "number": None, "key": "AAAA", "value": "YWJj"}, ("TRUNCATED", "key")),
+        (b"\0\0\0", b"abc", {"type": "UNKNOWN", "number": None, "key": "AAAA", "value": "YWJj"}, ("PAYLOAD_TRUNCATED", "key")),
         (b"\0\0\0\1", None, {"type": "COMMIT", "coordinatorEpoch": None}, ("NULL_NOT_ALLOWED", "value")),
-        (b"\0\0\0\1", b"\0\0\1", {"type": "COMMIT", "coordinatorEpoch": None}, ("TRUNCATED", "value.coordinatorEpoch")),
-        (b"\0\0\0\1", b"\0", {"type": "COMMIT", "coordinatorEpoch": None}, ("TRUNCATED", "value")),
-        (b"\0\0\0\5", b"\0", {"type": "KRaftVersion", "value": "AA=="}, ("TRUNCATED", "value")),
-        (b"\0\0\0\5", b"\0\0", {"type": "KRaftVersion", "value": {"version": 0}}, ("TRUNCATED", "value.kRaftVersion")),
+        (b"\0\0\0\1", b"\0\0\1", {"type": "COMMIT", "coordinatorEpoch": None}, ("PAYLOAD_TRUNCATED", "value.coordinatorEpoch")),
+        (b"\0\0\0\1", b"\0", {"type": "COMMIT", "coordinatorEpoch": None}, ("PAYLOAD_TRUNCATED", "value")),
+        (b"\0\0\0\5", b"\0", {"type": "KRaftVersion", "value": "AA=="}, ("PAYLOAD_TRUNCATED", "value")),
+        (b"\0\0\0\5", b"\0\0", {"type": "KRaftVersion", "value": {"version": 0}}, ("PAYLOAD_TRUNCATED", "value.kRaftVersion")),
     ],
 )
 def test_damaged_ones(key, value, shown, code):

@@ -32,7 +32,7 @@ def check(payloads):
         if payload.body:
             assert sum(span.end - span.start for span in payload.body.spans) == payload.size - payload.body.raw.start
             assert payload.exact or payload.anomalies
-            assert payload.body.complete or any(note.code in {"TRUNCATED", "INVALID_LENGTH", "VARINT_TOO_LONG"} for note in payload.anomalies)
+            assert payload.body.complete or any(note.code in {"PAYLOAD_TRUNCATED", "INVALID_LENGTH", "VARINT_TOO_LONG"} for note in payload.anomalies)
 
 
 def check_record(found):
@@ -97,7 +97,7 @@ def test_records_cut_at_every_byte(topic):
             else:
                 found = decode_record(CATALOG, topic, entry.api_key.to_bytes(2, "big"), version.to_bytes(2, "big") + body[:size])
             check_record(found)
-            assert any(note.path.startswith("value") and note.code == "TRUNCATED" for note in found.anomalies)
+            assert any(note.path.startswith("value") and note.code == "PAYLOAD_TRUNCATED" for note in found.anomalies)
 
 
 @given(BYTES, BYTES)

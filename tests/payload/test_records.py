@@ -145,10 +145,10 @@ def test_a_preview_frame_is_kept():
 def test_bytes_that_end_before_they_say_what_they_are():
     found = decode_record(CATALOG, "__consumer_offsets", b"\0", b"\0")
     assert found.to_json() == {"key": {"type": None, "data": "AA=="}, "value": {"version": None, "data": "AA=="}}
-    assert codes(found) == [("TRUNCATED", "key"), ("TRUNCATED", "value")]
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "key"), ("PAYLOAD_TRUNCATED", "value")]
     found = decode_record(CATALOG, "__cluster_metadata", None, b"\1\x80")
     assert found.to_json() == {"value": {"type": None, "version": None, "data": "AYA="}}
-    assert codes(found) == [("TRUNCATED", "value.apiKey")]
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "value.apiKey")]
     found = decode_record(CATALOG, "__consumer_offsets", None, b"\0\0")
     assert codes(found) == [("NULL_NOT_ALLOWED", "key")]
 
@@ -186,7 +186,7 @@ def test_subscriptions_and_assignments_stand_in_place_of_their_bytes():
         "value.members[1].assignment",
     ]
     assert found.inside[1].json_data() == {"previousAssignment": [], "generation": 5}
-    assert codes(found) == [("TRUNCATED", "value.members[1].subscription.topics")]
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "value.members[1].subscription.topics")]
 
 
 def test_members_of_other_groups_stay_as_they_are():
