@@ -10,7 +10,7 @@ SECTIONS = {
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules"],
-    "Share": ["sanitize"],
+    "Share": ["secrets", "sanitize"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],
     "How kwire is made": ["architecture", "speed", "conformance", "fuzzing", "dependencies", "/CONTRIBUTING", "/CHANGELOG"],

@@ -57,6 +57,7 @@ def decode(
     message: str,
     version: int,
     strict: bool = False,
+    show_secrets: bool = False,
     specs: Specs | None = None,
     kafka: str | None = None,
     overlays: Specs | None = None,
@@ -65,10 +66,15 @@ def decode(
 
     Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
     anomaly; InputError for an unknown message.
+
+    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire (docs/secrets.md).
     """
     from kwire_cli.message.decoded import checked, decode as run  # noqa: PLC0415
+    from kwire_cli.message.redaction import redacting_body  # noqa: PLC0415
 
-    return checked(run(catalog(specs, kafka=kafka, overlays=overlays), data, message, version), strict=strict)
+    known = catalog(specs, kafka=kafka, overlays=overlays)
+    found = run(known, data, message, version)
+    return checked(found if show_secrets else redacting_body(known, found), strict=strict)
 
 
 def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None) -> bytes:
@@ -95,6 +101,7 @@ def read_frames(
     api: str | int | None = None,
     version: int | None = None,
     kind: str | None = None,
+    show_secrets: bool = False,
     specs: Specs | None = None,
     kafka: str | None = None,
     overlays: Specs | None = None,
@@ -104,8 +111,12 @@ def read_frames(
 
     `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say so itself.
     `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
+
+    `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire
+    (docs/secrets.md).
     """
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
+    from kwire_cli.message.redaction import redacting  # noqa: PLC0415
     from kwire_cli.source.frames import frames_in  # noqa: PLC0415
     from kwire_cli.source.kinds import Kind, recognise  # noqa: PLC0415
 
@@ -116,10 +127,13 @@ def read_frames(
         from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
 
-        return (line.frame for line in traffic(known, Capture(found.source, key_logs=tls_keylog)) if line.frame)
+        lines = traffic(known, Capture(found.source, key_logs=tls_keylog))
+        pairs = ((line.frame, line) for line in lines if line.frame)
+        return (frame if show_secrets else redacting(known, frame, line) for frame, line in pairs)
     if found.kind is Kind.BATCHES:
         raise InputError("this is record batches, which read_records reads", file=found.name)
-    return frames_in(known, found.frames, Hints(known.api(api) if api is not None else None, version, kind))
+    frames = frames_in(known, found.frames, Hints(known.api(api) if api is not None else None, version, kind))
+    return frames if show_secrets else (redacting(known, frame) for frame in frames)
 
 
 def read_records(
@@ -127,6 +141,7 @@ def read_records(
     format: str = "auto",  # noqa: A002 - the name that the issue of it has
     topic: str | None = None,
     *,
+    show_secrets: bool = False,
     max_decompressed: int | None = None,
     specs: Specs | None = None,
     kafka: str | None = None,
@@ -137,6 +152,9 @@ def read_records(
     "v2", "kip98-draft" or "kip82-draft". `topic` is that of Kafka's own topics whose records are to be decoded. `max_decompressed` are the bytes that
     one batch may become. A file may also be text that holds batches in any form, such as hex. InputError for a file that
     can't be read, and for captures, requests and responses, which `read_frames` reads; nothing else, whatever the bytes.
+
+    `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the records
+    of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
     """
     from kwire_cli.codec.model import Limits  # noqa: PLC0415
     from kwire_cli.records.opening import items, source_of  # noqa: PLC0415
@@ -144,7 +162,14 @@ def read_records(
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     known = catalog(specs, kafka=kafka) if specs or kafka else None
-    return items(source_of(records_in(data), form=format, topic=topic, catalog=known, limits=limits))
+    source = source_of(records_in(data), form=format, topic=topic, catalog=known, limits=limits)
+    if topic is not None and not show_secrets:
+        from dataclasses import replace  # noqa: PLC0415
+
+        from kwire_cli.message.redaction import RecordRedaction  # noqa: PLC0415 - records of most topics are nobody's messages
+
+        source = replace(source, hide=RecordRedaction(known or catalog()))
+    return items(source)
 
 
 def write_records(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from kwire_cli.message.record_sets import cut_record_set
 from kwire_cli.message.roles import roles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
@@ -25,9 +25,19 @@ if TYPE_CHECKING:
 RECORD_FORMS = ("decoded", "size", "base64")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decoded(Body):
-    """A message as `kwire_cli.decode` gives it: its value, spans and anomalies."""
+    """A message as `kwire_cli.decode` gives it: its value, spans and anomalies.
+
+    `value`, `spans` and `data` are what is on the wire, secrets too; `to_json` leaves out the secrets that `hides` finds, where records are shown as
+    bytes and where they are not. `reading` is how `to_json` reads records unless it is told.
+    """
+
+    hides: Callable[[bool], frozenset[int]] | None = field(default=None, compare=False)
+    reading: RecordsAs | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
 
     @property
     def size(self) -> int:
@@ -36,27 +46,30 @@ class Decoded(Body):
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """The message in Kafka's JSON form, records as base64 text."""
-        return self.to_json()
+        """The message in Kafka's JSON form, records as base64 text, secrets as they are on the wire."""
+        return self.form(Form("base64"))
 
     def to_json(
-        self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] = frozenset(), reading: RecordsAs | None = None
+        self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] | None = None, reading: RecordsAs | None = None
     ) -> dict[str, Any]:
         """The message in Kafka's JSON form.
 
         `records` is "base64", "size" for {name}SizeInBytes as in a broker's request log, or "decoded" for batches with records, as `reading` says.
         `lossless` adds what that form can't carry under "_lossless", so that encode gives the very same bytes. `hidden` are the numbers of
-        the spans to redact.
+        the spans to redact; without them it is what `hides` finds.
         """
         if records not in RECORD_FORMS:
             raise InputError(f"records={records!r}: records are shown as {', '.join(RECORD_FORMS[:-1])} or {RECORD_FORMS[-1]}")
+        if hidden is None:
+            hidden = self.hides(records == "base64") if self.hides else frozenset()
         if lossless and (records != "base64" or hidden):
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
         shown = self.form(Form(RAW if records == "decoded" else records, hidden))
         if records == "decoded":
-            shown = filled(roles(self.spec, self.entry), shown, reading or RecordsAs())
+            reading = reading or self.reading or RecordsAs()
+            shown = filled(roles(self.spec, self.entry), shown, reading)
             if self.raw.lost >= 0 and len(self.raw.node) - 1 not in hidden:
-                self._fill_cut(shown, reading or RecordsAs())
+                self._fill_cut(shown, reading)
         if lossless:
             from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
 

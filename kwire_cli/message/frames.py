@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.errors import KwireError
+from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import Decoded, decode_spec
 from kwire_cli.structs.frames import SIZE_PREFIX
 from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.inside import Forwarded
@@ -75,6 +75,8 @@ class Frame:
     label: str | None = None
     logged: bool = False
     flavour: str = "kafka"
+    hides: Callable[[bool], dict[str, frozenset[int]]] | None = field(default=None, repr=False, compare=False)
+    """What finds the secrets that `to_json` leaves out unless it is told; given whether records are shown as bytes."""
 
     @cached_property
     def prefix(self) -> Decoded | None:
@@ -183,7 +185,12 @@ class Frame:
         `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`), and with PAYLOADS none of
         what is in fields is shown. `asked` is a response's request. `records` and `reading` are as in `Decoded.to_json`.
         """
-        hidden = hidden or {}
+        if hidden is None:
+            hidden = self.hides(records == "base64") if self.hides else {}
+            if hidden and lossless:
+                raise InputError(
+                    "the frame holds secrets, or bytes that may be some, and the lossless form keeps every byte: show_secrets=True keeps them"
+                )
         if self.kind == "unknown":
             gap = {
                 "frame": self.number,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.body import Body
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Tree
+    from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.plain import Layout, Plain
     from kwire_cli.payload.records import RecordPayload
@@ -105,6 +108,33 @@ class RecordRedaction:
         malformed = tree.spans.lost >= 0 or tree.spans.used != tree.spans.stop or bool(tree.spans.flags)
         spans = {item.span for path, item in items if item.node.name in _SECRET or (malformed and path.startswith(("records[", "[")))}
         return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
+
+
+def redacting(catalog: Catalog, frame: Frame, line: Line | None = None) -> Frame:
+    """Return a frame whose `to_json`, and that of its header and body, leaves out secrets; `line` is that of a capture it belongs to."""
+
+    def hides(raw_records: bool) -> Hidden:  # noqa: FBT001 - called with one thing
+        redaction = Redaction(catalog, raw_records=raw_records)
+        return redaction.line(line) if line else redaction.frame(frame)
+
+    def part(name: str, body: Decoded | None) -> Decoded | None:
+        found = partial(_of_part, hides, name)
+        return None if body is None else replace(body, hides=found, reading=Redaction(catalog).reading())
+
+    return replace(frame, header=part("header", frame.header), body=part("body", frame.body), hides=hides)
+
+
+def _of_part(hides: Callable[[bool], Hidden], name: str, raw_records: bool) -> frozenset[int]:  # noqa: FBT001 - as above
+    return hides(raw_records).get(name, frozenset())
+
+
+def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:
+    """Return a message whose `to_json` leaves out secrets."""
+
+    def hides(raw_records: bool) -> frozenset[int]:  # noqa: FBT001 - as above
+        return Redaction(catalog, raw_records=raw_records).body(body)
+
+    return replace(body, hides=hides, reading=Redaction(catalog).reading())
 
 
 class Redaction:

@@ -227,6 +227,11 @@ def _unknown_parts(decoded: Body) -> list[Item]:
     return [item for item in leaves if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))]
 
 
+def holds_token(frame: Frame) -> bool:
+    """Return whether a frame that is not understood holds a raw SASL token and nothing else."""
+    return not frame.sure and bool(_token(frame))
+
+
 def _token(frame: Frame) -> list[tuple[int, int]]:
     """Where a frame holds a raw SASL token and nothing else, as after SaslHandshake 0."""
     # Its size prefix may have been taken for something else.

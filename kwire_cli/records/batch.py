@@ -144,10 +144,13 @@ class Batch:
         return walk(records_entry(self.layout.decl), self.source.data, self.position, self.end)
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
-        """The batch in the shape of `kwire dump --format jsonl`; with `records` unless `deep` is false. `hide` says what to redact in payloads."""
+        """The batch in the shape of `kwire dump --format jsonl`; with `records` unless `deep` is false.
+
+        `hide` says what to redact in payloads; without it, it is what `read_records` was told.
+        """
         from kwire_cli.records.jsonform import batch_json  # noqa: PLC0415 - it imports what decodes payloads
 
-        return batch_json(self, deep=deep, hide=hide)
+        return batch_json(self, deep=deep, hide=hide or self.source.hide)
 
 
 @cache

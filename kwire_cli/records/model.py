@@ -104,3 +104,5 @@ class Source:
     catalog: Catalog | None = None
     topic: str | None = None
     limits: Limits = field(default_factory=Limits)
+    hide: Hide | None = None
+    """What of its records `to_json` of batches leaves out unless it is told."""

@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 
 
 def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:
-    """The frames of a source, numbered from 1 over all of its chunks. A response in a log is read as its request says, if that came before."""
-    number, logged = 1, source.form == "log"
+    """The frames of a source, numbered from 1 over all of its chunks. A response in a log is read as its request says, if that came before.
+
+    Behind a raw SASL token no guess is believed until a frame is understood: tokens follow one another.
+    """
+    number, logged, after_token = 1, source.form == "log", False
     asked: dict[int, Frame] = {}
     for chunk in source.chunks:
         for found in read_all(catalog, chunk.data, hints, first=number, framed=framed):
             frame = _answering(catalog, found, asked) if logged else found
+            if not frame.sure:
+                from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are understood
+
+                frame = unrecognised(frame) if after_token and frame.guess else frame
+                after_token = after_token or holds_token(found)
+            else:
+                after_token = False
             yield replace(frame, label=chunk.label, logged=logged)
             number += 1
 

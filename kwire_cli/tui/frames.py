@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +46,11 @@ class Frames:
 
     def read(self) -> Iterator[float]:
         """Find the frames."""
-        chunks = self.found.chunks
-        for number, chunk in enumerate(chunks):
-            one = Input(self.found.form, (chunk,), self.found.detail)
-            first = len(self._frames)
-            self._frames += [_numbered(frame, first) for frame in frames_in(self.catalog, one, self.hints, framed=self.framed)]
-            yield (number + 1) / len(chunks)
+        size, read = sum(len(chunk.data) for chunk in self.found.chunks), 0
+        for frame in frames_in(self.catalog, self.found, self.hints, framed=self.framed):
+            self._frames.append(frame)
+            read += frame.size
+            yield min(read / max(size, 1), 1.0)
         self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
@@ -109,10 +107,6 @@ class Frames:
 
     def close(self) -> None:
         """There is nothing to let go of."""
-
-
-def _numbered(frame: Frame, first: int) -> Frame:
-    return replace(frame, number=first + frame.number)
 
 
 def _cell(name: str, text: str) -> str:

@@ -1,0 +1,152 @@
+"""No command shows a secret in any format, whole or damaged; neither do the terminal interface and the library."""
+
+import json
+
+import click
+import pytest
+from command_line import kwire
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, shows
+
+import kwire_cli
+from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.tui import listing_of
+
+FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
+ONE = ("SaslAuthenticateRequest", "authBytes", 2)
+
+CALLS = {
+    "decode": [["decode", "--full"], ["decode", "--lossless"], ["decode", "--pairs"], ["decode", "--stats"], ["decode", "--fields", "header,body"]],
+    "explain": [["explain", "--every"]],
+    "overhead": [["overhead", "--by", by] for by in ("field", "client", "topic")],
+    "clients": [["clients"]],
+    "compare": [["compare", "--versions", "all"]],
+    "advise": [["advise"]],
+    "diff": [["diff", "--frames", "3,3", "--full"]],
+}
+"""Commands that read frames, and ways to call them with a file of frames; those that don't are below. A new command joins one of the two."""
+OTHERS = {
+    "breaking": "definitions",
+    "doctor": "what is installed",
+    "dump": "tests/cli/test_dump.py",
+    "encode": "test_errors_of_given_values_have_no_secret",
+    "errors": "codes",
+    "lint": "definitions",
+    "sanitize": "tests/sanitize",
+    "scan": "tests/pipeline/test_captures.py",
+    "spec": "definitions",
+    "tui": "test_the_terminal_interface_shows_no_secret",
+    "watch": "counts",
+}
+
+
+def formats(command):
+    group = click.Context(cli)
+    choices = [each.type.choices for each in cli.get_command(group, command).params if "--format" in each.opts]
+    return choices[0] if choices else [None]
+
+
+def test_every_command_is_called_or_named():
+    assert {*CALLS} | {*OTHERS} == {*COMMANDS}
+
+
+def printed(path, command, fmt):
+    for words in CALLS[command]:
+        done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
+        yield words, (done.out + done.err).replace("\\u003c", "<")
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
+    path = tmp_path / "secret.pcap"
+    for message, field, version in FRAMES:
+        before, (side, frame), after = conversation(message, version, body_of(message, field, version))
+        path.write_bytes(capture([*before, (side, frame), *after]))
+        for fmt in formats(command):
+            for words, text in printed(path, command, fmt):
+                assert not shows(text), (message, fmt, words)
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
+    path = tmp_path / "secret.pcap"
+    before, (side, frame), after = conversation(ONE[0], ONE[2], body_of(*ONE))
+    for how, data in damages(frame):
+        if "cut" in how:
+            continue
+        path.write_bytes(capture([*before, (side, data), *after]))
+        for fmt in formats(command):
+            for words, text in printed(path, command, fmt):
+                assert not shows(text), (how, fmt, words)
+
+
+@pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
+@pytest.mark.parametrize("client_id", [b"c", None, b"", b"adminclient-1"])
+def test_damaged_framing_shows_no_secret(message, path, version, client_id):
+    before, (side, frame), after = conversation(message, version, body_of(message, path, version), client_id=client_id)
+    for how, data in damages(frame):
+        captures = [capture([*before, (side, data), *after]), capture([(side, data), *after], opened=False), capture([(side, data)], piece=7)]
+        for source in (*captures, data.hex().encode()):
+            for form in (["-f", "hex", "--full"], ["-f", "jsonl"]):
+                done = kwire("decode", *form, "-", stdin=source)
+                assert not shows(done.out + done.err), how
+
+
+def test_what_is_well_understood_stays_readable():
+    for message, path, version in FRAMES:
+        before, (side, frame), after = conversation(message, version, body_of(message, path, version))
+        lines = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "-", stdin=capture([*before, (side, frame), *after])).out.splitlines()]
+        assert "gap" not in {line["kind"] for line in lines}
+        assert kwire("decode", "-f", "jsonl", "--show-secrets", "-", stdin=capture([*before, (side, frame), *after])).code == 0
+
+
+@pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
+def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path):
+    body, key = body_of(message, path, version), CATALOG[message].api_key
+    frame = framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
+    token = b"\0alice\0" + SECRET.encode()
+    options = {"form": "auto", "port": None, "tls_keylog": (), "api": None, "version": None, "kind": None, "framed": None, "topic": None}
+    for data in (frame, frame[1:], len(token).to_bytes(4, "big") + token + len(SECRET).to_bytes(4, "big") + SECRET.encode()):
+        file = tmp_path / "frames.hex"
+        file.write_text(data.hex())
+        listing = listing_of(CATALOG, str(file), options | {"show_secrets": False})
+        for _ in listing.read():
+            pass
+        for number in range(len(listing)):
+            look = listing.look(number, full=True)
+            assert not shows(repr([look.nodes, look.buffers, look.document()]))
+            assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
+
+
+@pytest.mark.parametrize(("message", "path", "version"), ENTRIES, ids=str)
+def test_the_library_redacts_unless_told(message, path, version):
+    body = body_of(message, path, version)
+    found = kwire_cli.decode(body, message=message, version=version)
+    assert not shows(json.dumps(found.to_json()) + repr(found))
+    assert shows(json.dumps(found.value))
+    assert shows(json.dumps(kwire_cli.decode(body, message=message, version=version, show_secrets=True).to_json()))
+    with pytest.raises(kwire_cli.EncodeError, match="redacted"):
+        kwire_cli.encode(found.to_json(), message=message, version=version)
+
+
+def test_frames_of_the_library_redact_unless_told():
+    for message, path, version in FRAMES:
+        before, (side, frame), after = conversation(message, version, body_of(message, path, version))
+        for source in (capture([*before, (side, frame), *after]), frame):
+            shown = [json.dumps([each.to_json(), each.body and each.body.to_json()]) + repr(each) for each in kwire_cli.read_frames(source)]
+            assert not shows("".join(shown)), message
+            assert shows("".join(json.dumps(each.to_json()) for each in kwire_cli.read_frames(source, show_secrets=True))), message
+
+
+def test_errors_of_given_values_have_no_secret():
+    values = {"resources": [{"resourceType": 2, "resourceName": "x", "configs": [{"name": "a", "value": [SECRET]}]}], "validateOnly": False}
+    done = kwire("encode", "-m", "AlterConfigsRequest", "-n", 1, stdin=json.dumps(values).encode())
+    assert done.code == 2
+    assert not shows(done.err)
+
+
+@pytest.mark.parametrize(("message", "path", "version"), [row for row in ENTRIES if row[0] == "DescribeConfigsResponse"], ids=str)
+def test_values_that_are_compared_have_no_secret(message, path, version):
+    value = kwire_cli.decode(body_of(message, path, version), message=message, version=version).value
+    for fmt in formats("compare"):
+        done = kwire("compare", "-m", message, "-n", version, "--values", json.dumps(value), "--format", fmt)
+        assert not shows(done.out + done.err)
