@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.message.frames import Hints
-from kwire_cli.message.reading import read, read_all
+from kwire_cli.message.reading import read, read_all, unrecognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.frames import frames_in
-from kwire_cli.source.text import Input
 from kwire_cli.tui.costs import frame_costs
 from kwire_cli.tui.look import Look, look_of
 from kwire_cli.tui.rows import FrameRow
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.filter import Filter
     from kwire_cli.message.frames import Frame, Hints
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.text import Input
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
