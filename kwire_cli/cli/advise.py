@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_tls_keylog
+from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
 from kwire_cli.cli.options import PORT, complete_api, complete_file, complete_message, with_catalog, with_csv, with_output
 from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
@@ -39,6 +39,7 @@ TOP = 10
 @click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'client ~ \"app-.*\"'; see docs/filter.md.")
 @click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
+@with_capture_points
 @click.option("--as-topic", metavar="NAME", help="The topic of segments whose folder's name does not say it.")
 @click.option(
     "--min-saving", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES", help="Leave out of the overlay what saves less."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.capture_lines import CapturePoints
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.progress import Progress
 from kwire_cli.cli.request_logs import tell_of_logs
@@ -92,6 +93,7 @@ class Messages:
         hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"])
         says = Kind.FRAMES if hints.version is not None or hints.kind else None
         numbers = count()
+        points = CapturePoints(self.environment, self.arguments, self.options, tell=self.times == 1)
         for found in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
             if found.kind is Kind.REQUEST_LOG:
                 logs.append(found.source)
@@ -103,7 +105,8 @@ class Messages:
             place = place_of(next(numbers))
             if found.kind is Kind.CAPTURE:
                 captured = True
-                yield from self._capture(found.source, place)
+                if (capture := points.take(found.source)) is not None:
+                    yield from self._capture(capture, found.source, place)
                 continue
             for frame in frames_in(self.catalog, found.frames, hints):
                 yield from in_frame(frame, place + frame.number)
@@ -121,14 +124,17 @@ class Messages:
             self.progress.tell(self._names.get(label, label), item.position, len(view))
             yield item
 
-    def _capture(self, path: Any, place: int) -> Iterator[Message]:
+    def _capture(self, source: Any, path: Any, place: int) -> Iterator[Message]:
         from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
-        from kwire_cli.cost.advice.messages import in_lines
+        from kwire_cli.cost.advice.messages import in_lines, place_of
+        from kwire_cli.source.capture.point_packets import PointFiles
 
         name, port = self._names.get(path), self.options["port"]
         keys = self.options["tls_keylog"]
-        lines = capture_lines(self.environment, self.catalog, path, name=name, port=port, notices=self.times == 1, key_logs=keys)
+        if isinstance(source, PointFiles):
+            place -= place_of(source.index)  # of the first point: in_lines knows which one it is
+        lines = capture_lines(self.environment, self.catalog, source, name=name, port=port, notices=self.times == 1, key_logs=keys)
         yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), place)
 
     def _log(self, path: str, place: int) -> Iterator[Message]:

@@ -46,6 +46,8 @@ def show_columns(environment: Environment, fmt: str, options: dict[str, Any], re
     from kwire_cli.view.table import CSV_HEADINGS, TABLE
 
     columns = tuple(_names(options["fields"])) or TABLE
+    if fmt == "csv" and not options["fields"] and options["several"]:
+        columns = ("capture", "file", *columns)
     if fmt not in {"csv", "json", "jsonl"}:
         return _table(environment, columns, redaction, wait=wait and bool(options["fields"]))
     if fmt == "csv":

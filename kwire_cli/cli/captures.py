@@ -10,11 +10,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
+from kwire_cli.cli.capture_lines import note_faults
 from kwire_cli.cli.environment import Outcome
 from kwire_cli.cli.options import records_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
-from kwire_cli.stores import path_of
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.filter import Filter
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.capture.point_packets import PointFiles
     from kwire_cli.source.capture.reading import Capture
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.stats import Stats
@@ -47,20 +48,29 @@ class _Passed:
             yield line
 
 
-def show_capture(environment: Environment, catalog: Catalog, source: str | IO[bytes], fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
+def show_capture(
+    environment: Environment, catalog: Catalog, source: str | IO[bytes] | PointFiles, fmt: str, options: dict[str, Any], *, strict: bool
+) -> Outcome:
     """Print the lines of a capture that were asked for, as they come; InputError where it can't be read."""
     from kwire_cli.cli.follow import Interrupt, following
-    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.capture.point_packets import PointFiles
 
     refuse_unknown(catalog, options["fields"])
     _frame_range(options["frames"])
     filter_of(catalog, options["filter"] or "frame")  # before anything is opened, or waited for
     if not options["follow"]:
-        return _show(environment, catalog, Capture(source, key_logs=options["tls_keylog"]), fmt, options, strict=strict)
+        return _show(environment, catalog, _opened(source, options), fmt, options, strict=strict)
+    assert not isinstance(source, PointFiles)  # noqa: S101 - for the type checker: one capture is followed
     interrupt = Interrupt()
     found = following(environment, source, interrupt, options["tls_keylog"])  # opening a pipe waits for its writer, and Ctrl-C ends that at once
     with interrupt.watched():
         return _show(environment, catalog, found, fmt, options, strict=strict)
+
+
+def _opened(source: Any, options: dict[str, Any]) -> Capture:
+    from kwire_cli.source.capture.reading import Capture
+
+    return Capture(source, key_logs=options["tls_keylog"])
 
 
 def _show(environment: Environment, catalog: Catalog, found: Capture | Following, fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
@@ -70,7 +80,7 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
 
     name, again = found.name or "standard input", None
     if isinstance(found, Capture):
-        again = partial(Capture, found.name, key_logs=options["tls_keylog"]) if found.name and path_of(found.name).is_file() else None
+        again = partial(_opened, found.again, options) if found.again else None
         lines = traffic(catalog, found, port=options["port"], waiting_since=found.waiting_since, again=again)
     else:  # as they come
         lines = traffic(catalog, found, port=options["port"])
@@ -78,7 +88,10 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     choosing = any(options[name] for name in ("filter", "frames", "stream"))
     decodable = choosing or options["limit"] == 0
     anomalies, chose, passed = False, options["limit"] == 0, _Passed()
-    show = _shower(environment, fmt, options, whole=again is not None)
+    together = (options["stats"] or fmt == "csv") and not options["follow"]  # of all captures
+    show = options.get("show") or _shower(environment, fmt, options, whole=again is not None)
+    if together:
+        options["show"] = show
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     with _rows_that_wait(show, options):
         for line in until_last(chosen(passed.each(lines) if choosing else lines, catalog, options), options["limit"], last):
@@ -89,13 +102,11 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
             decodable = True
             anomalies = anomalies or (strict and bool(line.anomalies))
             show(line)
-    show(None)
+    if not together:
+        show(None)
     if choosing and not chose:
         environment.note(f"kwire: {name}: nothing was chosen, of {counted(passed.count, 'line')}")
-    for notice in found.notices:
-        environment.note(f"kwire: {name}: after packet {notice.packet}, byte {notice.position}: {notice.text}")
-    for remark in found.remarks:
-        environment.note(f"kwire: {name}: {remark}")
+    note_faults(environment, found, name)
     if options["verbose"] and found.summary:
         environment.note(f"{name}: besides: {', '.join(f'{count} {kind}' for kind, count in found.summary.items())}")
     return Outcome(decodable, anomalies or (strict and bool(found.notices)), choosing and not chose)

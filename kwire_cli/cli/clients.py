@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_tls_keylog
+from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
 from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_csv, with_output
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
@@ -46,6 +46,7 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: table on a terminal, jsonl elsewhere]")
 @click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
+@with_capture_points
 @with_catalog
 @with_output
 @with_csv
@@ -56,8 +57,7 @@ def command(
     release: str | None,
     now: str | None,
     fmt: str | None,
-    port: int | None,
-    tls_keylog: tuple[str, ...],
+    **options: Any,
 ) -> Exit:
     """List the clients in packet captures and brokers' request logs.
 
@@ -67,7 +67,7 @@ def command(
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
 
     def run(environment: Environment, fmt: str) -> Exit:
-        return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, port, tls_keylog), release, now, fmt)
+        return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, options), release, now, fmt)
 
     if fmt != "html":
         return run(environment, fmt)
@@ -97,8 +97,8 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
     return Exit.FOUND if any(row.verdict == REFUSED for row in rows) else Exit.DONE
 
 
-def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], port: int | None, key_logs: tuple[str, ...]) -> Clients:
-    from kwire_cli.cli.capture_lines import capture_lines
+def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Clients:
+    from kwire_cli.cli.capture_lines import CapturePoints, capture_lines
     from kwire_cli.cli.progress import Progress
     from kwire_cli.cli.request_logs import is_log, opened, read_log, tell_of_logs
     from kwire_cli.clients.fold import Clients
@@ -109,6 +109,7 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged, progress = Clients(), Clients(), Progress(environment)
     logs: list[str] = []
+    points = CapturePoints(environment, source, options)
     for name in source or ("-",):
         if name != "-" and not path_of(name).is_file():
             raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)
@@ -123,7 +124,9 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
             label = "standard input" if name == "-" else name
             with opened(environment, name):  # where that can't be, it says why
                 raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
-        for line in capture_lines(environment, catalog, capture, port=port, key_logs=key_logs):
+        if (capture := points.take(capture)) is None:
+            continue
+        for line in capture_lines(environment, catalog, capture, port=options["port"], key_logs=options["tls_keylog"]):
             clients.add_line(line)
     progress.done()
     if clients.uses and logged.uses:
@@ -141,7 +144,7 @@ def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, 
     if fmt == "table":
         environment.write_lines(upgrade_lines(rows, accepted.release) if accepted else client_lines(rows))
     elif fmt == "csv":
-        columns = csv_columns(verdicts=accepted is not None)
+        columns = csv_columns(rows, verdicts=accepted is not None)
         environment.write_csv(columns)
         for row in rows:
             for cells in csv_cells(row, columns):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit, Outcome
-from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_tls_keylog
+from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_capture_points, with_tls_keylog
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.options import (
     EXIT_CODE,
@@ -90,6 +90,7 @@ ROWS = 4
 )
 @click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
 @with_tls_keylog
+@with_capture_points
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
 @with_overlaid_catalog
 @with_output
@@ -140,9 +141,14 @@ def _decode(
     environment: Environment, catalog: Catalog, sources: tuple[str, ...] | list[str], form: str, fmt: str, options: dict[str, Any], *, strict: bool
 ) -> Outcome:
     """Show what is in the inputs."""
+    from kwire_cli.cli.capture_lines import CapturePoints, name_of
+
     decodable = anomalies = False
     empty: bool | None = None
-    page, several = options["page"], len(sources) > 1
+    auto = form == "auto" and not options["message"] and not options["follow"]
+    points = CapturePoints(environment, sources if auto else (), options)
+    options["several"] = points.labelled
+    page, several = options["page"], len(sources) - points.together > 1
     batches: Run | None = None
     says = Kind.CAPTURE if options["follow"] else said(options)
     for each in inputs(environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"]):
@@ -159,12 +165,18 @@ def _decode(
             continue
         if page:
             page.turn_to("frames")
-        if each.name and several:
-            _head(environment, each.name, fmt)
+        capture: Any = points.take(each.source) if each.kind is Kind.CAPTURE else None
+        if each.kind is Kind.CAPTURE and capture is None:
+            continue
+        label = name_of(capture) or each.name
+        if page and several:
+            page.file = label or ""
+        if label and several and (capture is None or not options["stats"]):
+            _head(environment, label, fmt)
         if each.kind is Kind.CAPTURE:
             from kwire_cli.cli.captures import show_capture
 
-            outcome = show_capture(environment, catalog, each.source, fmt, options, strict=strict)
+            outcome = show_capture(environment, catalog, capture, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             empty = outcome.empty and empty is not False
             continue
@@ -178,6 +190,8 @@ def _decode(
             decodable = _show(environment, catalog, result, fmt, options) or decodable
             anomalies = anomalies or bool(result.anomalies)
             environment.flush()
+    if show := options.pop("show", None):
+        show(None)
     return Outcome(decodable, anomalies, bool(empty))
 
 

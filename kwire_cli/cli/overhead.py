@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import of_captures, of_frames
+from kwire_cli.cli.frame_options import of_captures, of_frames, with_capture_points
 from kwire_cli.cli.options import (
     EXIT_CODE,
     complete_dimensions,
@@ -55,6 +55,7 @@ MOST_ROWS = 25
 )
 @of_frames
 @of_captures
+@with_capture_points
 @EXIT_CODE
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
 @click.option("--record-format", type=click.Choice(CHOICES), help="The input is a record set of this format.")

@@ -12,6 +12,7 @@ from kwire_cli.cli.sizes import limits_of, size_of
 from kwire_cli.errors import EncodeError, InputError
 
 if TYPE_CHECKING:
+    from kwire_cli.cli.capture_lines import CapturePoints
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cost.overhead.accumulator import Accumulators
     from kwire_cli.cost.overhead.summed import Summed
@@ -31,6 +32,7 @@ class Asked:
     options: dict[str, Any]
     laid: Catalog | None = None
     """The definitions of a what-if."""
+    points: CapturePoints | None = None
     several: bool = False
     """Whether there is more than one input, so that a place has to say in which it is."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.cli.capture_lines import CapturePoints, name_of
 from kwire_cli.cli.frame_options import CHOOSING, NO_CAPTURE, OF_CAPTURES, bodies_of, frames_of, refuse, said
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.overhead_counting import begin
 from kwire_cli.cli.segments import note_links, path_text, segment_files
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
-from kwire_cli.stores import path_of
+from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.overhead_counting import Asked, Counted
@@ -27,6 +28,7 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     if options["record_format"]:
         refuse(options, ("message", "version", "api", "framed"), "is for messages, and --record-format says that the input is a record set")
     says = Kind.BATCHES if options["record_format"] else said(options)
+    asked.points = CapturePoints(asked.environment, () if options["message"] or options["form"] != "auto" else arguments, options)
     for found in inputs(asked.environment, arguments, options["form"], catalog=asked.catalog, says=says, verbose=options["verbose"]):
         counted = _segments(asked, counted, found) if found.kind in {Kind.BATCHES, Kind.FOLDER} else _input(asked, counted, found)
     asked.progress.done()
@@ -82,8 +84,12 @@ def _input(asked: Asked, counted: Counted | None, given: Recognised) -> Counted:
     if given.kind is Kind.CAPTURE:
         counted = counted or begin(asked, "capture")
         counted.segments = False
-        counted.turn_to(given.name and path_text(given.name), several=asked.several)
-        _capture(asked, counted, given)
+        assert asked.points  # noqa: S101 - for the type checker: these are known before inputs are read
+        source = asked.points.take(given.source)
+        if source is None:
+            return counted
+        counted.turn_to(name_of(source) or (given.name and path_text(given.name)), several=asked.several)
+        _capture(asked, counted, source)
         return counted
     found = given.frames
     refuse(asked.options, OF_CAPTURES, NO_CAPTURE)
@@ -94,23 +100,26 @@ def _input(asked: Asked, counted: Counted | None, given: Recognised) -> Counted:
     return counted
 
 
-def _capture(asked: Asked, counted: Counted, found: Recognised) -> None:
-    from kwire_cli.cli.capture_lines import capture_lines
+def _capture(asked: Asked, counted: Counted, source: Any) -> None:
+    from kwire_cli.cli.capture_lines import STANDARD_INPUT, capture_lines
     from kwire_cli.cli.captures import chosen
 
     options = asked.options | {"limit": None}
-    file = found.source if isinstance(found.source, str) else None
-    name = path_text(file) if file else "standard input"
-    lines = capture_lines(asked.environment, asked.catalog, found.source, name=name, port=options["port"], key_logs=options["tls_keylog"])
+    point = name_of(source)
+    files = [source] if isinstance(source, str) else [] if point is None or source.live else source.point.files
+    name = point or (path_text(source) if files else STANDARD_INPUT)
+    lines = capture_lines(asked.environment, asked.catalog, source, name=name, port=options["port"], key_logs=options["tls_keylog"])
     add, before = counted.tallies.add, counted.tallies.messages
     for line in chosen(lines, asked.catalog, options):
+        if point is not None and (own := line.where.file) != counted.tallies.file:
+            counted.tallies.file, counted.tallies.largest.place = own, {"file": own}
         if counted.written:
             counted.add(line, f"{name}: frame {line.number}")
         else:
             add(line)
     counted.decodable = counted.decodable or counted.tallies.messages > before or any(options[name] for name in CHOOSING)
-    counted.files += path_of(file).stat().st_size if file else 0
-    counted.captures += 1
+    counted.files += sum(sizes(files))
+    counted.captures += max(len(files), 1)
 
 
 def _frames(asked: Asked, counted: Counted, found: Input) -> None:

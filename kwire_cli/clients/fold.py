@@ -25,11 +25,15 @@ BATCHES_SINCE = 3
 
 
 class Client(NamedTuple):
-    """A client: the id in its headers, the name and version of its software where it told them, the address without port where that was seen."""
+    """A client: the id in its headers, the name and version of its software where it told them, the address without port where that was seen.
+
+    `capture` is the capture point, if there are several: the same address may be another machine there.
+    """
 
     client_id: str | None
     software: str | None
     address: str | None
+    capture: str | None = None
 
 
 class Spoken(NamedTuple):
@@ -38,6 +42,7 @@ class Spoken(NamedTuple):
     broker: str
     api_key: int
     version: int
+    capture: str | None = None
 
 
 @dataclass(slots=True)
@@ -81,13 +86,14 @@ class Use:
 class Clients:
     """What each client spoke to each broker.
 
-    `offered` are the highest versions that the brokers said they speak, by broker and api: more than one where a broker was upgraded on the way.
+    `offered` are the highest versions that the brokers said they speak, by broker, with its capture point, and api: more
+    than one where a broker was upgraded on the way.
     `whole` are the clients of whom a connection was seen from its first byte on. `forwarded` counts the requests that other brokers passed on, which
     are no client's here.
     """
 
     uses: dict[Client, dict[Spoken, Use]] = field(default_factory=dict)
-    offered: dict[tuple[str, int], set[int]] = field(default_factory=dict)
+    offered: dict[tuple[tuple[str | None, str], int], set[int]] = field(default_factory=dict)
     whole: set[Client] = field(default_factory=set)
     forwarded: int = 0
 
@@ -96,13 +102,14 @@ class Clients:
         asked = line.request if line.kind == "response" else line
         if asked is None or not asked.is_frame or asked.guess or asked.api_key is None or asked.api_version is None:
             return
-        client = Client(asked.client_id, asked.software, _host(asked.src))
-        spoken = Spoken(asked.dst, asked.api_key, asked.api_version)
+        capture = line.origin.capture
+        client = Client(asked.client_id, asked.software, _host(asked.src), capture)
+        spoken = Spoken(asked.dst, asked.api_key, asked.api_version, capture)
         use = self._use(client, spoken)
         if line.kind == "response":
             use.errors.update(line.errors)
             if asked.api_key == API_VERSIONS:
-                self._learn(asked.dst, _body(line))
+                self._learn((capture, asked.dst), _body(line))
             return
         use.requests += 1
         use.seen(line.time, line.time)
@@ -125,7 +132,7 @@ class Clients:
         if exchange.principal:
             use.principals.add(exchange.principal)
         if exchange.api_key == API_VERSIONS:
-            self._learn(broker, exchange.response)
+            self._learn((None, broker), exchange.response)
 
     def merge(self, other: Clients) -> None:
         """Count what another one has."""
@@ -154,13 +161,13 @@ class Clients:
         A connection begins without software: an old ApiVersions request does not tell it, and it may be refused, as a login may. If clients of an id
         and address told just one software, what else of them there is of such beginnings is counted there.
         """
-        told: dict[tuple[str | None, str | None], list[Client]] = {}
+        told: dict[tuple[str | None, ...], list[Client]] = {}
         for client in self.uses:
             if client.software:
-                told.setdefault((client.client_id, client.address), []).append(client)
+                told.setdefault((client.client_id, client.address, client.capture), []).append(client)
         joined: dict[Client, list[dict[Spoken, Use]]] = {}
         for client, uses in self.uses.items():
-            others = told.get((client.client_id, client.address), [])
+            others = told.get((client.client_id, client.address, client.capture), [])
             if not client.software and len(others) == 1 and all(spoken.api_key in OPENING for spoken in uses):
                 client = others[0]  # noqa: PLW2901 - the same client
             joined.setdefault(client, []).append(uses)
@@ -173,7 +180,7 @@ class Clients:
             uses[spoken] = Use()
         return uses[spoken]
 
-    def _learn(self, broker: str, answer: object) -> None:
+    def _learn(self, broker: tuple[str | None, str], answer: object) -> None:
         """Keep the highest versions in an ApiVersions response; one that refuses the version asked with names ApiVersions alone."""
         rows = answer.get("apiKeys") if isinstance(answer, dict) else None
         for row in rows if isinstance(rows, list) else ():

@@ -65,7 +65,8 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """As a JSON line."""
         client, total = self.client, self.total
-        out: dict[str, Any] = {"clientId": client.client_id, "software": client.software, "address": client.address} | _use_json(total)
+        out: dict[str, Any] = {} if client.capture is None else {"capture": client.capture}
+        out |= {"clientId": client.client_id, "software": client.software, "address": client.address} | _use_json(total)
         if total.principals:
             out["principals"] = sorted(total.principals)
         if self.verdict:

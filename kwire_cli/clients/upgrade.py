@@ -60,7 +60,7 @@ class _Offer(NamedTuple):
 
 
 def _offer(clients: Clients, spoken: Spoken, now: Accepted | None) -> _Offer:
-    seen = clients.offered.get((spoken.broker, spoken.api_key))
+    seen = clients.offered.get(((spoken.capture, spoken.broker), spoken.api_key))
     if not seen and now and spoken.api_key in now.versions:
         return _Offer({now.versions[spoken.api_key].high}, f"{now.release} offers")
     return _Offer(seen or set(), "the broker offered")

@@ -34,7 +34,9 @@ def hex_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]
 
 
 def _where(line: Captured) -> Line:
-    out: Line = [(f"{line.time or 'no time'}  {line.src} → {line.dst}  stream {line.stream}, packet {line.seen.packet}", "dim")]
+    file, packet = line.where
+    where = f" of {file}" if line.origin.several else ""
+    out: Line = [(f"{line.time or 'no time'}  {line.src} → {line.dst}  stream {line.stream}, packet {packet}{where}", "dim")]
     if line.request:
         out.append((f"  answers frame {line.request.number}", "dim"))
     if line.latency is not None:

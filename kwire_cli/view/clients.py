@@ -43,7 +43,7 @@ VERDICT_COLUMNS = ("verdict", "reason")
 
 def client_lines(rows: list[Row]) -> Iterator[Line]:
     """All clients, with the versions that each uses."""
-    table = [HEADS, *(_cells(row) for row in rows)]
+    table = _table(rows)
     widths = _widths(table)
     yield [(_line(table[0], widths), "dim")]
     for cells, row in zip(table[1:], rows, strict=True):
@@ -67,10 +67,10 @@ def upgrade_lines(rows: list[Row], release: str) -> Iterator[Line]:
     odd = [row for row in rows if row.verdict != ACCEPTED]
     if not odd:
         return
-    table = [HEADS, *(_cells(row) for row in odd)]
+    table = _table(odd)
     widths = _widths(table)
     yield []
-    yield [(_line(HEADS, widths), "dim")]
+    yield [(_line(table[0], widths), "dim")]
     for cells, row in zip(table[1:], odd, strict=True):
         yield _client_line(cells, widths)
         for version in sorted(row.versions, key=lambda version: version.verdict.rank if version.verdict else 0):
@@ -85,10 +85,17 @@ def _verdict_line(version: Version) -> Line:
     return [*line, (f"  {reason}", "")]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    who = [NOBODY if part is None else '""' if not part else text_of(part) for part in row.client]
-    total = row.total
-    return *who, str(total.requests), _clock(total.first), _clock(total.last)
+def _table(rows: list[Row]) -> list[tuple[str, ...]]:
+    """Return the heads and the cells of clients; with their capture points, if there are several."""
+    named = any(row.client.capture is not None for row in rows)
+    return [HEADS + (("capture",) if named else ()), *(_cells(row, named=named) for row in rows)]
+
+
+def _cells(row: Row, *, named: bool) -> tuple[str, ...]:
+    client, total = row.client, row.total
+    who = [NOBODY if part is None else '""' if not part else text_of(part) for part in client[:3]]
+    where = (NOBODY if client.capture is None else text_of(client.capture),) if named else ()
+    return *who, str(total.requests), _clock(total.first), _clock(total.last), *where
 
 
 def _clock(time: str | None) -> str:
@@ -114,15 +121,16 @@ def _wrapped(text: str, style: str) -> Iterator[Line]:
         yield [(f"    {line}", style)]
 
 
-def csv_columns(*, verdicts: bool) -> list[str]:
+def csv_columns(rows: list[Row], *, verdicts: bool) -> list[str]:
     """The columns of csv: a row is a version that a client uses."""
-    return [*COLUMNS, *(VERDICT_COLUMNS if verdicts else ())]
+    named = any(row.client.capture is not None for row in rows)
+    return [*(("capture",) if named else ()), *COLUMNS, *(VERDICT_COLUMNS if verdicts else ())]
 
 
 def csv_cells(row: Row, columns: list[str]) -> Iterator[list[Any]]:
     """The rows of a client in these columns; what is several stands as a list."""
     document = row.to_json()
-    client = {name: document.get(name) for name in ("clientId", "software", "address", "principals")}
+    client = {name: document.get(name) for name in ("capture", "clientId", "software", "address", "principals")}
     for version in document["apis"]:
         cells: dict[str, Any] = client | version
         for name in ("errors", "messageFormats"):

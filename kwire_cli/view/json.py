@@ -53,9 +53,13 @@ def line_dumps(line: Captured, records: str, hide: Hide | None = None, field_tex
     if topics:
         after += f',"topics":[{",".join(map(encode_basestring, topics))}]'
     when = f'"{time}"' if time else "null"
-    place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{seen.packet}'
+    origin, packet, labels = line.origin, seen.packet, ""
+    if origin.several or origin.capture is not None:
+        file, packet = line.where  # type: ignore[assignment] # a packet that is known has a number
+        labels = "".join(f'"{name}":{encode_basestring(text or "")},' for name, text in origin.labels(file).items())
+    place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{packet}'
     frame = plain.tail.form % (seen.size, plain.correlation_id)
-    return f'{{"frame":{line.number},"time":{when},{place},{frame},"body":{body},"anomalies":[]{after}}}\n'.encode()
+    return f'{{{labels}"frame":{line.number},"time":{when},{place},{frame},"body":{body},"anomalies":[]{after}}}\n'.encode()
 
 
 def _body(line: Captured, plain: Plain, topics: list[str], records: str, hide: Hide | None, field_text: Callable[[bytes], str] | None) -> str | None:

@@ -51,6 +51,8 @@ FETCH = Row(
         "port": [9092, 50012],
         "stream": 0,
         "packet": 77,
+        "capture": "captures/broker-1",
+        "file": "captures/broker-1/x.pcap",
         "kind": "response",
         "size": 1500,
         "apiKey": 1,

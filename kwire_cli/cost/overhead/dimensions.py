@@ -36,6 +36,12 @@ def _topic(subject: Any) -> str | None:
     return (topics[0] if len(topics) == 1 else SHARED) if topics else None
 
 
+def _stream(subject: Any) -> Any:
+    """The number of a connection; with its capture point, if there are several."""
+    capture = subject.origin.capture
+    return subject.stream if capture is None else f"{capture} {subject.stream}"
+
+
 SHARED = "(shared)"
 """In place of a topic: the bytes of a message about several topics that belong to none of them."""
 OF_MESSAGE: dict[str, Callable[[Any], Any]] = {
@@ -46,7 +52,8 @@ OF_MESSAGE: dict[str, Callable[[Any], Any]] = {
     "topic": _topic,
     "partition": lambda _: None,
     "broker": _broker,
-    "stream": lambda subject: subject.stream,
+    "capture": lambda subject: subject.origin.point,
+    "stream": _stream,
     "file": lambda _: None,
 }
 """How to find each for a message; topics and partitions of messages about several, and the file, are known to who counts them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import role_values, roles, top_value, topics_in
+from kwire_cli.source.capture.origin import ALONE
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
@@ -29,6 +30,7 @@ class Loose:
     number: int
 
     plain = request = stream = src = dst = None
+    origin = ALONE
     names = RecordsAs()
     """Nothing is known of topic ids, but of the one that is always the same."""
 

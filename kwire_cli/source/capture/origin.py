@@ -23,18 +23,21 @@ class Place(NamedTuple):
 class Origin:
     """The capture point of lines. `point` is its name, and `capture` is the same if there are others.
 
-    `several` says that lines are in more than one file; `index` counts points from 0. Packets are numbered over all files of a point.
+    `several` says that lines are in more than one file; `index` counts points from 0; `file` is
+    the only one. Packets are numbered over all files of a point.
     """
 
     moving = False
     """Whether the place of a packet has to be asked for as long as the packet is new."""
 
-    def __init__(self, point: str | None = None, *, capture: str | None = None, several: bool = False, index: int = 0) -> None:
-        self.point, self.capture, self.several, self.index = point, capture, several, index
+    def __init__(
+        self, point: str | None = None, *, capture: str | None = None, several: bool = False, index: int = 0, file: str | None = None
+    ) -> None:
+        self.point, self.capture, self.several, self.index, self.file = point, capture, several, index, file
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
-        return Place(None, packet)
+        return Place(self.file, packet)
 
     def number(self, packet: int) -> int:
         """Return the number of a packet, counted file by file."""
@@ -85,7 +88,7 @@ class Merged(Origin):
 
     def __init__(self, rows: Sequence[FileRow], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._rows = rows
+        self.rows = rows
         self._bases = [0, *accumulate(row.packets for row in rows)]
         self._starts: list[int] = []
         self._which: list[tuple[int, Any]] = []
@@ -103,7 +106,7 @@ class Merged(Origin):
     def place(self, packet: int) -> Place:
         """As `Origin`."""
         row, own = self._at(packet)
-        return self._rows[row].place(own)
+        return self.rows[row].place(own)
 
     def number(self, packet: int) -> int:
         """As `Origin`: row by row, as nobody counts what lies between them in time."""
