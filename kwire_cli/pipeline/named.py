@@ -20,7 +20,7 @@ from kwire_cli.pipeline.line_columns import FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.needed import Needed, needed
-from kwire_cli.pipeline.packet_table import PacketTable
+from kwire_cli.pipeline.packet_table import PAYLOAD, PacketTable, refuse_payload, without_payload
 from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
 from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
@@ -204,13 +204,17 @@ class Tables(Mapping[str, "DataFrame"]):
         maker = MAKERS[name]
         if unknown := [each for each in columns or () if each not in maker.schema.names]:
             raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}")
-        wanted = Needed(tuple(maker.schema.names if columns is None else columns))
+        names = tuple(without_payload(maker.schema).names if columns is None else columns)
+        refuse_payload(maker.schema, names, show_secrets=self.inputs.reading.show_secrets)
+        wanted = Needed(names)
         return maker.rows(self.inputs, wanted) if isinstance(maker, FromParts) else maker.make(self.inputs, wanted)
 
     def sql(self, query: str) -> DataFrame:
         """What a query over the tables gives. Of each table only the columns are made, and only the parts of files read, that it needs."""
         spark = self.inputs.spark
-        for name, wanted in needed(spark, query, {name: maker.schema for name, maker in MAKERS.items()}).items():
+        named = self.inputs.reading.show_secrets and PAYLOAD in query.lower()  # a star alone does not ask for it
+        schemas = {name: maker.schema if named else without_payload(maker.schema) for name, maker in MAKERS.items()}
+        for name, wanted in needed(spark, query, schemas).items():
             columns = wanted.columns or (_narrow(MAKERS[name].schema),)
             MAKERS[name].make(self.inputs, Needed(columns, wanted.filters)).createOrReplaceTempView(name)
         return spark.sql(query)

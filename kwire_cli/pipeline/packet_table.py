@@ -51,8 +51,21 @@ PACKETS = pa.schema(
     ]
 )
 """`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and put together from fragments."""
+PAYLOAD = "payload"
+"""What was said on connections, secrets too: a column only for who asks for it by name and has secrets shown."""
 _LAST = 253402300800_000_000_000
 _CHUNK = 1 << 16
+
+
+def without_payload(schema: pa.Schema) -> pa.Schema:
+    """Return the columns of a table that are there unless more is asked for; those of other tables than `packets` are all."""
+    return pa.schema([each for each in schema if each.name != PAYLOAD]) if schema.equals(PACKETS) else schema
+
+
+def refuse_payload(schema: pa.Schema, names: Iterable[str], *, show_secrets: bool) -> None:
+    """InputError where the payload of packets is asked for and secrets are not shown."""
+    if PAYLOAD in names and schema.equals(PACKETS) and not show_secrets:
+        raise InputError("the column payload of packets holds all that was said, secrets too: it needs --show-secrets (showSecrets in Spark)")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.pipeline.index_table import INDEX_TABLE
 from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.packet_table import PACKET_TABLE
+from kwire_cli.pipeline.packet_table import PACKET_TABLE, refuse_payload, without_payload
 from kwire_cli.pipeline.partition_faults import PARTITION_FAULTS
 from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -68,7 +68,8 @@ class KwireSource(DataSource):
     @in_one_line
     def schema(self) -> StructType:
         """All columns of the table; ask for fewer with `.schema(...)`, for others need not be made then."""
-        return from_arrow_schema(TABLES[_table(self.options)].schema)
+        schema = TABLES[_table(self.options)].schema
+        return from_arrow_schema(schema if _flag(self.options, "showSecrets") else without_payload(schema))
 
     @in_one_line
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -145,6 +146,8 @@ class KwireReader(DataSourceReader):
         own = TABLES[self.table].schema
         if unknown := [name for name in schema.names if name not in own.names]:
             raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
+        if table is None:  # connections are made from packets, payloads and all
+            refuse_payload(own, schema.names, show_secrets=self.reading.show_secrets)
 
     @in_one_line
     def partitions(self) -> Sequence[InputPartition]:

@@ -233,13 +233,14 @@ def test_faults_of_lines(captures):
 
 def test_packets(spark):
     for path in ALL[:3]:
-        found = spark.read.format("kwire").options(table="packets", splitSize="20000").load(str(path))
+        found = spark.read.format("kwire").options(table="packets", splitSize="20000", showSecrets="true").load(str(path))
         rows = [(row.packet, row.time_ns, row.src, row.dst, row.sequence, row.flags, bytes(row.payload), row.missing) for row in found.collect()]
         expected = [
             (each.packet, each.time, str(each.source), str(each.destination), each.sequence, each.flags, each.payload, each.missing)
             for each in Segments()(packets(path))
         ]
         assert sorted(rows) == expected
+        assert "payload" not in spark.read.format("kwire").option("table", "packets").load(str(path)).columns
         few = spark.read.format("kwire").option("table", "packets").schema("position bigint, size bigint").load(str(path))
         data = path.read_bytes()
         assert {data[row.position : row.position + row.size] for row in few.collect()} == {row[6] for row in expected}

@@ -218,3 +218,14 @@ def test_no_cell_of_csv_runs_in_a_spreadsheet(tmp_path):
         assert done.code == 0, done.err
         [row] = [row for file in out.glob("*.csv") for row in list(csv.reader(file.read_text("utf-8").splitlines()))[1:]]
         assert row == expected
+
+
+def test_the_payload_of_packets_is_asked_for_by_name_and_with_secrets():
+    path = "samples/captures/kafka-python-4.4.0.pcapng"
+    usual = kwire("scan", "--table", "packets", "--limit", 1, "--format", "jsonl", path)
+    assert "payload" not in usual.out
+    refused = kwire("scan", "--table", "packets", "--columns", "packet,payload", path)
+    assert refused.code == 2
+    assert "--show-secrets" in refused.err
+    shown = kwire("scan", "--table", "packets", "--columns", "packet,payload", "--show-secrets", "--limit", 1, "--format", "jsonl", path)
+    assert "payload" in shown.out
