@@ -1,0 +1,62 @@
+"""Capture points in Spark: what `kwire decode` says of the same files, and no connection of two points is one."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from command_line import kwire
+
+from kwire_cli.source.capture.files import packets
+from kwire_cli.source.capture.points import Naming
+from kwire_cli.source.capture.segments import Segments
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba]
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
+COLUMNS = ["capture_point", "file", "packet", "src", "dst", "kind", "size", "api", "api_version", "correlation_id"]
+
+
+def written(path, some):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(make.pcap_file(some))
+
+
+def decoded(paths, *options):
+    import json
+
+    lines = [json.loads(line) for line in kwire("decode", *paths, "--format", "jsonl", *options).out.splitlines()]
+    names = ("capture", "file", "packet", "src", "dst", "kind", "size", "api", "apiVersion")
+    return Counter((*map(line.get, names), line.get("header", {}).get("correlationId")) for line in lines)
+
+
+def test_points_are_what_decode_says(spark, tmp_path):
+    from kwire_cli.pipeline.captures import Captures
+
+    made = [packet_of(segment, number) for number, segment in enumerate(Segments()(packets(SAMPLES / "kafka-python-4.4.0.pcapng")), 1)]
+    dice, shared = random.Random(3), [[], []]
+    for packet in made:
+        dice.choice(shared).append(packet)
+    for number, some in enumerate(shared):  # which overlap, and are merged
+        written(tmp_path / "a" / f"{number}.pcap", some)
+    for number in (0, 1):  # copies, which are not
+        written(tmp_path / "b" / f"{number}.pcap", made)
+    paths = [str(path) for path in sorted(tmp_path.rglob("*.pcap"))]
+    notes = []
+    found = Captures(spark, paths, partitions=2, note=notes.append)
+    assert Counter(map(tuple, found.frames(COLUMNS).collect())) == decoded(paths)
+    assert len(notes) == 1
+    assert Counter(row.code for row in found.file_faults().collect()) == {"SAME_CONNECTIONS": 2}
+    ledger = Counter()
+    for row in found.ledger().collect():
+        ledger[row.capture_point] += row.prefix_bytes + row.value_bytes
+    assert len(ledger) == 3
+    assert len({*ledger.values()}) == 1
+    merged = Captures(spark, paths, partitions=2, naming=Naming(merged=True))
+    assert merged.frames(["api"]).count() == sum(decoded(paths, "--merge-points").values()) == sum(decoded(paths[:2]).values())
