@@ -175,6 +175,13 @@ class Plain:
         return filled(layout.roles, fold_of(layout.entry, RAW)(self.spans), reading or RecordsAs())
 
 
+def may_hide(message: str) -> bool:
+    """Return whether a message may hold secrets."""
+    from kwire_cli.message.secrets import can_hold_secrets  # noqa: PLC0415 - hardly any client id asks for it
+
+    return can_hold_secrets(message)
+
+
 class Headers:
     """The headers of one connection. What follows the correlation id hardly ever changes, so that comparing it is all the reading there is."""
 
@@ -192,13 +199,16 @@ class Headers:
             header = decode_header(self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data))
             if not header.complete or header.anomalies:
                 return None
+            client_id = header.value.get("clientId")
+            if client_id and not client_id.isprintable() and may_hide(layout.message):
+                return None  # where bytes were lost, a secret may stand here
             rest = {name: value for name, value in header.value.items() if name not in {"requestApiKey", "requestApiVersion", "correlationId"}}
             tail = self._tails[layout] = Tail(bytes(data[at : header.raw.used]), rest, _form(layout, rest))
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
 
     def names(self, client_id: str | None) -> bool:
         """Return whether a request of the connection had this client id, which is not empty."""
-        return bool(client_id) and any(tail.rest.get("clientId") == client_id for tail in self._tails.values())
+        return bool(client_id) and str(client_id).isprintable() and any(tail.rest.get("clientId") == client_id for tail in self._tails.values())
 
 
 def _form(layout: Layout, rest: dict[str, Any]) -> str:

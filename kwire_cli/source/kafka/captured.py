@@ -188,6 +188,8 @@ class Captured:
             return self.request.client_id if self.request else None
         plain = self.seen.plain
         found: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
+        if plain and found and not found.isprintable() and not self.plain:  # its body does not fit: it may be no client id
+            found = self._header("clientId")
         return found
 
     def _header(self, name: str) -> Any:
