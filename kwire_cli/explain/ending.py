@@ -10,6 +10,7 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, places, read_count
 from kwire_cli.explain.forms import element_text, leaf_type, node_type
 from kwire_cli.explain.model import Part, Piece, Step
+from kwire_cli.message.record_sets import cut_records
 from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.structs.sized import Prefixed
@@ -50,8 +51,11 @@ def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
 def _step(
     part: Part, gap: Item, path: str, rule: str, working: tuple[str, ...], then: str, anomalies: Sequence[Anomaly], *, secret: bool
 ) -> Step:  # fmt: skip
-    piece = Piece(gap.start, gap.end, "gap", rule, working, secret)
-    return Step(part, part.data, part.level, part.prefix + path, gap.start, gap.end, "gap", (piece,), gap, tuple(anomalies), then)
+    records = None if secret else cut_records(part.tree.spans)
+    pieces: tuple[Piece, ...] = (Piece(gap.start, records.start if records else gap.end, "gap", rule, working, secret),)
+    if records:
+        pieces += (Piece(records.start, gap.end, "value", "records"),)
+    return Step(part, part.data, part.level, part.prefix + path, gap.start, gap.end, "gap", pieces, gap, tuple(anomalies), then)
 
 
 def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:

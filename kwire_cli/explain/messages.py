@@ -16,6 +16,7 @@ from kwire_cli.explain.walk import steps
 from kwire_cli.message.frames import PAYLOADS, Frame, hidden_below
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_fields import holds_records
+from kwire_cli.message.record_sets import records_in
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.structs.payloads import prefixes
@@ -60,7 +61,7 @@ def body_part(name: str, body: Body, hidden: frozenset[int] = frozenset(), *, le
 
 def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | None = None, level: int = 0) -> Iterator[Event]:
     """A frame from its first byte to its last; `hidden` has the secret spans by part, `asked` is a response's request."""
-    for note in frame.notes:
+    for note in frame.anomalies[: len(frame.notes)]:
         yield Remark(f"{note.code}: {note.detail}", level, note)
     at = frame.start
     names = [name for name, _ in frame.parts]
@@ -124,11 +125,11 @@ def explain_body(part: Part, body: Body, look: Look, *, last: str = "the message
         leaf = step.item.leaf
         if topics.get(leaf.id) in {TOPIC, TOPIC_ID}:
             topic = str(leaf_value(step.item, part.tree))
-        start = part.tree.spans.value[step.item.span]
-        if leaf.kind == "records" and start < step.end and step.item.span not in part.hidden:
+        records = records_in(step.item, part.tree)
+        if records and records.span not in part.hidden:
             from kwire_cli.explain.batches import explain_items  # noqa: PLC0415 - few messages hold records
 
-            items = look.reading.items(part.data, topic, start, step.end)
+            items = look.reading.items(part.data, topic, records.start, records.stop)
             yield from explain_items(items, look, data=part.data, topic=topic, level=part.level + 1)
 
 

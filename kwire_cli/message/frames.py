@@ -149,7 +149,7 @@ class Frame:
     def anomalies(self) -> list[Anomaly]:
         """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start of the data.
 
-        Of a frame that is cut, a count beyond its end says nothing but that it is.
+        Of a frame that is cut, a size beyond its end is TRUNCATED too, and a count beyond it says no more than that.
         """
         found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
@@ -157,6 +157,7 @@ class Frame:
         found += self.body.anomalies if self.body else []
         if self.cut and any(note.code == "TRUNCATED" for note in found):
             found = [note for note in found if note.code != "COUNT_MISMATCH"]
+            found = [note._replace(code="TRUNCATED") if note.code == "FRAME_SIZE_MISMATCH" else note for note in found]
         return found + self._anomalies_inside
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:

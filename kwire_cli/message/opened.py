@@ -28,7 +28,7 @@ def opened_batches(where: Roles, raw: Spans, reading: RecordsAs, hidden: frozens
 def opened(item: Batch | Gap, hide: Hide | None, *, deep: bool) -> dict[str, Any]:
     """Return a batch or gap. Keys, values and headers of its records are bytes, or text that says that they are redacted."""
     document = item.to_json(deep=deep, hide=hide)
-    for record in document.get("records") or ():
+    for record in document.get("batch", document).get("records") or ():
         for each in (record, *record["headers"]):
             each["value"] = _bytes(each["value"])
         record["key"] = _bytes(record["key"])

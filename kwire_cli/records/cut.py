@@ -13,7 +13,7 @@ from kwire_cli.records.layouts import FRAME, OVERHEAD, leading
 from kwire_cli.records.model import TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableSequence
+    from collections.abc import Iterable, Iterator, MutableSequence
 
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.model import Hide, Record, Source
@@ -46,14 +46,21 @@ class CutBatch(Batch):
                 data = self._padded_head()
                 padded = Batch(replace(self.source, data=memoryview(data)), 0, len(data), self.layout, True)  # noqa: FBT003
                 self._head = padded.head
+            self._notes[:] = _of_the_cut(self._notes)
             detail = f"{self.size} of {self.whole_size} bytes are there; the records end with them"
             self._notes.insert(0, Anomaly(TRUNCATED, "", self.position, detail))
         assert self._head is not None  # noqa: S101 - for the type checker
         return self._head
 
     def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
-        """Its records that are whole; none where the bytes end in its header."""
-        return super().pieces(notes) if self.has_head else iter(())
+        """Yield its records that are whole; none where the bytes end in its header."""
+        found: list[Anomaly] = []
+        try:
+            if self.has_head:
+                yield from super().pieces(found)
+        finally:
+            if notes is not None:
+                notes += _of_the_cut(found)
 
     def fields(self) -> dict[str, int]:
         """The fields of its header that are there, by the names of its declaration."""
@@ -75,6 +82,11 @@ class CutBatch(Batch):
         if deep:
             out["records"] = []
         return out | {"anomalies": [note._asdict() for note in self.notes]}
+
+
+def _of_the_cut(notes: Iterable[Anomaly]) -> list[Anomaly]:
+    """Return the anomalies of a batch that is cut: a count beyond its end says no more than that, and compressed data fail since they end early."""
+    return [note._replace(code=TRUNCATED) if note.code == "DECOMPRESSION_FAILED" else note for note in notes if note.code != "COUNT_MISMATCH"]
 
 
 def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBatch | None:

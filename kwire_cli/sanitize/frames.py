@@ -67,6 +67,8 @@ class Frames:
         def found(body: Body) -> Inner:
             inner: Inner = {}
             for at, each in by_span(roles(body.spec, body.entry), body.raw):
+                if body.raw.value[at] != each.start:
+                    continue  # the bytes end in it: it is a gap, which is blank
                 topic = self._topic(each.topic) if each.topic else None
                 inner[body.raw.value[at]] = self._records(bytes(body.data[each.start : each.stop]), topic)
             for carried in frame.inside(asked):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.record_fields import holds_records
+from kwire_cli.message.record_sets import records_in
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.message.secrets import OUTSIDE
+from kwire_cli.records.batch import Batch
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.sized import Sized
 from kwire_cli.view.lines import Line, printable
@@ -63,9 +66,26 @@ def part_lines(
     tree = decoded.tree
     form = Form(hidden=hidden)
     colour = 0
-    topics = roles(decoded.spec, decoded.entry).by_node if reading and holds_records(decoded.entry) else {}
+    reading = reading if reading and holds_records(decoded.entry) else None
+    topics = roles(decoded.spec, decoded.entry).by_node if reading else {}
     topic: str | None = None
+    gap = tree.gap
     for path, item in places(tree.root):
+        records = records_in(item, tree) if reading and isinstance(item.node, Leaf) else None
+        if reading and records and records.span not in hidden:
+            from kwire_cli.view.batch_hex import hex_lines  # noqa: PLC0415 - it uses what is here
+
+            style = f"leaf{colour % COLOURS}"
+            colour += 1
+            size: Line = [(prefix + path, style), (f" = {records.text} of records", "warning" if records.is_cut else "number")]
+            yield from byte_rows(decoded.data, item.start, records.start, size, style, rows, masked_from=None)
+            secret_gap = reading.hide is not None and reading.hide.gap(reading.topic(topic) if topic else None)
+            for each in reading.items(decoded.data, topic, records.start, records.stop):
+                yield from hex_lines(catalog, each, reading.hide, deep=True, rows=rows)
+                if not isinstance(each, Batch) and not each.batch:
+                    yield from _gap(decoded.data, each.position, each.end, rows, secret=secret_gap)
+            gap = None if records.is_cut else gap
+            continue
         if item.span < 0 or not item.whole:
             continue
         style = f"leaf{colour % COLOURS}"
@@ -76,18 +96,8 @@ def part_lines(
         secret = secret_from if item.span in hidden else None
         if topics.get(item.leaf.id) in {TOPIC, TOPIC_ID}:
             topic = str(leaf_value(item, tree))
-        start = decoded.raw.value[item.span]
-        if reading and item.leaf.kind == "records" and secret is None and start < item.end:
-            from kwire_cli.view.batch_hex import hex_lines  # noqa: PLC0415 - it uses what is here
-
-            size: Line = [(prefix + path, style), (f" = {item.end - start} bytes of records", "number")]
-            yield from byte_rows(decoded.data, item.start, start, size, style, rows, masked_from=None)
-            for each in reading.items(decoded.data, topic, start, item.end):
-                yield from hex_lines(catalog, each, reading.hide, deep=True, rows=rows)
-            continue
         yield from byte_rows(decoded.data, item.start, item.end, note, style, rows, masked_from=secret)
-    if tree.gap:
-        gap = tree.gap
+    if gap:
         secret = gap.start if gap.span in hidden else None
         note = [("gap: not decoded" if gap.end > gap.start else "the bytes end here", "warning")]
         yield from byte_rows(decoded.data, gap.start, gap.end, note, "warning", rows, masked_from=secret)

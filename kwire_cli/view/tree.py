@@ -10,6 +10,7 @@ from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.frames import PAYLOADS, hidden_below
 from kwire_cli.message.inside import Forwarded
 from kwire_cli.message.record_fields import holds_records
+from kwire_cli.message.record_sets import InField, records_in
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import Line, printable, quoted
@@ -142,10 +143,17 @@ class _Look:
             if part.whole and isinstance(part.node, Leaf) and self.roles.get(part.node.id) in {TOPIC, TOPIC_ID}:
                 self.topic = str(leaf_value(part, self.tree))
 
+    def records(self, item: Item) -> InField | None:
+        """Return the records in a leaf whose batches are shown below it."""
+        found = records_in(item, self.tree) if self.reading else None
+        return None if found is None or found.span in self.form.hidden else found
+
     def value(self, item: Item) -> Line:
         """The value of a leaf; of records whose batches stand below it their size alone."""
-        if self.reading and item.leaf.kind == "records" and item.span not in self.form.hidden and not is_null(item, self.tree.spans.data):
-            return [(_bytes(item.end - self.tree.spans.value[item.span]), "number")]
+        if found := self.records(item):
+            return [(found.text, "warning" if found.is_cut else "number")]
+        if not item.whole:
+            return [("not reached", "warning")]
         return value_segments(item, self.tree, self.catalog, self.message, self.form, full=self.full)
 
 
@@ -169,11 +177,12 @@ def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
 
 def _batches(item: Item, look: _Look, stem: str) -> Iterator[Line]:
     """The batches in a field of records, below it."""
-    if not look.reading or item.leaf.kind != "records" or not item.whole or item.span in look.form.hidden or is_null(item, look.tree.spans.data):
+    found = look.records(item)
+    if not found or not look.reading:
         return
     from kwire_cli.view.batches import field_lines  # noqa: PLC0415 - it uses what is here
 
-    for line in field_lines(look.tree.spans.data[look.tree.spans.value[item.span] : item.end], look.topic, look.reading, full=look.full):
+    for line in field_lines(look.tree.spans.data[found.start : found.stop], look.topic, look.reading, full=look.full):
         yield [(stem, "dim"), *line]
 
 
@@ -189,7 +198,7 @@ def _list(item: Item, look: _Look) -> Line:
     shown = elements if look.full or texts else elements[:SHOWN_ELEMENTS]
     line: Line = [(": [", "dim")]
     for i, element in enumerate(shown):
-        line += [(", " if i else "", "dim"), *(look.value(element) if element.whole else [("not reached", "warning")])]
+        line += [(", " if i else "", "dim"), *look.value(element)]
     more = f", … {len(elements) - len(shown):,} more" if len(shown) < len(elements) else ""
     line.append((f"{more}]", "dim"))
     return [] if texts and sum(len(text) for text, _ in line) > LIST_WIDTH else line
@@ -229,6 +238,8 @@ def _tag_numbers(section: Item) -> Iterator[tuple[int, int]]:
 
 def _summary(item: Item, look: _Look) -> Line:
     node, data = item.node, look.tree.spans.data
+    if isinstance(node, Leaf):
+        return [(": ", "dim"), *look.value(item)]
     if not item.whole and not item.parts:
         return [(": ", "dim"), ("not reached", "warning")]
     if isinstance(node, Array):
@@ -241,7 +252,7 @@ def _summary(item: Item, look: _Look) -> Line:
     if isinstance(node, Nullable):
         null = item.parts[0].whole and is_null(item.parts[0], data)
         return [(": ", "dim"), ("null", "null")] if null else []
-    return [(": ", "dim"), *look.value(item)] if isinstance(node, Leaf) else []
+    return []
 
 
 def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form, *, full: bool = False) -> Line:

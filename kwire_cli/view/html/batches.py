@@ -40,15 +40,20 @@ def entry(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline) ->
 def gap_entry(catalog: Catalog, item: Gap, data: Any, hide: Hide | None, topic: str | None, outline: Outline) -> dict[str, Any]:
     """What a page knows of bytes that are no batch, and of a batch that is cut; bytes that may be secret are not shown."""
     buffer = outline.buffer(f"gap at {item.position}", data, item.position, item.end)
-    outline.node(
-        0, "(no batch)", "gap", (buffer, item.position, item.position, item.end), [(f"{item.code}, {counted(item.size, 'byte')}", "warning")]
-    )
+    _add_gap(catalog, item, hide, topic, outline, "(no batch)", 0, buffer)
+    if item.batch:
+        return outline.to_json(item.batch.anomalies)
+    return outline.to_json([] if item.code == PADDING else [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")])
+
+
+def _add_gap(catalog: Catalog, item: Gap, hide: Hide | None, topic: str | None, outline: Outline, name: str, depth: int, buffer: int) -> None:
+    """A gap, and the batch in it whose end is missing."""
+    place = (buffer, item.position, item.position, item.end)
+    outline.node(depth, name, "gap", place, [(f"{item.code}, {counted(item.size, 'byte')}", "warning")])
     if hide is not None and hide.gap(topic):
         outline.mask(buffer, item.position, item.end)
     if item.batch:
-        add(catalog, item.batch, hide, outline, 1, buffer)
-        return outline.to_json(item.batch.anomalies)
-    return outline.to_json([] if item.code == PADDING else [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")])
+        add(catalog, item.batch, hide, outline, depth + 1, buffer)
 
 
 def add(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline, depth: int, buffer: int) -> None:
@@ -76,14 +81,12 @@ def add_field(catalog: Catalog, reading: RecordsAs, data: Any, outline: Outline,
         if not outline.has_room:
             outline.left_out += 1
             return
-        row = (place.buffer, item.position, item.position, item.end)
         if isinstance(item, Batch):
+            row = (place.buffer, item.position, item.position, item.end)
             outline.node(depth, f"[{number}]", "", row, [(title(item), "dim")])
             add(catalog, item, reading.hide, outline, depth + 1, place.buffer)
         else:
-            outline.node(depth, f"[{number}]", "gap", row, [(f"{item.code}, {counted(item.size, 'byte')}", "warning")])
-            if item.batch:
-                add(catalog, item.batch, reading.hide, outline, depth + 1, place.buffer)
+            _add_gap(catalog, item, reading.hide, topic and reading.topic(topic), outline, f"[{number}]", depth, place.buffer)
 
 
 def title(item: Batch) -> str:

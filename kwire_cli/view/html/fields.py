@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.engine.tree import Item, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.message.record_sets import records_in
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.sized import Sized
@@ -66,7 +67,7 @@ class Part:
         tree: Tree = self.body.tree
         walk = _Walk(self, outline)
         walk.struct(tree.root, depth)
-        if gap := tree.gap:
+        if (gap := tree.gap) and not walk.ends_in_records:
             place = walk.place(gap.start, gap.start, gap.end)
             text = f"{counted(gap.end - gap.start, 'byte')} that belong to no field" if gap.end > gap.start else "the bytes end here"
             outline.node(depth, GAP, "gap", place.row, [(text, "warning")])
@@ -78,6 +79,7 @@ class _Walk:
     def __init__(self, part: Part, outline: Outline) -> None:
         self.part, self.outline, self.tree = part, outline, part.body.tree
         self.form = Form(hidden=part.hidden)
+        self.ends_in_records = False
         self.roles = roles(part.body.spec, part.body.entry).by_node if part.records else {}
 
     def place(self, start: int, value: int, end: int) -> Place:
@@ -137,6 +139,14 @@ class _Walk:
 
     def leaf(self, item: Item, name: str, depth: int) -> None:
         part, outline, spans = self.part, self.outline, self.tree.spans
+        records = records_in(item, self.tree) if part.records else None
+        if records and part.records and records.span not in part.hidden:
+            place = self.place(item.start, records.start, records.stop)
+            outline.node(depth, name, item.leaf.kind, place.row, [(records.text, "warning" if records.is_cut else "number")])
+            part.records(outline, place, depth + 1, part.topic)
+            outline.reach(place.buffer, place.end)
+            self.ends_in_records = records.is_cut
+            return
         if not item.whole:
             outline.node(depth, name, item.leaf.kind, self.place(item.start, item.start, item.start).row, [("not reached", "warning")])
             return
@@ -147,8 +157,6 @@ class _Walk:
             # A length may be shown, unless it is not sure that it is one.
             sure = part.body.exact and isinstance(item.leaf.decl, Sized)
             outline.mask(place.buffer, place.value if sure else place.start, place.end)
-        elif part.records and item.leaf.kind == "records" and value < item.end:
-            part.records(outline, place, depth + 1, part.topic)
         elif self.roles.get(item.leaf.id) in {TOPIC, TOPIC_ID}:
             part.topic = str(leaf_value(item, self.tree))
         if meaning := part.below.get((place.value, place.end)):

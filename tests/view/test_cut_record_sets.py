@@ -1,0 +1,188 @@
+"""Messages that end in a record set, cut at every byte: every view shows the records in front of the cut, and no secret."""
+
+import base64
+import json
+import re
+
+import pytest
+from command_line import ROOT
+
+import kwire_cli
+from kwire_cli.engine.tree import places
+from kwire_cli.explain.messages import Look, explain_frame
+from kwire_cli.explain.model import Step
+from kwire_cli.message.frames import Hints
+from kwire_cli.message.reading import read
+from kwire_cli.message.record_fields import CLUSTER_METADATA_ID
+from kwire_cli.message.record_sets import record_sets
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.roles import roles
+from kwire_cli.records.batch import Batch
+from kwire_cli.tui.look import look_of
+from kwire_cli.view import hex as hex_view, tree as tree_view
+from kwire_cli.view.batch_hex import declared_part
+from kwire_cli.view.explain import explanation_lines
+from kwire_cli.view.explain_json import explanation_objects
+from kwire_cli.view.html.frames import frame_entry
+from kwire_cli.view.html.outline import Outline
+from kwire_cli.view.lines import plain
+
+CATALOG = kwire_cli.catalog()
+SEGMENTS = ROOT / "samples" / "segments"
+LENGTH = re.compile(r"records\[\d+\]\.length$")
+
+
+def segment(folder):
+    (file,) = (SEGMENTS / folder).iterdir()
+    return file.read_bytes()
+
+
+def frame_of(name):
+    text = (ROOT / "samples" / "frames" / f"{name}.hex").read_text()
+    return bytes.fromhex("".join(line.partition("#")[0] for line in text.splitlines()))
+
+
+def fetched(version, *sets):
+    """A FetchResponse with a size and a header: record sets by the name or id of their topic."""
+    key = "topicId" if version > 12 else "topic"
+    topics = [
+        {
+            key: topic,
+            "partitions": [
+                {
+                    "partitionIndex": 0,
+                    "errorCode": 0,
+                    "highWatermark": 9,
+                    "lastStableOffset": 9,
+                    "logStartOffset": 0,
+                    "abortedTransactions": None,
+                    "preferredReadReplica": -1,
+                    "records": base64.b64encode(data).decode(),
+                }
+            ],
+        }
+        for topic, data in sets
+    ]
+    value = {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": topics}
+    body = kwire_cli.encode(value, message="FetchResponse", version=version)
+    head = (7).to_bytes(4, "big") + b"\0" * CATALOG.response_header_version(1, version)
+    return (len(head) + len(body)).to_bytes(4, "big") + head + body
+
+
+PRODUCE = frame_of("produce-v13-request"), Hints()
+PLAIN = fetched(12, ("t", segment("compacted-txn-0")), ("u", segment("txn-out-0")[:180])), Hints(CATALOG.api("Fetch"), 12, "response")
+PACKED = fetched(11, ("old", segment("v1-kp-gzip-0")), ("z", segment("orders-zstd-0")[:300])), Hints(CATALOG.api("Fetch"), 11, "response")
+LARGE = frame_of("fetch-v18-response"), Hints(CATALOG.api("Fetch"), 18, "response")
+METADATA = segment("__cluster_metadata-0")
+SCRAM = [
+    batch
+    for batch in kwire_cli.read_records(METADATA, topic="__cluster_metadata", show_secrets=True)
+    if "USER_SCRAM_CREDENTIAL_RECORD" in json.dumps(batch.to_json())
+]
+
+
+class Views:
+    """A frame in every view, secrets hidden."""
+
+    def __init__(self, data, hints, size):
+        self.frame = read(CATALOG, data[:size], hints, number=1, start=0, stop=size, prefixed=True)
+        redaction = Redaction(CATALOG)
+        hidden, reading = redaction.frame(self.frame), redaction.reading()
+        self.json = self.frame.to_json(records="decoded", hidden=hidden, reading=reading)
+        self.tree = [plain(line) for line in tree_view.frame_lines(CATALOG, self.frame, hidden, full=True, reading=reading)]
+        self.hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, hidden, rows=None, reading=reading)]
+        raw = Redaction(CATALOG, raw_records=True).frame(self.frame)
+        self.raw_hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, raw, rows=None)]
+        self.page = frame_entry(CATALOG, self.frame, hidden, reading, Outline(full=True))
+        self.look = look_of(self.page, [], dict)
+        self.events = [*explain_frame(self.frame, hidden, Look(True, reading))]
+        self.steps = [event for event in self.events if isinstance(event, Step)]
+
+
+def records_in(document):
+    """The records of all batches in a JSON document."""
+    if isinstance(document, dict):
+        here = [each for each in document.get("records") or () if isinstance(each, dict) and "offset" in each]
+        return here or records_in([*document.values()])
+    return [record for each in document for record in records_in(each)] if isinstance(document, list) else []
+
+
+def codes_in(document):
+    """The codes of all anomalies and gaps in a JSON document."""
+    if isinstance(document, dict):
+        return {document[name] for name in ("code", "gap") if isinstance(document.get(name), str)} | codes_in([*document.values()])
+    return {code for each in document for code in codes_in(each)} if isinstance(document, list) else set()
+
+
+def ends_of(data, hints):
+    """Where each record ends, and whether it is packed: those of compressed batches and wrappers end with these."""
+    frame = read(CATALOG, data, hints, number=1, start=0, stop=len(data), prefixed=True)
+    redaction, ends = Redaction(CATALOG), []
+    for each in record_sets(roles(frame.body.spec, frame.body.entry), frame.body.raw):
+        for item in redaction.reading().items(data, each.topic, each.start, each.stop):
+            if not isinstance(item, Batch) or item.head.codec or item.layout.name != "v2":
+                ends += [(item.end, True)] * len(list(item.records())) if isinstance(item, Batch) else []
+                continue
+            tree = declared_part(item.layout.decl, data, item.position, item.end).tree
+            ends += [(part.end, False) for path, part in places(tree.root) if re.fullmatch(r"records\[\d+\]", path)]
+    return ends
+
+
+def check(data, hints, size, ends):
+    views = Views(data, hints, size)
+    whole = sum(end <= size for end, _ in ends)
+    seen = len(records_in(views.json))
+    more = ends.count(ends[whole]) if whole < len(ends) and ends[whole][1] else 0  # of packed records that are cut some may be readable
+    assert whole <= seen <= whole + more, size
+    assert sum(bool(re.match(r"[ │├└─]*record -?\d+", line)) for line in views.tree) == seen, size
+    assert codes_in(views.json) <= {"TRUNCATED"}, size
+    assert {line.split("! ")[1].split()[0] for line in [*views.tree, *views.hex] if line.lstrip().startswith("! ")} <= {"TRUNCATED"}, size
+    paths = [line.split("  ")[-1].split(" =")[0] for line in views.hex], [node.path for node in views.look.nodes], [step.path for step in views.steps]
+    for each in paths:
+        assert sum(bool(LENGTH.search(path)) for path in each) >= sum(end <= size for end, packed in ends if not packed), size
+    covered = [step for step in views.steps if step.level == 0]
+    assert [step.start for step in covered[1:]] == [step.end for step in covered[:-1]]
+    if size > 4:
+        assert covered[-1].end == size
+    return views
+
+
+@pytest.mark.parametrize("case", [PRODUCE, PLAIN, PACKED], ids=["produce", "fetch", "compressed"])
+def test_every_view_shows_the_records_in_front_of_the_cut(case):
+    data, hints = case
+    ends = ends_of(data, hints)
+    assert ends
+    most = 0
+    for size in range(60, len(data)):
+        most = max(most, len(records_in(check(data, hints, size, ends).json)))
+    assert most >= len(ends) - 1
+
+
+def test_a_large_response_shows_the_records_in_front_of_the_cut():
+    data, hints = LARGE
+    ends = ends_of(data, hints)
+    for size in {len(data) * percent // 100 for percent in range(50, 100, 5)} | {end + by for end, _ in ends[::5] for by in (-1, 0, 1)}:
+        if size < len(data):
+            check(data, hints, size, ends)
+
+
+@pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
+def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
+    batch = SCRAM[0]
+    found = [record["decoded"]["value"] for record in records_in(batch.to_json()) if "SCRAM" in record["decoded"]["value"].get("type", "")]
+    secrets = [base64.b64decode(each["data"][name]) for each in found for name in ("salt", "storedKey", "serverKey")]
+    assert all(secrets)
+    packed = METADATA[batch.position : batch.position + batch.size]
+    data, hints = fetched(version, (topic, packed)), Hints(CATALOG.api("Fetch"), version, "response")
+    for size in range(60, len(data), step):
+        views = Views(data, hints, size)
+        explained = [*explanation_objects(CATALOG, views.events, set())]
+        lines = [plain(line) for line in explanation_lines(CATALOG, views.events, short=False)]
+        text = json.dumps([views.json, views.tree, explained, lines, [node.shown for node in views.look.nodes]])
+        shown = b"".join(base64.b64decode(buffer["data"]) for buffer in views.page["buffers"])
+        digits = "".join(cell for line in [*views.hex, *views.raw_hex] for cell in line[10:57].split())
+        for secret in secrets:
+            some = secret[:6]
+            assert not any(form in text for form in (base64.b64encode(some).decode(), some.hex(), some.hex(" "))), size
+            assert some not in shown, size
+            assert some.hex() not in digits, size
