@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import PAYLOADS, SIZE_BYTES, Hints
+from kwire_cli.message.frames import MOST_CORRELATIONS, PAYLOADS, SIZE_BYTES, Hints
 from kwire_cli.message.headers import head_size
 from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
@@ -169,6 +169,24 @@ def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, froz
     return found
 
 
+def is_believed(frame: Frame) -> bool:
+    """Return whether a frame begins where a frame begins, as far as its own bytes can tell.
+
+    A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version are known ones of an api
+    that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted bytes hardly have both, but for zeros, and they have no
+    correlation id that a client counts up to.
+    """
+    if frame.credible:
+        return True
+    if frame.kind != "request" or frame.header is None or not (frame.counted and frame.api_key and frame.api_version):
+        return False
+    api = frame.catalog.api_by_key(frame.api_key)
+    if api is None or not api.request or any(map(can_hold_secrets, (api.request, api.response))):
+        return False
+    counts_on = 0 <= frame.header.value.get("correlationId", -1) <= MOST_CORRELATIONS
+    return counts_on and frame.api_version in frame.catalog.entry(api.request).valid_versions
+
+
 def hidden_in_frame(
     catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None, raw_records: bool = False
 ) -> dict[str, frozenset[int]]:
@@ -180,7 +198,7 @@ def hidden_in_frame(
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
-    if not (sure or frame.credible):
+    if not (sure or is_believed(frame)):
         return whole_frame_hidden(frame)
     hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))}
     if sure:

@@ -79,16 +79,27 @@ def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
                 assert not shows(text), (how, fmt, words)
 
 
-@pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
-@pytest.mark.parametrize("client_id", [b"c", None, b"", b"adminclient-1"])
-def test_damaged_framing_shows_no_secret(message, path, version, client_id):
-    before, (side, frame), after = conversation(message, version, body_of(message, path, version), client_id=client_id)
-    for how, data in damages(frame):
-        captures = [capture([*before, (side, data), *after]), capture([(side, data), *after], opened=False), capture([(side, data)], piece=7)]
-        for source in (*captures, data.hex().encode()):
-            for form in (["-f", "hex", "--full"], ["-f", "jsonl"]):
-                done = kwire("decode", *form, "-", stdin=source)
-                assert not shows(done.out + done.err), how
+CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]
+
+
+@pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
+def test_damaged_framing_shows_no_secret(number, row):
+    """Every damage of every message, each with one of the client ids: over all messages each damage meets each of them."""
+    message, path, version = row
+    said = [conversation(message, version, body_of(message, path, version), client_id=client_id) for client_id in CLIENT_IDS]
+    for at, damaged in enumerate(zip(*(damages(frame) for _, (_, frame), _ in said), strict=False), number):
+        before, (side, _), after = said[at % len(said)]
+        how, data = damaged[at % len(said)]
+        whole, middle, pieces = (
+            capture([*before, (side, data), *after]),
+            capture([(side, data), *after], opened=False),
+            capture([(side, data)], piece=7),
+        )
+        for source in (whole, middle, pieces, data.hex().encode()):
+            done = kwire("decode", "-f", "hex", "--full", "-", stdin=source)
+            assert not shows(done.out + done.err), how
+        done = kwire("decode", "-f", "jsonl", "-", stdin=whole)
+        assert not shows(done.out + done.err), how
 
 
 def test_what_is_well_understood_stays_readable():

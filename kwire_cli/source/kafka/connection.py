@@ -29,6 +29,7 @@ from kwire_cli.message.headers import RequestHead, heads
 from kwire_cli.message.plain import Headers
 from kwire_cli.message.reading import read, unrecognised
 from kwire_cli.message.roles import roles, top_value
+from kwire_cli.message.secrets import is_believed
 from kwire_cli.source.kafka.framing import Cut, Framer
 from kwire_cli.source.kafka.heads import is_no_request, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
@@ -391,7 +392,7 @@ class Connection:
             if seen.kind == "response" and seen.head and (api := self.catalog.api_by_key(seen.head.api_key)):
                 hints = Hints(api, seen.head.version, "response")
             frame = read(self.catalog, seen.data, hints, number=0, start=0, stop=len(seen.data), prefixed=True)
-            seen.frame = frame if frame.credible or self._is_of_client(frame) else unrecognised(frame)
+            seen.frame = frame if is_believed(frame) or self._is_of_client(frame) else unrecognised(frame)
         return seen.frame
 
     def _is_of_client(self, frame: Frame) -> bool:
