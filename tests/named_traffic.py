@@ -21,9 +21,12 @@ def hostile_capture(name):
     talk = make.Talk()
     answer = Wire.response("Metadata", 1, 1, topics=[{"errorCode": 3, "name": name}], brokers=[{"nodeId": 1, "host": name, "port": 1, "rack": name}])
     said = [*talk.handshake(), talk.segment(0, hostile_frames(name)), talk.segment(1, answer), talk.segment(0, name.encode() * 3), *talk.goodbye()]
-    return make.pcap_file([make.packet(make.ethernet(make.ipv4(payload)), number) for number, payload in enumerate(map(tcp_of, said), 1)])
+    return make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)])
 
 
-def tcp_of(segment):
-    ports = (50000, 9092) if segment.ends == make.ENDS else (9092, 50000)
-    return make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
+def ip_of(segment):
+    ports, ends = (50000, 9092), (make.CLIENT, make.SERVER)
+    if segment.ends != make.ENDS:
+        ports, ends = ports[::-1], ends[::-1]
+    payload = make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
+    return make.ipv4(payload, source=ends[0], destination=ends[1])
