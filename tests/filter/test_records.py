@@ -7,7 +7,7 @@ from pathlib import Path
 import packets as make
 import pytest
 from command_line import kwire
-from named_traffic import tcp_of
+from named_traffic import ip_of
 from record_sets import b64, batch, record
 from wire import Wire
 
@@ -22,7 +22,7 @@ def produce(number, topic, *batches):
 def capture(*frames):
     talk = make.Talk()
     said = [*talk.handshake(), *[talk.segment(0, frame) for frame in frames], *talk.goodbye()]
-    return make.pcap_file([make.packet(make.ethernet(make.ipv4(payload)), number) for number, payload in enumerate(map(tcp_of, said), 1)])
+    return make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)])
 
 
 ONE = produce(1, "a", batch(0, [record(b"k1", b"v1", 0, 0, [("h", b"x"), ("trace-id", b"t1"), ("trace-id", b"t2")])], producerId=9, baseSequence=4))
