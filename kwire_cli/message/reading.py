@@ -52,9 +52,12 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
 
     if framed is not None or pieces[-1][2]:
         return read_pieces(pieces, prefixed=framed is not False)
+    said = says_size(data, 0, len(data)) or 0
+    if said < 0 and _is_left_to_bytes(hints):
+        return read_pieces(pieces, prefixed=True)
     # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
     bare = read_pieces([(0, len(data), False)], prefixed=False)
-    if bare[0].sure or (len(pieces) == 1 and not 0 <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE):
+    if bare[0].sure or (len(pieces) == 1 and not 0 <= said <= MAX_SIZE):
         return bare
     cut = read_pieces(pieces, prefixed=True)
     if len(cut) == 1 and _is_cut_request(cut[0]):
@@ -64,6 +67,11 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
     if bare[0].guess and _ends_in_api_key(catalog, data):
         return cut
     return min(bare, cut, key=_oddness)
+
+
+def _is_left_to_bytes(hints: Hints) -> bool:
+    """Return whether nobody said what the bytes are."""
+    return hints.kind is None and hints.api is None
 
 
 def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
@@ -92,6 +100,10 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
         size = says_size(data, start, stop)
         if size is not None and size != stop - at:
             notes = (Anomaly("FRAME_SIZE_MISMATCH", "", start, f"the size prefix says {size}, {stop - at} bytes follow"),)
+            if size < 0 and _is_left_to_bytes(hints):
+                # its number is not shown: it may be bytes of a secret
+                notes = (notes[0]._replace(detail="these four bytes read as a negative size, and no frame has one"),)
+                return Frame(catalog, number, "unknown", data, start, stop, notes=notes, flavour=hints.header)
     frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
     if hints.kind == "request" or (request.sure and not request.contradicts(hints)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.records.cut import CutBatch
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader
 from kwire_cli.structs.records import v0
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 _LATEST = 1 << 48
 """Milliseconds since 1970 (in the year 10889) that no timestamp of a real log reaches."""
+_MOST_OFFSET = 1 << 48
+"""An offset that no partition reaches: a million records each second for nine years."""
+_MOST_CUT = 100 * 1024 * 1024
+"""Bytes that no cut batch says that it has: a broker takes no larger request by default (socket.request.max.bytes)."""
+_MOST_CUT_KEY = 1 << 7
+"""Bytes of a key that is longer than what is there: a longer key is likelier to be other bytes."""
+_MOST_EPOCH = 1 << 20
+"""Elections of a leader that no partition has behind it."""
 _LENGTH = v0.NULLABLE_BYTES.prefix
 """Before the key and the value of a message of format v0 or v1."""
 
@@ -43,36 +52,45 @@ class Beginning(NamedTuple):
 
 
 def beginning(data: Any) -> Beginning | None:
-    """Return the batch that the bytes begin with, whole or cut behind its header; None where they begin with something else. Drafts are not tried."""
+    """Return the batch that the bytes begin with, whole or cut; None where they begin with something else. Drafts are not tried.
+
+    Of formats v0 and v1, the header has to be whole. Of a header of format v2, the bytes up to the magic byte suffice.
+    """
     reader = Reader(source_of(data))
     frame = reader.frame(0)
-    if frame is None or len(reader.view) < frame.layout.head.size:
+    if frame is None or (frame.layout.is_message and len(reader.view) < frame.layout.head.size):
         return None
     whole = frame.end <= len(reader.view)
     valid = whole and reader.right(frame, 0)
     if valid:
         return Beginning(frame.layout, frame.end, whole, valid, sure=True)
-    fits = _fits(frame, reader.view)
+    if not whole and frame.end > _MOST_CUT:
+        return None
+    fits = _fits(frame, reader)
     return None if fits is False else Beginning(frame.layout, frame.end, whole, valid, sure=fits is True)
 
 
-def _fits(frame: Frame, view: memoryview) -> bool | None:
+def _fits(frame: Frame, reader: Reader) -> bool | None:
     """Whether the header of a batch holds only what brokers and clients write into one; None if so little of it is there that chance may do it."""
-    numbers = frame.layout.numbers(view, frame.start)
-    attributes = numbers["attributes"]
-    if attributes & ~frame.layout.known_bits:
+    layout, view = frame.layout, reader.view
+    said = CutBatch(reader.source, 0, len(view), layout, crc_valid=None).fields()  # type: ignore[arg-type]
+    attributes = said.get("attributes", 0)
+    codecs = LEGACY_COMPRESSION if layout.is_message else COMPRESSION
+    if attributes & ~layout.known_bits or codecs.read(attributes) not in codecs.names or not _is_header(said):
         return False
-    if not frame.layout.is_message:
-        return COMPRESSION.read(attributes) in COMPRESSION.names and _is_batch_header(numbers)
-    if numbers["offset"] < 0 or LEGACY_COMPRESSION.read(attributes) not in COMPRESSION.names or not -1 <= numbers.get("timestamp", -1) < _LATEST:
-        return False
-    return _lengths_fit(frame, view)
+    if layout.is_message:
+        return _lengths_fit(frame, view)
+    return True
 
 
-def _is_batch_header(said: Mapping[str, int]) -> bool:
-    absent = all(said[name] >= -1 for name in ("partitionLeaderEpoch", "producerId", "producerEpoch", "baseSequence", "recordsCount"))
-    times = all(-1 <= said[name] < _LATEST for name in ("baseTimestamp", "maxTimestamp"))
-    return said["baseOffset"] >= 0 and said["lastOffsetDelta"] >= 0 and absent and times and said["recordsCount"] <= said["lastOffsetDelta"] + 1
+def _is_header(said: Mapping[str, int]) -> bool:
+    """Whether the fields that are there of a header hold what a log can have in them."""
+    deltas = said.get("lastOffsetDelta", 0)
+    absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
+    times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
+    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MOST_OFFSET
+    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MOST_EPOCH
+    return offsets and epoch and deltas >= 0 and absent and times and said.get("recordsCount", -1) <= deltas + 1
 
 
 def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
@@ -82,6 +100,8 @@ def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
         if at + _LENGTH.length > len(view):
             return True if "timestamp" in frame.layout.head.names else None
         length = int.from_bytes(view[at : at + _LENGTH.length], signed=True)
+        if not last and length > max(_MOST_CUT_KEY, len(view) - at):
+            return False
         at += _LENGTH.length + max(length, 0)
         if length < -1 or (at != frame.end if last else at + _LENGTH.length > frame.end):
             return False

@@ -20,23 +20,22 @@ from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
-    from kwire_cli.records.beginning import Beginning
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
 MAGIC = 16
 """Bytes that tell a capture."""
-LEAST_BATCH = 18
-"""Bytes of the shortest header of a batch, that of a message of format v0."""
 SHORT_ID = 2
 """Characters of a client id that may be there by chance."""
-LOOK = 4 << 10
-"""Bytes that tell text from others."""
 AS_SAID = "as said"
-LOOK_AHEAD = 1 << 10
-"""Bytes of a pipe that are looked at first."""
+LOOK, LOOK_AHEAD = 4 << 10, 1 << 10
+"""Bytes that tell text from others, and those of a pipe that are looked at first."""
 _IN_MEMORY = 64 << 20
 _MAGIC_AT = offset_of(v0.MESSAGE, "magic")
+LEAST_BATCH = _MAGIC_AT + 1
+"""Bytes that tell the header of a batch of the newest format: those up to the magic byte."""
+WHOLE_HEADER = 61
+"""Bytes of a whole header of the newest format."""
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
 BITS_A_BYTE, LONGEST_BY_CHANCE = 3.7, 40
 """A response that fits to the last byte is taken for one if it explains the bytes in fewer bits, or is longer: what fits by chance is short."""
@@ -195,13 +194,15 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
     """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
     if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
         return ""
-    # Size prefixes that lead to the very end outweigh all but the header of a batch of the newest format, which no frame looks like.
-    if (data[_MAGIC_AT] < _NEWEST_MAGIC and split(data)[-1][2]) or _is_request(data, catalog):
+    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no frame looks like.
+    if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(data, catalog):
         return ""
     from kwire_cli.records.beginning import beginning  # noqa: PLC0415 - start-up counts
 
     found = beginning(data)
-    return found.why if found and (found.sure or not _may_be_frame(data, found, catalog)) else ""
+    if found and not found.sure and any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH)):
+        return ""
+    return found.why if found and (found.sure or not _may_be_frame(data, catalog)) else ""
 
 
 def records_in(given: Any) -> Any:
@@ -224,25 +225,33 @@ def records_in(given: Any) -> Any:
 
 def _is_request(data: Any, catalog: Catalog | None) -> bool:
     """Whether a request of a known api and version begins here, with or without a size prefix, whose client id is text."""
+    sized = 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
+    return _heads_request(data, 0, catalog) or (sized and _heads_request(data, SIZE_BYTES, catalog, sized=True))
+
+
+def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
+    """Whether a size prefix stands at `at`, and such a request behind it: then what stands before are stray bytes."""
+    return 0 < (says_size(data, at, len(data)) or 0) <= MAX_SIZE and _heads_request(data, at + SIZE_BYTES, catalog)
+
+
+def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool = False) -> bool:
+    """Whether the header of a request of a known api and version stands at `at`, whose client id is text. Api key 0 takes more without a size."""
     known = _catalog(catalog)
-    size = says_size(data, 0, len(data)) or 0
-    for at in (0, SIZE_BYTES) if 0 < size <= MAX_SIZE else (0,):
-        head = request_head(known, data, at, len(data))
-        api = known.api_by_key(head.api_key) if head else None
-        if not head or not api or not api.request or head.version not in known.entry(api.request).valid_versions:
-            continue
-        layout = header_version(known, "request", head.api_key, head.version)
-        header = decode_header(known, "request", layout, data, start=at, stop=len(data))
-        client_id = header.value.get("clientId") or ""
-        # Api key 0 without a size prefix is also how the offset of nearly every batch begins.
-        if header.complete and not header.anomalies and (at or head.api_key or (len(client_id) > SHORT_ID and client_id.isprintable())):
-            return True
-    return False
+    head = request_head(known, data, at, len(data))
+    api = known.api_by_key(head.api_key) if head else None
+    if not head or not api or not api.request or head.version not in known.entry(api.request).valid_versions:
+        return False
+    layout = header_version(known, "request", head.api_key, head.version)
+    header = decode_header(known, "request", layout, data, start=at, stop=len(data))
+    client_id = header.value.get("clientId") or ""
+    # Api key 0 without a size prefix is also how the offset of nearly every batch begins.
+    believed = sized or head.api_key or (len(client_id) > SHORT_ID and client_id.isprintable())
+    return bool(header.complete and not header.anomalies and believed)
 
 
-def _may_be_frame(data: Any, found: Beginning, catalog: Catalog | None) -> bool:
+def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
     """Whether frames explain the bytes as well as a message of format v0 does that is cut before its lengths can be compared."""
-    if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE or found.size > MAX_SIZE:
+    if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
     from kwire_cli.message.frames import Hints  # noqa: PLC0415 - few inputs come here
     from kwire_cli.message.reading import read_all  # noqa: PLC0415 - as above
@@ -319,7 +328,7 @@ def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog
     try:
         text = read_input(bytes(data), form, file=name)
     except InputError:
-        kind = _kind_of_json(bytes(data)) if form == "auto" and says is None else None
+        kind = _kind_of_json(bytes(data)) if form == "auto" and says in {None, Kind.BATCHES} else None
         if kind is None:
             raise
         return Recognised(kind, f"it begins as {kind.what}", name, held=memoryview(data))

@@ -37,3 +37,20 @@ def test_the_search_can_be_narrowed():
 def test_bytes_that_no_response_fits_have_no_candidates():
     assert response_candidates(CATALOG, b"\0\0\0\7" + b"\xfe" * 33, 0, 37) == []
     assert response_candidates(CATALOG, b"", 0, 0) == []
+
+
+def test_what_begins_with_a_negative_size_is_no_frame():
+    rows = [row for row in sample() if row.message.endswith("Request") and row.kafka == "4.4.0" and len(row.body) < 200][:30]
+    assert len(rows) > 20
+    for row in rows:
+        api = CATALOG.api(row.message)
+        header = (
+            api.key.to_bytes(2) + row.version.to_bytes(2) + b"\0\0\0\7\0\1c" + b"\0" * (header_version(CATALOG, "request", api.key, row.version) == 2)
+        )
+        request = header + row.body
+        (bare,) = kwire.read_frames(request)
+        assert (bare.kind, bare.api) == ("request", api.name)
+        for size in (-1, -len(request), -(2**31)):
+            (frame,) = kwire.read_frames(size.to_bytes(4, signed=True) + request)
+            assert (frame.kind, frame.body) == ("unknown", None)
+            assert [(note.code, str(size) in note.detail) for note in frame.anomalies] == [("FRAME_SIZE_MISMATCH", False)]

@@ -8,6 +8,7 @@ from functools import cache
 
 import golden_rows
 import pytest
+import secret_table
 from command_line import ROOT, kwire
 from hypothesis import given, settings, strategies as st
 from record_sets import SEGMENTS, batch, message, record
@@ -17,7 +18,7 @@ from kwire_cli.cli.tui import listing_of
 from kwire_cli.message.headers import header_version
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader
-from kwire_cli.source.kinds import Kind, recognise, why_batches
+from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 from kwire_cli.spec.catalog import catalog
 
 SAMPLES = ROOT / "samples"
@@ -53,10 +54,10 @@ def wrong_frames(rows):
 
 
 def cut_at_each_byte(data, most=400):
-    """A record set, and its first batch cut at each byte from its header on."""
+    """A record set, and its first batch cut at each byte: of messages from their header on, of others from the magic byte on."""
     frame = Reader(source_of(data)).frame(0)
     end = min(frame.end, len(data))
-    yield from (data[:cut] for cut in [*range(frame.layout.head.size, end)][:most])
+    yield from (data[:cut] for cut in [*range(frame.layout.head.size if frame.layout.is_message else LEAST_BATCH, end)][:most])
     yield data
 
 
@@ -88,7 +89,7 @@ def test_golden_batches_cut_anywhere_are_batches():
 
 
 RECORDS = st.lists(st.builds(record, st.binary(max_size=20)), min_size=1, max_size=3)
-BATCHES = st.builds(batch, st.integers(0, 2**62), RECORDS, st.integers(0, 4))
+BATCHES = st.builds(batch, st.integers(0, 2**32 - 1), RECORDS, st.integers(0, 4))
 MESSAGES = st.builds(message, st.just("v1"), st.integers(0, 2**31), st.binary(max_size=9))
 
 
@@ -99,6 +100,62 @@ def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
         assert recognise(cut).kind is Kind.BATCHES
     assert recognise(data[:-1] + bytes([data[-1] ^ 1])).kind is Kind.BATCHES
     assert recognise(data * 3).kind is Kind.BATCHES
+
+
+@given(st.one_of(BATCHES, MESSAGES), st.integers(2**48, 2**63 - 1) | st.integers(-(2**63), -1))
+@settings(deadline=None, max_examples=60)
+def test_what_has_an_offset_or_a_size_that_no_batch_has_is_none_if_its_checksum_is_wrong_or_missing(data, offset):
+    for cut in cut_at_each_byte(data[:-1]):
+        assert not why_batches(offset.to_bytes(8, signed=True) + cut[8:])
+        assert not why_batches(cut[:8] + (100 << 20).to_bytes(4) + cut[12:])
+
+
+def secret_frames():
+    for message_, path, version in secret_table.NEWEST:
+        key = secret_table.CATALOG[message_].api_key
+        if key is not None:
+            frame = secret_table.framed if message_.endswith("Request") else secret_table.answered
+            yield frame(key, version, secret_table.body_of(message_, path, version))
+
+
+def test_no_piece_of_a_frame_with_a_secret_is_a_batch():
+    tried = 0
+    for data in secret_frames():
+        for start in range(len(data)):
+            for size in (LEAST_BATCH, 18, 25, 40, len(data)):
+                piece = (data + data)[start : start + size]
+                tried += 1
+                assert not (why_batches(piece) and secret_table.shows(piece.hex())), piece.hex()
+    assert tried > 5000
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("size", range(LEAST_BATCH, 70))
+def test_no_secret_before_a_magic_byte_is_a_batch(magic, size):
+    secret = secret_table.SECRET.encode()
+    for start in range(len(secret)):
+        piece = bytearray((secret[start:] + bytes(70))[:size])
+        piece[16] = magic
+        assert not (why_batches(bytes(piece)) and secret_table.shows(piece.hex()))
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=LEAST_BATCH, max_size=90))
+def test_no_printable_text_is_a_batch(text):
+    assert not why_batches(text.encode())
+
+
+@pytest.mark.parametrize("size", [LEAST_BATCH, 18, 30, 60])
+def test_a_header_that_is_cut_is_a_batch_everywhere(tmp_path, size):
+    path = tmp_path / "x.bin"
+    path.write_bytes(SEGMENT.read_bytes()[:size])
+    for given_ in (path, path.read_bytes().hex()):
+        shown = {kwire(*command, "-f", "json", given_).out for command in (("decode",), ("dump", "--deep"))}
+        assert len(shown) == 1
+        assert '"code": "TRUNCATED"' in shown.pop()
+        assert f"{size} bytes of record batches" in kwire("explain", given_).out
+    assert [item.position for item in kwire_cli.read_records(path.read_bytes())] == [0]
+    with pytest.raises(kwire_cli.InputError, match="read_records reads"):
+        kwire_cli.read_frames(path.read_bytes())
 
 
 @cache
@@ -138,8 +195,9 @@ def test_other_kinds(tmp_path):
     assert recognise(tmp_path).kind is Kind.FOLDER
     with pytest.raises(kwire_cli.InputError, match="no form fits"):
         recognise(b"no bytes of Kafka, but a sentence about it")
-    assert "this is a message definition; kwire lint checks it" in kwire("decode", definition).err
-    assert "this is JSON; kwire encode turns it into bytes" in kwire("decode", SAMPLES / "json" / "heartbeat-v4.json").err
+    for command in ("decode", "explain", "dump"):
+        assert "this is a message definition; kwire lint checks it" in kwire(command, definition).err
+        assert "this is JSON; kwire encode turns it into bytes" in kwire(command, SAMPLES / "json" / "heartbeat-v4.json").err
 
 
 SEGMENT = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
