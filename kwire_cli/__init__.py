@@ -5,6 +5,7 @@ The names below are its public API; each loads what it needs when first used, so
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, SpecError
@@ -149,27 +150,27 @@ def read_records(
     """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`, `batch.records()`.
 
     They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each magic byte), "v0", "v1",
-    "v2", "kip98-draft" or "kip82-draft". `topic` is that of Kafka's own topics whose records are to be decoded. `max_decompressed` are the bytes that
-    one batch may become. A file may also be text that holds batches in any form, such as hex. InputError for a file that
-    can't be read, and for captures, requests and responses, which `read_frames` reads; nothing else, whatever the bytes.
+    "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic` names theirs; without it the folder of a file does, or
+    the records show it, as for `kwire dump`. `max_decompressed` are the bytes that one batch may become. A file may also be text that holds batches
+    in any form, such as hex. InputError for a file that can't be read, and for captures, requests and responses, which `read_frames` reads; nothing
+    else, whatever the bytes.
 
     `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the records
     of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
     """
     from kwire_cli.codec.model import Limits  # noqa: PLC0415
-    from kwire_cli.records.opening import items, source_of  # noqa: PLC0415
+    from kwire_cli.message.redaction import RecordRedaction  # noqa: PLC0415
+    from kwire_cli.records.opening import items  # noqa: PLC0415
+    from kwire_cli.records.recognised import recognised_source  # noqa: PLC0415
     from kwire_cli.source.kinds import records_in  # noqa: PLC0415
+    from kwire_cli.source.logs.segments import topic_at  # noqa: PLC0415
+    from kwire_cli.stores import path_of  # noqa: PLC0415
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
-    known = catalog(specs, kafka=kafka) if specs or kafka else None
-    source = source_of(records_in(data), form=format, topic=topic, catalog=known, limits=limits)
-    if topic is not None and not show_secrets:
-        from dataclasses import replace  # noqa: PLC0415
-
-        from kwire_cli.message.redaction import RecordRedaction  # noqa: PLC0415 - records of most topics are nobody's messages
-
-        source = replace(source, hide=RecordRedaction(known or catalog()))
-    return items(source)
+    known = catalog(specs, kafka=kafka)
+    folder = topic_at(path_of(data)) if isinstance(data, str) or hasattr(data, "__fspath__") else None
+    source = recognised_source(records_in(data), given=topic, folder=folder, form=format, catalog=known, limits=limits)
+    return items(source if show_secrets else replace(source, hide=RecordRedaction(known)))
 
 
 def write_records(

@@ -254,17 +254,13 @@ def show_file(run: Run, file: SegmentFile) -> None:
         _show_other(run, file)
         return
     from kwire_cli.records.model import PADDING, Gap
-    from kwire_cli.records.opening import source_of
     from kwire_cli.records.reading import Reader
-    from kwire_cli.records.recognised import with_topic
+    from kwire_cli.records.recognised import recognised_source
 
-    view = file.view
-    topic = run.options["as_topic"] or file.topic
-    source = source_of(view, form=run.options["record_format"], topic=topic, catalog=run.catalog, limits=limits_of(run.options))
-    if not run.options["as_topic"]:
-        source = with_topic(source)
-        if source.topic != topic:
-            run.environment.note(f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's")
+    view, form, given = file.view, run.options["record_format"], run.options["as_topic"]
+    source = recognised_source(view, given=given, folder=file.topic, form=form, catalog=run.catalog, limits=limits_of(run.options))
+    if source.topic != (given or file.topic):
+        run.environment.note(f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's")
     run.data, run.topic = view, source.topic
     run.files += 1
     if run.fmt == "like-kafka":

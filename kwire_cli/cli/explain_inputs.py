@@ -152,11 +152,9 @@ def _record_sets(
 
 def _source(catalog: Catalog, data: Any, topic: str | None, options: dict[str, Any]) -> Source:
     """A record set of --as-topic, else of the topic that its folder names or its records show."""
-    from kwire_cli.records.opening import source_of
-    from kwire_cli.records.recognised import with_topic
+    from kwire_cli.records.recognised import recognised_source
 
-    source = source_of(data, form=options["record_format"], topic=options["as_topic"] or topic, catalog=catalog)
-    return source if options["as_topic"] else with_topic(source)
+    return recognised_source(data, given=options["as_topic"], folder=topic, form=options["record_format"], catalog=catalog)
 
 
 def _batches(environment: Environment, source: Source, position: int | None, look: Look, name: str) -> Subject:

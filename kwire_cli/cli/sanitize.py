@@ -82,10 +82,11 @@ def _capture(environment: Environment, fields: Fields, source: str, out: Path, p
 
 
 def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
-    from kwire_cli.sanitize.logs import rewritten, topic_of_file
+    from kwire_cli.sanitize.logs import rewritten
+    from kwire_cli.source.logs.segments import topic_at
 
     with _written(out) as target:
-        for piece in rewritten(file, topic or topic_of_file(file), fields):
+        for piece in rewritten(file, topic or topic_at(file), fields):
             target.write(piece)
 
 

@@ -10,7 +10,7 @@ from kwire_cli.cli.inputs import inputs
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, spooled, why_batches
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind as LogKind, file_name
-from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_of
+from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.stores import exists, mapped, path_of
 from kwire_cli.stores.folders import tree
 
@@ -117,4 +117,4 @@ def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
 
 
 def _file(path: Place, name: FileName) -> SegmentFile:
-    return SegmentFile(path, name, topic_of(name.kind, partition_of(path)))
+    return SegmentFile(path, name, topic_at(path))

@@ -97,12 +97,11 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
 
 def _segments(redaction: Redaction, found: Recognised, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
     from kwire_cli.cli.segments import segment_files
-    from kwire_cli.records.opening import source_of
-    from kwire_cli.records.recognised import with_topic
+    from kwire_cli.records.recognised import recognised_source
     from kwire_cli.tui.segments import Segments
 
     file, *others = segment_files(found)
     if others:
         raise InputError("there are several record sets in this file: give one of them in a file of its own", file=found.name)
-    source = source_of(file.view, topic=options["topic"] or file.topic, catalog=redaction.catalog)
-    return Segments(redaction, source if options["topic"] else with_topic(source), compile_)
+    source = recognised_source(file.view, given=options["topic"], folder=file.topic, catalog=redaction.catalog)
+    return Segments(redaction, source, compile_)

@@ -18,8 +18,7 @@ from kwire_cli.pipeline.segment_filters import wanted
 from kwire_cli.records.batch_columns import BATCHES, batch_columns
 from kwire_cli.records.fault_columns import FAULTS, fault_columns, unreadable
 from kwire_cli.records.model import PADDING, Gap
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.recognised import with_topic
+from kwire_cli.records.recognised import recognised_source
 from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.source.logs.segments import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
@@ -81,7 +80,7 @@ class SegmentTable:
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
             data = mapped(part.segment.path, part.start, part.stop)
-            source = with_topic(source_of(data, topic=part.segment.topic, catalog=reading.catalog, limits=reading.limits), part.start)
+            source = recognised_source(data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start)
         except InputError as error:
             reading.told.fault(part.segment.path, error.reason)
             if self.name == FAULTS_NAME:

@@ -65,8 +65,3 @@ def _only_numbers(file: Path) -> bool:
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
     """The bytes of a segment or snapshot, piece by piece. InputError where it can't be read."""
     return RecordSets(fields).items(source_of(file, topic=topic, catalog=fields.catalog))
-
-
-def topic_of_file(file: Path) -> str | None:
-    """The topic that the folder of a segment says."""
-    return topic_of(file_name(file.name).kind, partition_of(file))

@@ -227,7 +227,7 @@ def test_gaps_are_their_bytes():
 def test_forms_of_bytes():
     forms = [{"text": "ü"}, {"json": {"a": [1, None, "ü"]}}, {"hex": "00 ff"}, "/w==", None]
     data = write([{"records": [{"value": value} for value in forms]}])
-    (found,) = kwire.read_records(data)
+    (found,) = kwire.read_records(data, show_secrets=True)
     assert [record.value for record in found.records()] == ["ü".encode(), '{"a":[1,null,"ü"]}'.encode(), b"\0\xff", b"\xff", None]
 
 
@@ -274,7 +274,7 @@ def test_what_kafka_wrote_is_written_again():
     for row in record_sets():
         data = bytes.fromhex(row["hex"])
         shown, plain = [], True
-        for item in kwire.read_records(data):
+        for item in kwire.read_records(data, show_secrets=True):
             document = item.to_json()
             mine = data[item.position : item.position + item.size]
             if "gap" in document:
@@ -304,13 +304,13 @@ def test_what_kafka_wrote_is_written_again():
 def test_sample_segments_are_written_again():
     exact = 0
     for name, data in segments().items():
-        items = list(kwire.read_records(data, topic=name.rpartition("-")[0]))
+        items = list(kwire.read_records(data, topic=name.rpartition("-")[0], show_secrets=True))
         documents = [item.to_json() for item in items]
         for item, document in zip(items, documents, strict=True):
             if "gap" in document:
                 document["data"] = b64(data[item.position : item.position + item.size])
         written = write(json.loads(json.dumps(documents)))
-        again = [item.to_json() for item in kwire.read_records(written, topic=name.rpartition("-")[0])]
+        again = [item.to_json() for item in kwire.read_records(written, topic=name.rpartition("-")[0], show_secrets=True)]
         assert [without_sizes(item) for item in again if "gap" not in item] == [without_sizes(item) for item in documents if "gap" not in item], name
         exact += written == data
     assert exact >= 5

@@ -87,7 +87,12 @@ def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
     return METADATA_TOPIC if kind is Kind.CHECKPOINT else folder.topic if folder else None
 
 
+def topic_at(path: Place) -> str | None:
+    """The topic of a file by its path: what its name or the name of its folder says; None where these say nothing."""
+    return topic_of(file_name(path.name).kind, partition_of(path))
+
+
 def segment_at(path: Place) -> Segment:
     """A file with batches, or one that lies beside it, with the partition that it is of."""
     folder, kind = partition_of(path), file_name(path.name).kind
-    return Segment(str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)
+    return Segment(str(path), topic_at(path), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)

@@ -133,7 +133,7 @@ def metadata_log(records):
 @pytest.mark.parametrize("shown", [True, False])
 def test_what_records_mean_is_compared_and_their_secrets_are_not_told(shown):
     snapshot = next(data for name, data in segments().items() if name.startswith("__cluster_metadata"))
-    items = [item.to_json() for item in kwire.read_records(snapshot, topic="__cluster_metadata")]
+    items = [item.to_json() for item in kwire.read_records(snapshot, topic="__cluster_metadata", show_secrets=True)]
     changed = [item | {"records": [one(row) for row in item["records"]]} for item in items]
     other = kwire.write_records(changed, topic="__cluster_metadata")
     found = compared(metadata_log(snapshot), metadata_log(other), "FetchSnapshotResponse", 0, shown=shown)
