@@ -127,15 +127,12 @@ class Messages:
     def _capture(self, source: Any, path: Any, place: int) -> Iterator[Message]:
         from kwire_cli.cli.capture_lines import capture_lines
         from kwire_cli.cli.captures import chosen
-        from kwire_cli.cost.advice.messages import in_lines, place_of
-        from kwire_cli.source.capture.point_packets import PointFiles
+        from kwire_cli.cost.advice.messages import in_lines
 
         name, port = self._names.get(path), self.options["port"]
         keys = self.options["tls_keylog"]
-        if isinstance(source, PointFiles):
-            place -= place_of(source.index)  # of the first point: in_lines knows which one it is
         lines = capture_lines(self.environment, self.catalog, source, name=name, port=port, notices=self.times == 1, key_logs=keys)
-        yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), place)
+        yield from in_lines(chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), [place])
 
     def _log(self, path: str, place: int) -> Iterator[Message]:
         from kwire_cli.cli.request_logs import read_log

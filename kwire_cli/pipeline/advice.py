@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.payload.records import OWN_TOPICS
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import Faults, FileFault, folded
-from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, SEGMENTS, by_kind
+from kwire_cli.pipeline.kinds import CAPTURES, REQUEST_LOGS, SEGMENTS, numbered
 from kwire_cli.pipeline.request_logs import found_in, place_of as place_in
 from kwire_cli.records.opening import items, source_of
 from kwire_cli.source.logs.segments import Segment, segments_of
@@ -67,9 +67,9 @@ class Looked:
 
 
 class Messages:
-    """The messages in files, folders and globs: segments first, then captures, whose points are an input each, or else request logs.
+    """The messages in files, folders and globs: segments and captures as they were given, then request logs.
 
-    Request logs beside captures are `left_out`: their exchanges may be those of the captures.
+    A capture point is where its first file is. Request logs beside captures are `left_out`: their exchanges may be those of the captures.
 
     Segments of topics that are not Kafka's own hold none, and are not read.
 
@@ -89,16 +89,16 @@ class Messages:
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._spark, self._wanted = spark, wanted
-        segments, captures, logs = by_kind(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
-        self.left_out = logs if captures else []
-        logs = [] if captures else logs
+        segments, captures, given_logs = numbered(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
+        self.left_out = [*given_logs] if captures else []
+        logs = [] if captures else [*given_logs]
         self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
         self._captures = (
-            Captures(spark, captures, port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note) if captures else None
+            Captures(spark, [*captures], port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note) if captures else None
         )
-        self._units: list[Unit] = [(at, each) for at, each in enumerate(segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
-        self._place = place_of(len(segments))
-        first = len(segments) + (len(self._captures.plan.points) if self._captures else 0)
+        self._units: list[Unit] = [(segments[each.path], each) for each in (segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
+        self._places = [place_of(min(captures[file] for file in point.files)) for point in self._captures.plan.points] if self._captures else []
+        first = 1 + max((*segments.values(), *captures.values()), default=0)
         self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
 
     @property
@@ -123,7 +123,7 @@ class Messages:
         for each in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
             total.merge(each)
         if self._captures:
-            for each in self._captures.folded(partial(_of_lines, fold, self._wanted, self._place), Looked.merge, learnt=False):
+            for each in self._captures.folded(partial(_of_lines, fold, self._wanted, self._places), Looked.merge, learnt=False):
                 total.merge(each)
         return total
 
@@ -135,8 +135,8 @@ def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
     return observed.seen()
 
 
-def _of_lines(fold: Fold, wanted: Wanted, place: int, lines: Iterable[Line]) -> Looked:
-    return Looked(fold(wanted.of(in_lines((line.captured for line in lines), place))))
+def _of_lines(fold: Fold, wanted: Wanted, places: Sequence[int], lines: Iterable[Line]) -> Looked:
+    return Looked(fold(wanted.of(in_lines((line.captured for line in lines), places))))
 
 
 def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> Looked:

@@ -45,7 +45,7 @@ _ROWS = 4096
 def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
     """The files that are no captures, or can't be opened, and those that can't be one capture with others of their folder."""
     rows = [_of_file(None, file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
-    return rows + [_of_file(point.name, point.name, None, None, SAME_CONNECTIONS, APART) for point in plan.points if point.apart]
+    return rows + [_of_file(point.name, point.files[0], None, None, SAME_CONNECTIONS, APART) for point in plan.points if point.apart]
 
 
 def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
@@ -39,21 +39,33 @@ def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
     """Return for each of these kinds the files that paths and globs name, each once, by absolute paths: tasks run elsewhere.
 
     Raises:
+        InputError: As `numbered`.
+
+    """
+    return [[*files] for files in numbered(paths, *kinds)]
+
+
+def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
+    """Return what `by_kind` does, each file with a number: files of all kinds in the order in which they were given.
+
+    In a folder the files of the first kind come first.
+
+    Raises:
         InputError: There is nothing of a name, or no file of any of these kinds in all of them.
 
     """
-    found: list[dict[str, None]] = [{} for _ in kinds]
+    found: list[dict[str, int]] = [{} for _ in kinds]
+    numbers = count()
     for path in paths:
         for given in named(path):
             name, itself = absolute(given), path_of(given) == path_of(path)
             for kind, files in zip(kinds, found, strict=True):
-                if path_of(name).is_dir():
-                    files.update(dict.fromkeys(kind.within(name)))
-                elif kind.is_one(name, itself):
-                    files[name] = None
+                some = kind.within(name) if path_of(name).is_dir() else [name] if kind.is_one(name, itself) else []
+                for file in some:
+                    files.setdefault(file, next(numbers))
     if not any(found):
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
-    return [[*files] for files in found]
+    return found
 
 
 def _segments_within(folder: str) -> Iterator[str]:

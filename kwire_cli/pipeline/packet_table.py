@@ -15,7 +15,7 @@ from kwire_cli.pipeline.kinds import CAPTURES, by_kind
 from kwire_cli.pipeline.segment_filters import bounds, microseconds, wanted
 from kwire_cli.source.capture.model import NO_TIME, endpoints
 from kwire_cli.source.capture.parts import Part, PartReader
-from kwire_cli.source.capture.points import Naming, Timed, capture_points
+from kwire_cli.source.capture.points import Naming, Timed, points_of
 from kwire_cli.source.capture.schedule import outlined
 from kwire_cli.source.capture.segment_columns import payloads, segment_columns
 from kwire_cli.source.capture.segments import Segments
@@ -81,7 +81,7 @@ class PacketTable:
         since, until = _times_behind(filters)
         of_files = wanted(self.name, filters)
         outlines = [("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]]
-        points = self._points(outlines)  # of stores by name alone: to cut a file is to read it once more
+        points = self._points(outlines)
         for found, path in outlines:
             if not of_files.has({"file": path}):
                 continue
@@ -89,11 +89,11 @@ class PacketTable:
                 if part.times is None or (part.times[0] <= until and part.times[1] >= since):
                     yield Wanted(part, since, until, points[path])
 
-    def _points(self, outlines: Iterable[tuple[Outline | str, str]]) -> dict[str, str]:
-        """The names of the capture points of files."""
-        none = Timed("", NO_TIME, NO_TIME)
-        times = (none._replace(path=path) if isinstance(each, str) else Timed(path, each.first, each.latest) for each, path in outlines)
-        return {path: point.name for point in capture_points(times, self.naming) for path in point.files}
+    def _points(self, outlines: Sequence[tuple[Outline | str, str]]) -> dict[str, str]:
+        """The names of the capture points of files. Those of a store are not cut, so they are looked through if several are of a point."""
+        times = {path: Timed(path, NO_TIME, NO_TIME) if isinstance(each, str) else Timed(path, each.first, each.latest) for each, path in outlines}
+        known = {path: each for path, each in times.items() if not is_url(path)}
+        return {path: point.name for point in points_of([*times], self.naming, known) for path in point.files}
 
     def read(self, part: Wanted, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """The segments of a part."""

@@ -9,7 +9,7 @@ from base64 import b64decode
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kwire_cli.codec.model import Limits
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.datasource import DataSourceStreamReader
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Table
@@ -76,7 +75,6 @@ class KwireSource(DataSource):
         """A reader of the columns in `schema`."""
         return KwireReader(dict(self.options), schema)
 
-    @in_one_line
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """A reader of files that arrive and grow."""
         return _stream_of(self.options, schema)
@@ -96,13 +94,48 @@ class SegmentSource(KwireSource):
 
         return from_arrow_schema(SEGMENTS)
 
-    @in_one_line
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - as above
         """As `KwireSource`."""
         return _stream_of(self.options, schema, segments=True)
 
 
+class RefusedStream(DataSourceStreamReader):
+    """A stream that can't be, as an option is wrong or its table has none: reading it raises why.
+
+    PySpark stops the reader even if making it raised, and then says that there is no reader.
+    """
+
+    def __init__(self, error: KwireError) -> None:
+        self.error = error
+
+    @in_one_line
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - PySpark's name
+        """Raise the error of a new query."""
+        raise self.error
+
+    @in_one_line
+    def latestOffset(self) -> dict[str, Any]:  # type: ignore[override] # noqa: N802 - PySpark's name, which may take a limit
+        """Raise the error of a query that goes on."""
+        raise self.error
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:  # noqa: ARG002 - as PySpark has it
+        """Raise the error."""
+        raise self.error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - as PySpark has it
+        """Raise the error."""
+        raise self.error
+
+
 def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool = False) -> DataSourceStreamReader:
+    """What reads a stream, or says why there is none."""
+    try:
+        return _stream(options, schema, segments=segments)
+    except KwireError as error:
+        return RefusedStream(error)
+
+
+def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -> DataSourceStreamReader:
     """What reads a stream. InputError where an option is wrong, or there is no stream of a table."""
     try:
         from kwire_cli.pipeline.streaming import reader  # noqa: PLC0415 - streams take a newer PySpark than tables

@@ -50,6 +50,12 @@ def absolute(path: str | os.PathLike[str]) -> str:
     return str(path_of(path).absolute())
 
 
+def location(path: str | os.PathLike[str]) -> str:
+    """Return the text of a path; of a URL without its query, which says how to reach the store and not where on it something is."""
+    place = path_of(path)
+    return str(Stored(place.root, place.path)) if isinstance(place, Stored) else str(place)
+
+
 def exists(path: str | os.PathLike[str]) -> bool:
     """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is the folder one is in."""
     try:

@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import kwire_cli
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-LEDGER = "api,kind,api_version,path,prefix_bytes,value_bytes,count"
+LEDGER = "capture_point,api,kind,api_version,path,prefix_bytes,value_bytes,count"
 WORKERS = 2
 SETTINGS = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 CONF = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
@@ -93,9 +92,9 @@ def bare_python(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (own,) = folder.glob("lib/python*/site-packages")
-    for installed in {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}:
-        for each in installed.iterdir():
-            if "kwire" not in each.name and not (own / each.name).exists():
+    for installed in (Path(path) for path in sys.path if Path(path).name in {"site-packages", "dist-packages"}):
+        for each in installed.iterdir():  # but the lists of more folders, where kwire may be, and these folders are among the installed
+            if "kwire" not in each.name and each.suffix != ".pth" and not (own / each.name).exists():
                 (own / each.name).symlink_to(each)
     return folder / "bin" / "python"
 

@@ -58,10 +58,14 @@ def inside(tree, path):
 
 
 def below(tree, rows):
-    """The rows, with paths below the tree."""
+    """The rows, with paths below the tree. Capture points are named without the query of a URL."""
     root, question, query = str(tree).partition("?")
     found = Counter()
     for row in rows:
+        if row.get("capture_point"):
+            assert row["capture_point"].startswith(f"{root}/")
+            assert not query or query not in row["capture_point"]
+            row["capture_point"] = row["capture_point"].removeprefix(f"{root}/")
         if row.get("file"):
             assert row["file"].startswith(root)
             assert row["file"].endswith(question + query)

@@ -19,14 +19,15 @@ def show(asked: Asked) -> int:
     from kwire_cli.cli.sizes import limits_of
     from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
     from kwire_cli.cost.overhead.tallies import Tallies
-    from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, by_kind
+    from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, numbered
     from kwire_cli.pipeline.overhead import spent
     from kwire_cli.stores import sizes
 
     options = asked.options | {"given": ()}
     how = AskedOf(asked.environment, options["catalog"], options)
-    segments, captures = by_kind(asked.paths, SEGMENTS, CAPTURES)
-    tables = how.tables or [*DEFAULTS["segments" if segments else "capture"]]
+    of_segments, of_captured = numbered(asked.paths, SEGMENTS, CAPTURES)
+    segments, captures = [*of_segments], [*of_captured]
+    tables = how.tables or [*DEFAULTS["segments" if 0 in of_segments.values() else "capture"]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
     found = spent(asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked))
     tell(asked, found.faults)

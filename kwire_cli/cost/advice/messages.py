@@ -9,7 +9,7 @@ from kwire_cli.cost.overlaid import is_regular
 from kwire_cli.source.request_log.bodies import Unwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.engine.body import Body
     from kwire_cli.engine.program import Entry
@@ -59,13 +59,14 @@ def named(catalog: Catalog, messages: Iterable[str], apis: Iterable[str]) -> fro
     return frozenset(names) or None
 
 
-def in_lines(lines: Iterable[Captured], place: int = 0) -> Iterator[Message]:
+def in_lines(lines: Iterable[Captured], places: Sequence[int] = (0,)) -> Iterator[Message]:
     """The bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give nothing.
 
-    `place` is that of the first capture point.
+    `places` are those of the capture points; of a single one all lines are.
     """
+    one = places[0] if len(places) == 1 else None
     for line in lines:
-        at = place + place_of(line.origin.index) + line.place
+        at = line.place + (places[line.origin.index] if one is None else one)
         if plain := line.plain:
             layout, spans = plain.layout, plain.spans
             yield Message(layout.message, layout.version, layout.entry, spans, is_regular(layout.entry, spans), at=at)

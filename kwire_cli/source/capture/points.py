@@ -19,10 +19,10 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import packets
 from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.sketches import Sketch, contradict, sketch
-from kwire_cli.stores import path_of
+from kwire_cli.stores import in_parallel, location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MERGED = "merged"
 """The name of the point that `--merge-points` puts all others together to."""
@@ -86,8 +86,8 @@ class Naming:
         if self.merged:
             return MERGED
         if self.template is None:
-            return str(path_of(path).parent)
-        whole = str(path_of(path).absolute())
+            return location(path_of(path).parent)
+        whole = location(path_of(path).absolute())
         if _FIELD.search(self.template):
             return _FIELD.sub(lambda match: _field(whole, match[1]), self.template)
         found = re.search(self.template, whole)
@@ -130,7 +130,7 @@ def capture_points(files: Iterable[Timed], naming: Naming, sketched: Callable[[S
         name, together = naming.name(group[0].path), _chains(group)
         strict = [] if naming.merged else _chains(group, strict=True)
         if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
-            points += [Point(chain[0].path, (chain,), apart=True) for chain in strict]
+            points += [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]
         else:
             points.append(Point(name, tuple(together)))
     return points
@@ -146,15 +146,17 @@ def apart_notes(names: Iterable[str]) -> Iterator[str]:
         yield f"{folder}: {APART} ({first}); --merge-points puts them together"
 
 
-def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
+def points_of(paths: Sequence[str], naming: Naming, known: Mapping[str, Timed] | None = None) -> list[Point]:
     """Return the capture points of files that lie on this machine or a store.
 
-    Files are looked through only if several are of the same point. A file that can't be read has no times.
+    Files are looked through only if several are of the same point, and not those with `known` times. A file that can't be read has no times.
     """
     keys = [naming.key(path) for path in paths]
     several = {key for key, count in Counter(keys).items() if count > 1}
-    untimed = (Timed(path, NO_TIME, NO_TIME) if key not in several else timed(path) for path, key in zip(paths, keys, strict=True))
-    return capture_points(untimed, naming)
+    times = dict(known or {})
+    unknown = [path for path, key in zip(paths, keys, strict=True) if key in several and path not in times]
+    times.update(zip(unknown, in_parallel(timed, unknown), strict=True))
+    return capture_points((times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in paths), naming)
 
 
 def timed(path: str) -> Timed:

@@ -46,6 +46,11 @@ class Planned:
     apart: bool = False
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files, chain by chain."""
+        return tuple(file for chain in self.chains for file in chain.files)
+
+    @property
     def last(self) -> int:
         """The number of the last packet, if there is one chain only, else 0."""
         return self.chains[0].packets if len(self.chains) == 1 else 0
