@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ _RUNS, _FIRST = re.compile(RUNS), frozenset("=+-@\t\r")
 def csv_row(values: Sequence[Any], *, raw: bool = False) -> str:
     """Return one line of csv without its end.
 
-    None is an empty cell, a list its items with semicolons between. A cell that a spreadsheet would run has an apostrophe before it, unless `raw`.
+    None is an empty cell, a list its items with semicolons between; structures are JSON.
+    A cell that a spreadsheet would run has an apostrophe before it, unless `raw`.
     """
     out = io.StringIO()
     csv.writer(out, lineterminator=_END).writerow([_cell(value, raw=raw) for value in values])
@@ -35,6 +37,8 @@ def _cell(value: Any, *, raw: bool) -> Any:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
+        value = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, list):
         value = ";".join([str(_cell(item, raw=True)) for item in value])
     return f"{HARMLESS}{value}" if not raw and isinstance(value, str) and value[:1] in _FIRST and _RUNS.match(value) else value

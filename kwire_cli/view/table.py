@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
@@ -143,4 +144,4 @@ def text_of(value: Any) -> str:
         return ",".join([text_of(item) for item in value])
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) if isinstance(value, dict) else str(value)

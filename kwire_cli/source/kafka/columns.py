@@ -120,7 +120,11 @@ def _places(name: str, catalog: Catalog) -> Places:
 
 
 def _text(value: Any) -> Any:
-    """Bytes as text, or as `base64:` and base64 text where they are none."""
+    """Bytes as text, or as `base64:` and base64 text where they are none; in lists and structures too."""
+    if isinstance(value, dict):
+        return {key: _text(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_text(inner) for inner in value]
     if not isinstance(value, bytes):
         return value
     try:
