@@ -60,10 +60,9 @@ class Captures:
         self.catalog, self.path, self.port, self.key_logs, self.redaction = redaction.catalog, path, port, key_logs, redaction
         self.notes: list[str] = []
         self._filter_of = filter_of
-        self._index = Index(self.catalog)
+        self._index = Index(self.catalog, self._capture().origin)  # what can't be read says so at once
         self._read = False
         self._size = max(Path(path).stat().st_size, 1)
-        self._capture().packets  # noqa: B018 - what can't be read says so at once
         self._known: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:

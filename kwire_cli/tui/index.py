@@ -15,6 +15,7 @@ from kwire_cli.source.kafka.names import Names
 from kwire_cli.tui.kept import Kept
 
 if TYPE_CHECKING:
+    from kwire_cli.source.capture.origin import Origin
     from kwire_cli.spec.catalog import Catalog
 
 _KINDS = ("request", "response", "sasl-token", "not-kafka", "gap")
@@ -47,11 +48,11 @@ def response_correlation(catalog: Catalog, data: bytes) -> int | None:
 class Index:
     """A line takes some hundred bytes here; those of its frame are in a temporary file.
 
-    `names` are those that the capture tells, as it is read.
+    `names` are those that the capture tells, as it is read; `origin` is the capture's.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog, self.names = catalog, Names()
+    def __init__(self, catalog: Catalog, origin: Origin) -> None:
+        self.catalog, self.names, self.origin = catalog, Names(), origin
         self._layouts, self._headers = Layouts(catalog), Headers(catalog)
         self._kept = Kept()
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
@@ -145,7 +146,7 @@ class Index:
             asked.seen.line = asked
         connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)
         connection.software = stream.software
-        line = Captured(seen, self._stream[number], stream.ends[side], stream.ends[1 - side], connection, self.names)
+        line = Captured(seen, self._stream[number], stream.ends[side], stream.ends[1 - side], connection, self.names, self.origin)
         line.number = number + 1
         session = self._session[number]
         line.session = [] if session < 0 else self._sessions[session]

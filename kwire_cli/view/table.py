@@ -115,7 +115,7 @@ def _plain_cell(name: str) -> Callable[[Captured], Any]:
 
 
 def _no_api(line: Captured) -> str:
-    return line.seen.protocol or line.seen.code or text_of(line.api_key)
+    return line.seen.protocol or line.code or text_of(line.api_key)
 
 
 def _milliseconds(seconds: float) -> str:

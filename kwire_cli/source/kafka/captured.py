@@ -84,10 +84,16 @@ class Captured:
     @property
     def kind(self) -> str:
         """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON form."""
-        seen = self.seen
-        if seen.plain is None and self.is_frame and self.frame and self.frame.kind == "unknown":
-            return "gap"
-        return seen.kind
+        return "gap" if self._is_unrecognised else self.seen.kind
+
+    @property
+    def _is_unrecognised(self) -> bool:
+        return bool(self.seen.plain is None and self.is_frame and self.frame and self.frame.kind == "unknown")
+
+    @property
+    def code(self) -> str | None:
+        """The code of a gap; None for all other lines."""
+        return "NOT_RECOGNISED" if self._is_unrecognised else self.seen.code
 
     @property
     def is_frame(self) -> bool:
