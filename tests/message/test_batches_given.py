@@ -113,7 +113,7 @@ def test_every_golden_message_with_records():
 def check(row):
     kafka = row.kafka if row.kafka.startswith("3.9") else None
     options = {"message": row.message, "version": row.version, "kafka": kafka}
-    shown = kwire.decode(row.body, **options)
+    shown = kwire.decode(row.body, **options, show_secrets=True)
     value = shown.to_json(records="decoded")
     with_data(value, shown.to_json())
     again = kwire.encode(value, **options)
@@ -123,7 +123,7 @@ def check(row):
     ):
         assert again == row.body
     else:
-        assert without_sizes(kwire.decode(again, **options).to_json(records="decoded")) == without_sizes(shown.to_json(records="decoded"))
+        assert without_sizes(kwire.decode(again, **options, show_secrets=True).to_json(records="decoded")) == without_sizes(shown.to_json(records="decoded"))
 
 
 def says_all(item):

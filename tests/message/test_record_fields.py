@@ -39,7 +39,9 @@ def test_records_are_batches_with_records():
     rows = [row for row in sample() if any(size for _, size in row.records)]
     assert rows
     for row in rows:
-        decoded = kwire.decode(row.body, message=row.message, version=row.version, kafka=row.kafka if row.kafka.startswith("3.9") else None)
+        decoded = kwire.decode(
+            row.body, message=row.message, version=row.version, kafka=row.kafka if row.kafka.startswith("3.9") else None, show_secrets=True
+        )
         check(decoded.to_json(), decoded.to_json(records="decoded"))
 
 
@@ -64,7 +66,7 @@ def check(plain, shown):
 def test_records_of_all_golden_bodies():
     for row in shared():
         if any(size for _, size in row.records):
-            decoded = kwire.decode(row.body, message=row.message, version=row.version)
+            decoded = kwire.decode(row.body, message=row.message, version=row.version, show_secrets=True)
             check(decoded.to_json(), decoded.to_json(records="decoded"))
 
 
@@ -83,7 +85,7 @@ def test_records_of_the_metadata_topic_are_decoded_and_their_secrets_hidden(wire
     assert hidden["decoded"]["value"]["data"]["salt"] == "<redacted 16 bytes>"
     assert hidden["value"].startswith("<redacted")
     # The API says the same without a capture: the topic's id is always this one.
-    body = kwire.decode(line.frame.data[line.frame.body.start :], message="FetchResponse", version=13)
+    body = kwire.decode(line.frame.data[line.frame.body.start :], message="FetchResponse", version=13, show_secrets=True)
     (batch,) = body.to_json(records="decoded")["responses"][0]["partitions"][0]["records"]
     assert batch["records"][0] == open_one
 

@@ -116,7 +116,7 @@ def test_what_is_no_request_has_a_row(wire):
 
 def test_unknown_versions_are_a_guess(wire):
     newest = CATALOG.message("HeartbeatRequest").valid_versions.high
-    request = bytearray(wire.request("Heartbeat", newest))
+    request = bytearray(wire.request("Heartbeat", newest, client="billing"))
     request[6:8] = (newest + 1).to_bytes(2, "big")
     found = bytes_by(tallies_of(wire, [(0, bytes(request))], ()), ("kind",))
     assert found["guess"] == len(request) - found["frame size"] - found["message header"]

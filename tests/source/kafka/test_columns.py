@@ -34,7 +34,7 @@ def test_columns_of_a_request_and_its_response(lines):
         "inFlight": 1,
         "time": "1970-01-01T00:00:00.001000Z",
     }
-    wanted |= {"throttle": None, "software": None, "broker": None}
+    wanted |= {"throttle": None, "software": None, "broker": None, "capture": None, "file": None}
     assert {name: one.column(name) for name in wanted} == wanted
     assert set(wanted) | {"size"} == set(COLUMNS)
     changed = {"kind": "response", "latency": 0.001, "error": ["UNKNOWN_TOPIC_OR_PARTITION"], "requestFrame": 1, "clientId": "me", "correlationId": 8}

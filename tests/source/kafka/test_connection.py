@@ -179,7 +179,7 @@ def test_a_start_amid_tokens(wire):
 
 def test_four_bytes_too_many_after_the_header_of_api_versions(wire):
     """As librdkafka sends them; what comes behind is not shifted by them."""
-    request = wire.request("ApiVersions", 0, 1)
+    request = wire.request("ApiVersions", 0, 1, client="rdkafka")
     longer = (len(request)).to_bytes(4, "big") + request[4:] + bytes(4)
     lines = wire.lines((0, longer + heartbeat(wire, 2)), (1, wire.response("ApiVersions", 0, 1) + beat(wire, 2)))
     assert [(line.kind, line.api) for line in lines] == [
