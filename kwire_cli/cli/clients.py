@@ -109,7 +109,7 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged, progress = Clients(), Clients(), Progress(environment)
     logs: list[str] = []
-    points = CapturePoints(environment, source, options)
+    points = CapturePoints(environment, [name for name in source if not is_log(environment, name)], options)
     for name in source or ("-",):
         if name != "-" and not path_of(name).is_file():
             raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)

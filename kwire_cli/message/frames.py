@@ -36,8 +36,10 @@ LEAST_UNPREFIXED = 64
 """Bytes of a response without a size prefix of which another message hardly is one too."""
 MOST_CORRELATIONS = 1 << 24
 """Clients count correlation ids from 0 or 1: a higher one is rather the beginning of a text."""
-LIKELY = 0.75
-"""The share of a response's bits that it takes to say what is in it (`guess.frame_bits`). Of 223 real responses none was above 0.76, and of random
+LEAST_RESERVED = (1 << 31) - 8
+"""The first correlation id that Java's client keeps for authentication (SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID)."""
+LIKELY = 1.0
+"""The share of a response's bits that it takes to say what is in it (`guess.bits_of`). Of real responses none is above, and of random
 printable texts none below 1.09."""
 NEWER = 8
 """How far above the newest known version of an api a request's version may be, and still be one."""
@@ -137,15 +139,16 @@ class Frame:
     @property
     def _is_likely_response(self) -> bool:
         """Whether header and body fit to the last byte without an anomaly or an unknown tag, and say less than random bytes of that size do."""
-        from kwire_cli.message.guess import frame_bits  # noqa: PLC0415 - start-up counts, and few responses are guessed
+        from kwire_cli.message.guess import bits_of  # noqa: PLC0415 - start-up counts, and few responses are guessed
 
         header, body = self.header, self.body
         if header is None or body is None or not (body.exact and _is_plain(header) and _is_plain(body)):
             return False
-        if not self.counted and (self.prefixed or self.size < LEAST_UNPREFIXED):
-            return False
-        counts_on = 0 <= header.value["correlationId"] <= MOST_CORRELATIONS
-        return counts_on and frame_bits(self.catalog, self) <= LIKELY * 8 * self.size
+        number = header.value["correlationId"]
+        if not self.counted and (self.prefixed or self.size < LEAST_UNPREFIXED or number >= self.size):
+            return False  # the number may be the size of a frame that is cut
+        bits = bits_of(self.catalog, header.tree) + bits_of(self.catalog, body.tree)
+        return (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED) and bits <= LIKELY * 8 * (self.stop - header.start)
 
     @property
     def _near(self) -> bool:

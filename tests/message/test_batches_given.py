@@ -123,7 +123,9 @@ def check(row):
     ):
         assert again == row.body
     else:
-        assert without_sizes(kwire.decode(again, **options, show_secrets=True).to_json(records="decoded")) == without_sizes(shown.to_json(records="decoded"))
+        assert without_sizes(kwire.decode(again, **options, show_secrets=True).to_json(records="decoded")) == without_sizes(
+            shown.to_json(records="decoded")
+        )
 
 
 def says_all(item):
