@@ -109,11 +109,12 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged, progress = Clients(), Clients(), Progress(environment)
     logs: list[str] = []
-    points = CapturePoints(environment, [name for name in source if not is_log(environment, name)], options)
+    are_logs = {name for name in source or ("-",) if is_log(environment, name)}
+    points = CapturePoints(environment, [name for name in source if name not in are_logs], options)
     for name in source or ("-",):
         if name != "-" and not path_of(name).is_file():
             raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)
-        if is_log(environment, name):
+        if name in are_logs:
             logs.append("standard input" if name == "-" else name)
             for found in read_log(environment, catalog, name, progress):
                 if isinstance(found, Exchange):
