@@ -3,12 +3,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile("kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kwire")
+# Hypothesis also draws constants of the modules that are loaded, which differ from process to process.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = providers.Constants
 
 # Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -194,15 +194,17 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
     """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
     if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
         return ""
-    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no frame looks like.
-    if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(data, catalog):
-        return ""
     from kwire_cli.records.beginning import beginning  # noqa: PLC0415 - start-up counts
 
     found = beginning(data)
-    if found and not found.sure and any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH)):
+    if found is None or found.valid:  # no frame has a valid checksum by chance
+        return found.why if found else ""
+    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no frame looks like.
+    if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(data, catalog):
         return ""
-    return found.why if found and (found.sure or not _may_be_frame(data, catalog)) else ""
+    if not found.sure and (_may_be_frame(data, catalog) or any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH))):
+        return ""
+    return found.why
 
 
 def records_in(given: Any) -> Any:

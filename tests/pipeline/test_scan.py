@@ -26,7 +26,7 @@ def at_root(monkeypatch):
 
 def printed(command):
     """What a command prints, without what depends on the machine."""
-    return re.sub(r"(?:, [\d.]+ MB/s)?(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE).replace(f"{ROOT}/", "")
+    return re.sub(r"(?:, [\d.]+ MB/s)|(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE).replace(f"{ROOT}/", "")
 
 
 def test_commands_print_what_the_golden_file_says(updating):
