@@ -29,38 +29,50 @@ TOP = 10
 
 @click.command(name="advise")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="These messages alone; repeatable.")
 @click.option(
-    "--api", "apis", multiple=True, metavar="NAME|KEY", shell_complete=complete_api, help="Requests and responses of these apis alone; repeatable."
+    "--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="Count only these messages; repeatable."
 )
-@click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", help="Of a response outside a capture, its version; with --api.")
-@click.option("--request", "kind", flag_value="request", help="Frames outside a capture are requests.")
-@click.option("--response", "kind", flag_value="response", help="Frames outside a capture are responses.")
-@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'client ~ \"app-.*\"'; see docs/filter.md.")
-@click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option(
+    "--api",
+    "apis",
+    multiple=True,
+    metavar="NAME|KEY",
+    shell_complete=complete_api,
+    help="Count only requests and responses of these apis; repeatable.",
+)
+@click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", help="Name the version of a response outside a capture (with --api).")
+@click.option("--request", "kind", flag_value="request", help="Read frames outside a capture as requests.")
+@click.option("--response", "kind", flag_value="response", help="Read frames outside a capture as responses.")
+@click.option("--filter", metavar="TEXT", help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
-@click.option("--as-topic", metavar="NAME", help="The topic of segments whose folder's name does not say it.")
+@click.option("--as-topic", metavar="NAME", help="Name the topic of segments.  [default: taken from the folder's name]")
 @click.option(
-    "--min-saving", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES", help="Leave out of the overlay what saves less."
+    "--min-saving",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="BYTES",
+    help="Put only changes that save at least this share into the overlay.",
 )
-@click.option("--half", is_flag=True, help="Draw the overlay from the first half of the messages alone, and say what it saves of all.")
-@click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows of each table.  [default: {TOP}; in json all]")
+@click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages; test it on all.")
+@click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Show at most this many rows of each table.  [default: {TOP}; in json all]")
 @click.option(
-    "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw the values of so many integer fields."
+    "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw histograms of this many integer fields."
 )
-@click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write what pays as an overlay for --overlay.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
+@click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write the changes that pay as an overlay for --overlay.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
 @with_catalog
 @with_output
 @with_csv
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
-    """Advise on encodings and tags, from the values in captures and logs.
+    """Suggest encodings and tags that would pay, from the values in captures and logs.
 
-    INPUT is captures, frames in any form, segments and folders of a log directory (there, records of Kafka's own topics), brokers' request logs, or -
-    for standard input.
-    Each integer field is priced under each encoding of KAFKA-9927, each field as a tagged one (KIP-482); what pays becomes an overlay, whose saving
-    `kwire overhead --overlay` confirms.
+    INPUT is captures, frames in any form, segments, folders of a log directory (records of Kafka's internal
+    topics), brokers' request logs, or - for standard input. Each integer field is priced in each encoding of
+    KAFKA-9927, and each field as a tagged field (KIP-482). The changes that pay become an overlay; `kwire
+    overhead --overlay` confirms what it saves.
     """
     from kwire_cli.cli.advise_inputs import Messages
     from kwire_cli.cost.advice.drawn import priced

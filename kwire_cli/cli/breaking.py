@@ -26,19 +26,22 @@ LEVELS = ("wire", "tagged", "source", "advice")
     multiple=True,
     metavar="REV:PATH|PATH",
     shell_complete=complete_file,
-    help="The old definitions, such as HEAD~1:specs; then all arguments are new ones.",
+    help="Compare with these old definitions, such as HEAD~1:specs; all arguments are new ones.",
 )
-@click.option("--level", type=click.Choice(LEVELS), default="tagged", show_default=True, help="How bad it has to be to be shown, and to exit with 1.")
 @click.option(
-    "--except", "exceptions", multiple=True, metavar="RULE[:PATH]", help="Leave out a rule, everywhere or below Message or Message.path.of[].field."
+    "--level", type=click.Choice(LEVELS), default="tagged", show_default=True, help="Show findings of at least this level, and exit with 1."
 )
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="How the result looks.")
+@click.option(
+    "--except", "exceptions", multiple=True, metavar="RULE[:PATH]", help="Skip a rule, everywhere or below Message or Message.path.of[].field."
+)
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="Set the output format.")
 @with_output
 def command(environment: Environment, paths: tuple[str, ...], against: tuple[str, ...], level: str, exceptions: tuple[str, ...], fmt: str) -> int:
-    """Check whether those who use OLD definitions and those who use NEW ones can read each other.
+    """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
-    OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. What counts is the layout of each version
-    that both have, not the text. Exits with 1 if something breaks. Rules: docs/breaking.md.
+    OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. The layouts
+    of the versions that both define are compared, not the text. Exits with 1 if something breaks. The rules are
+    in docs/breaking.md.
     """
     from kwire_cli.spec.evolution.breaking import breaking
     from kwire_cli.spec.evolution.matching import message_pairs

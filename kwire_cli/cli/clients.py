@@ -34,17 +34,21 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @click.command(name="clients")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
-    "--upgrade-to", "release", metavar="RELEASE", shell_complete=complete_release, help="Say whom brokers of this release, such as 4.4, would refuse."
+    "--upgrade-to",
+    "release",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Name the clients that brokers of this release, such as 4.4, refuse.",
 )
 @click.option(
     "--upgrade-from",
     "now",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="What the brokers are now, if no ApiVersions response tells that.",
+    help="Name the brokers' release today.  [default: taken from ApiVersions responses]",
 )
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: table on a terminal, jsonl elsewhere]")
-@click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
 @with_catalog
@@ -61,8 +65,9 @@ def command(
 ) -> Exit:
     """List the clients in packet captures and brokers' request logs.
 
-    INPUT is files, taken together, or - for standard input. A client is its id, its software where it told that, and its address. With --upgrade-to
-    the exit code is 1 if any client would be refused.
+    INPUT is files, counted together, or - for standard input. A client is identified by its id, its address,
+    and its software name and version if it sent them. With --upgrade-to, exits with 1 if any client would be
+    refused.
     """
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
 

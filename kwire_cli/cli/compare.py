@@ -26,7 +26,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 @click.command(name="compare")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
-    "--message", "-m", metavar="NAME", shell_complete=complete_message, help="The message: of --values, of what is generated, or of a body."
+    "--message", "-m", metavar="NAME", shell_complete=complete_message, help="Name the message of --values, of generated values, or of a body."
 )
 @click.option(
     "--version",
@@ -34,33 +34,33 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     type=click.IntRange(0, 32767),
     metavar="N",
     shell_complete=complete_version,
-    help="The version that the others are compared with.  [default: of generated values the highest]",
+    help="Compare the others with this version.  [default: the highest, for generated values]",
 )
 @click.option(
     "--values",
     metavar="FILE|JSON",
     shell_complete=complete_file,
-    help="The message's values in JSON form, as decode prints its body; - for standard input.",
+    help="Read the message's values from JSON, as decode prints a body (- is standard input).",
 )
-@click.option("--brokers", metavar="N|A..B", callback=numbers, help="Generate values, with so many brokers.")
-@click.option("--topics", metavar="N|A..B", callback=numbers, help="Generate values, with so many topics.")
+@click.option("--brokers", metavar="N|A..B", callback=numbers, help="Generate values with this many brokers.")
+@click.option("--topics", metavar="N|A..B", callback=numbers, help="Generate values with this many topics.")
 @click.option(
     "--partitions",
     metavar="N|A..B",
     callback=numbers,
-    help="Generate values, with so many partitions a topic; a range such as 1..1000 gives a line each.",
+    help="Generate values with this many partitions per topic; 1..1000 gives a line each.",
 )
-@click.option("--replicas", metavar="N|A..B", callback=numbers, help="Generate values, with so many replicas a partition.")
+@click.option("--replicas", metavar="N|A..B", callback=numbers, help="Generate values with this many replicas per partition.")
 @click.option(
     "--count",
     "counts",
     metavar="PATH=N",
     callback=counts,
     multiple=True,
-    help="Generate values: elements of any array, or bytes of any text, by its path.",
+    help="Generate this many elements of an array, or bytes of a text.",
 )
 @click.option("--versions", metavar="A-B|all", help="Compare with these versions.")
-@click.option("--flexible", is_flag=True, help="Compare the same version inflexible and flexible: what KIP-482 saves and costs.")
+@click.option("--flexible", is_flag=True, help="Compare the version inflexible and flexible: what KIP-482 saves and costs.")
 @click.option("--all-tagged", is_flag=True, help="Compare with all fields tagged, which KIP-482 rejects.")
 @click.option(
     "--encoding",
@@ -68,21 +68,21 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     multiple=True,
     type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
     metavar="NAME",
-    help="Compare with integers in this encoding (KAFKA-9927): fixed, packed, upacked, or with a width, as packed32; repeatable.",
+    help="Compare with integers in this encoding (KAFKA-9927), such as fixed, packed, upacked, packed32; repeatable.",
 )
-@click.option("--fields", metavar="PATH,PATH", help="With --encoding: these fields alone, by path or its last part.  [default: every integer]")
-@click.option("--cases", is_flag=True, help="With encodings and overlays: their best and worst case too.")
+@click.option("--fields", metavar="PATH,PATH", help="Apply --encoding only to these fields, by path or name.  [default: every integer]")
+@click.option("--cases", is_flag=True, help="Show the best and worst case of encodings and overlays too.")
 @click.option(
     "--overlay", "overlays", multiple=True, metavar="NAME|FILE", shell_complete=complete_overlay, help="Compare with this overlay; repeatable."
 )
 @click.option("--by-field", is_flag=True, help="Show the bytes of each field.")
-@click.option("--paper", type=click.Choice([*PAPERS]), help="A source document's own numbers beside what kwire measures.")
-@click.option("--times/--no-times", default=None, help="With --paper kafka9927: measure times longer, compiled ones too; or measure none.")
+@click.option("--paper", type=click.Choice([*PAPERS]), help="Show a document's own figures beside those that kwire measures.")
+@click.option("--times/--no-times", default=None, help="Measure times for longer, or not at all (with --paper kafka9927).")
 @of_frames
 @of_captures
-@click.option("--show-secrets", is_flag=True, help="Show values that can't be carried even of messages that hold secrets.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how the input was read, and which folder links were followed.")
+@click.option("--show-secrets", is_flag=True, help="Show values that cannot be encoded, even those of messages with secrets.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed.")
 @with_record_options
 @with_catalog
 @with_output
@@ -90,12 +90,12 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 def command(
     environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool | None, **options: Any
 ) -> Exit:
-    """Price the same values in other forms, by really writing them.
+    """Compare what the same values cost in other encodings, by encoding them.
 
-    INPUT is bytes as decode takes them: files, - for standard input, or the bytes themselves. Of a capture all messages are added up; two files of
-    one message each stand side by side; segments and record sets are compared record by record. Without input the values are generated, or come from
-    --values. What is compared is the body: with its other versions, inflexible and flexible, with all fields tagged, and with packed integers, or
-    with what was asked for.
+    INPUT is bytes as decode takes them: files, - for standard input, or the bytes themselves. All messages of a
+    capture are added up; two files with one message each are shown side by side; segments and record sets are
+    compared record by record. Without input, values are generated or read from --values. By default the body is
+    compared with its other versions, inflexible and flexible, with all fields tagged, and with packed integers.
     """
     if fmt != "html":
         return _show(environment, catalog, source, fmt, paper, times=times, options=options)

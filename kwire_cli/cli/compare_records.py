@@ -37,22 +37,40 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of records; the command gets them among its own, for `show_records`."""
     for option in reversed(
         (
-            click.option("--as-records", is_flag=True, help="The input is records: batches, messages with records in them, or batches as JSON."),
-            click.option("--records", type=click.IntRange(1, 10_000_000), metavar="N", help="Make up so many records instead of reading any."),
+            click.option("--as-records", is_flag=True, help="Read the input as records: batches, messages that hold records, or batches as JSON."),
             click.option(
-                "--key-size", type=click.IntRange(-1, MOST_BYTES), metavar="BYTES", help="With --records: that of keys; -1 for null.  [default: 16]"
+                "--records", type=click.IntRange(1, 10_000_000), metavar="N", help="Generate this many records instead of reading an input."
             ),
-            click.option("--value-size", type=click.IntRange(-1, MOST_BYTES), metavar="BYTES", help="That of values; -1 for null.  [default: 100]"),
-            click.option("--headers", type=click.IntRange(0, 10_000), metavar="N", help="Headers of each record.  [default: 0]"),
-            click.option("--header-name", multiple=True, metavar="NAME", help="The name of a header; repeatable.  [default: header-1 and so on]"),
-            click.option("--header-size", type=click.IntRange(0, MOST_BYTES), metavar="BYTES", help="That of headers' values.  [default: 16]"),
-            click.option("--record-format", metavar="NAME", help="The format of the records that are read: auto, v0, v1, v2 or a draft."),
-            click.option("--record-forms", metavar="A,B", help=f"The formats to write: {', '.join(RECORD_FORMATS)}.  [default: all]"),
-            click.option("--batch", metavar="N,N", help=f"Records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
-            click.option("--codec", metavar="A,B", help="none, gzip, snappy, lz4, zstd, with a level as in zstd:19, or as-is.  [default: as-is]"),
-            click.option("--headers-as", metavar="A,B", help="The forms of headers to write, none or all.  [default: all, where there are headers]"),
-            click.option("--register", metavar="FILE", shell_complete=complete_file, help="Numbers of header names, as JSON, for the KIP-82 draft."),
-            click.option("--limit", type=click.IntRange(1), metavar="N", help="No more than so many batches of the input, or frames of a capture."),
+            click.option(
+                "--key-size", type=click.IntRange(-1, MOST_BYTES), metavar="BYTES", help="Set the size of generated keys; -1 is null.  [default: 16]"
+            ),
+            click.option(
+                "--value-size",
+                type=click.IntRange(-1, MOST_BYTES),
+                metavar="BYTES",
+                help="Set the size of generated values; -1 is null.  [default: 100]",
+            ),
+            click.option(
+                "--headers", type=click.IntRange(0, 10_000), metavar="N", help="Set the number of headers of each generated record.  [default: 0]"
+            ),
+            click.option(
+                "--header-name", multiple=True, metavar="NAME", help="Name a generated header; repeatable.  [default: header-1, header-2, ...]"
+            ),
+            click.option(
+                "--header-size", type=click.IntRange(0, MOST_BYTES), metavar="BYTES", help="Set the size of generated header values.  [default: 16]"
+            ),
+            click.option("--record-format", metavar="NAME", help="Read records of this format: auto, v0, v1, v2 or a draft."),
+            click.option("--record-forms", metavar="A,B", help=f"Write these formats: {', '.join(RECORD_FORMATS)}.  [default: all]"),
+            click.option("--batch", metavar="N,N", help=f"Put this many records in a batch: numbers, as-is, all.  [default: {BATCHES}]"),
+            click.option("--codec", metavar="A,B", help="Compress with none, gzip, snappy, lz4, zstd, zstd:19 or as-is.  [default: as-is]"),
+            click.option("--headers-as", metavar="A,B", help="Write these forms of headers, none or all.  [default: all, if there are headers]"),
+            click.option(
+                "--register",
+                metavar="FILE",
+                shell_complete=complete_file,
+                help="Read the numbers of header names (KIP-82 draft) from this JSON file.",
+            ),
+            click.option("--limit", type=click.IntRange(1), metavar="N", help="Read at most this many batches, or frames of a capture."),
         )
     ):
         command = option(command)

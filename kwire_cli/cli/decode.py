@@ -45,9 +45,9 @@ ROWS = 4
 
 @click.command(name="decode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a body alone, as this message; needs --version.")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a bare body as this message (with --version).")
 @click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of the message or api."
 )
 @of_frames
 @click.option(
@@ -55,51 +55,50 @@ ROWS = 4
     type=click.Choice(["kafka", "kip482"]),
     default="kafka",
     show_default=True,
-    help="Request headers as shipped, or KIP-482's own flexible one.",
+    help="Read request headers as shipped, or as the KIP-482 draft has them.",
 )
 @click.option(
     "--format",
     "-f",
     "fmt",
     type=click.Choice((*FORMATS, *CAPTURE_FORMATS)),
-    help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]",
+    help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]",
 )
 @click.option(
     "--records",
     type=click.Choice(["decoded", "size", "base64"]),
-    help="In JSON, records as batches with their records, by their size alone, or as base64 text.  [default: decoded, with --lossless base64]",
+    help="Show records in JSON decoded, by size, or as base64.  [default: decoded; base64 with --lossless]",
 )
-@click.option("--lossless", is_flag=True, help="Keep what JSON can't carry, so that encode gives the very same bytes.")
-@click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
-@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, and if the input ends early.")
+@click.option("--lossless", is_flag=True, help="Keep what JSON cannot carry, so that encode restores the same bytes.")
+@click.option("--full", is_flag=True, help="Show long values in full in the tree and hex views.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies or an input that ends early.")
 @EXIT_CODE
-@click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
-@click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
-@click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers.")
-@click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Of a capture, no more than so many frames; of a page, 500 unless said.")
-@click.option("--fields", metavar="A,B,C", help="Of a capture, these columns or fields alone, in a table, csv or json.")
-@click.option(
-    "--stats", is_flag=True, help="Of a capture or a broker's request log, counts, sizes, latencies and errors by api, client, topic and broker."
-)
-@click.option("--pairs", is_flag=True, help="Of a capture, requests together with their responses.")
+@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
+@click.option("--filter", metavar="TEXT", help="Show only frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
+@click.option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
+@click.option("--stream", type=int, multiple=True, metavar="N", help="Show only frames of this connection (captures); repeatable.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many frames.  [default: all; 500 in html]")
+@click.option("--fields", metavar="A,B,C", help="Show only these columns or fields (table, csv, json).")
+@click.option("--stats", is_flag=True, help="Count sizes, latencies and errors by api, client, topic and broker.")
+@click.option("--pairs", is_flag=True, help="Show requests together with their responses (captures).")
 @click.option(
     "--follow",
     is_flag=True,
-    help="Of a capture that grows, or a pipe: go on with what is added, each frame as it comes, until Ctrl-C or the pipe's end.",
+    help="Keep reading a capture that grows, or a pipe, until Ctrl-C.",
 )
-@click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error in which form the input was read.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error how the input was recognised.")
 @with_overlaid_catalog
 @with_output
 @with_csv
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
-    """Decode requests, responses and other messages of Kafka.
+    """Decode Kafka requests, responses and other messages.
 
-    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. Requests tell what they are; of a response
-    say --api and --version, or the best guess is shown. With --message and --version the bytes are a body without header.
+    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw.
+    Requests name their api and version. For a response give --api and --version; otherwise the best guess is
+    shown. With --message and --version the bytes are a body without a header.
     """
     fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["lossless"] and options["records"] not in {None, "base64"}:

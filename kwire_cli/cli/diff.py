@@ -33,14 +33,14 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 @click.command(name="diff")
 @click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete)
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: text]", default="text")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where there is a difference.")
-@click.option("--ignore-legal", is_flag=True, help="With --exit-code: not for what retention, compaction and lag bring about.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if there is a difference.")
+@click.option("--ignore-legal", is_flag=True, help="Exit with 0 if retention, compaction or lag explains the difference.")
 @click.option(
     "--values",
     metavar="FILE|JSON",
     shell_complete=complete_file,
-    help="Of definitions and versions: also what these values cost in each, as decode prints them; - is standard input.",
+    help="Show what these JSON values cost in each version (- is standard input).",
 )
 @with_message_options
 @with_overlaid_catalog
@@ -48,11 +48,12 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 def command(
     environment: Environment, catalog: Catalog, things: tuple[str, ...], fmt: str, values: str | None, *, exit_code: bool, **options: Any
 ) -> int:
-    """Show what differs between two things of a kind.
+    """Show the differences between two definitions, messages or partitions.
 
-    Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions (files, folders, jars, git revisions as
-    REV:PATH), or two encoded messages (files, FILE@FRAME, or the bytes themselves), or copies of a partition (folders, log directories,
-    segments), of which it is shown where they first differ.
+    Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
+    (files, folders, jars, git revisions as REV:PATH), two encoded messages (files, FILE@FRAME, or the bytes
+    themselves), or two copies of a partition (folders, log directories, segments), for which the first
+    difference is shown.
     """
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of

@@ -23,7 +23,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     from kwire_cli.source.text import FORMS
 
     options = (
-        click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The two are bodies alone, of this message."),
+        click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Read both inputs as bare bodies of this message."),
         click.option(
             "--version",
             "-n",
@@ -31,20 +31,20 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="N",
             multiple=True,
             shell_complete=complete_version,
-            help="The version of the message or api; given twice, those of A and of B.",
+            help="Set the version of the message or api; twice: A's, then B's.",
         ),
-        click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of two responses, such as Metadata or 3."),
-        click.option("--request", "kind", flag_value="request", help="The frames are requests."),
-        click.option("--response", "kind", flag_value="response", help="The frames are responses."),
-        click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of messages."),
-        click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before frames; otherwise the bytes tell."),
-        click.option("--frames", metavar="A,B", help="The numbers of two frames of one capture or file; FILE@N names one frame too."),
-        click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is."),
+        click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="Set the api of two responses, such as Metadata or 3."),
+        click.option("--request", "kind", flag_value="request", help="Read the frames as requests."),
+        click.option("--response", "kind", flag_value="response", help="Read the frames as responses."),
+        click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="Set the form of the input."),
+        click.option("--framed/--unframed", default=None, help="Expect a size prefix before each frame, or none.  [default: recognised]"),
+        click.option("--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."),
+        click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"),
         with_tls_keylog,
-        click.option("--ignore", multiple=True, metavar="FIELD", help="Leave out this field and what is in it, such as header.correlationId."),
-        click.option("--ignore-bytes", is_flag=True, help="Leave out bytes that differ where the values are the same."),
-        click.option("--full", is_flag=True, help="Show all differences of two messages, and long values whole."),
-        click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs."),
+        click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore this field and everything in it, such as header.correlationId."),
+        click.option("--ignore-bytes", is_flag=True, help="Ignore bytes that differ where the values are equal."),
+        click.option("--full", is_flag=True, help="Show all differences, and long values in full."),
+        click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."),
     )
     for option in reversed(options):
         command = option(command)

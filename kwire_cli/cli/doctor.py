@@ -21,15 +21,16 @@ STYLES = {"ok": "text", "absent": "dim", "broken": "warning"}
 
 
 @click.command(name="doctor")
-@click.option("--deep", is_flag=True, help="Also try what is installed: import each library, compile a function, run a job on Spark; up to a minute.")
+@click.option("--deep", is_flag=True, help="Also import each library, compile a function, and run a Spark job.")
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="How the result looks."
+    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="Set the output format."
 )
 @with_output
 def command(environment: Environment, fmt: str, *, deep: bool) -> int:
-    """Say what is installed, what is missing, how to get it, and which commands need it.
+    """Show what is installed, what is missing, how to get it, and which commands need it.
 
-    The exit code is 1 if something is broken: there, or needed by every command, and of no use. What is merely absent is not.
+    Exits with 1 if something is broken: installed but unusable, or required by every command. An extra that is
+    not installed is not an error.
     """
     from kwire_cli.view.json import dumps
     from kwire_cli.view.lines import without_control

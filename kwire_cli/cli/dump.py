@@ -84,37 +84,40 @@ class Run:
 
 @click.command(name="dump")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How the result looks.  [default: tree on a terminal, jsonl elsewhere]")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]")
 @click.option("--deep", is_flag=True, help="Show the records of each batch.")
-@click.option("--all", "every", is_flag=True, help="Of folders, indexes, producer snapshots, checkpoints and all other files too.")
-@click.option("--verify", is_flag=True, help="Name each fault in checksums, offsets, sequences, transactions, indexes; exit with 1 if there is any.")
-@click.option("--like-kafka", is_flag=True, help="Print the lines of Kafka's DumpLogSegments; --deep is its --print-data-log.")
-@click.option("--state", is_flag=True, help="Show what Kafka's own topics say in all: groups and offsets, transactions, the cluster, share state.")
-@click.option("--at", type=click.IntRange(min=0), metavar="OFFSET", help="With --state, what they say at this offset, its record included.")
-@click.option("--offsets", metavar="A-B", help="Batches, and with --deep records, with these offsets.")
-@click.option("--time", "times", metavar="A-B", help="Those of these times: milliseconds since 1970, or dates such as 2026-11-21T10:00:00Z.")
+@click.option("--all", "every", is_flag=True, help="Show indexes, snapshots, checkpoints and all other files of folders too.")
+@click.option("--verify", is_flag=True, help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1.")
+@click.option("--like-kafka", is_flag=True, help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log).")
+@click.option("--state", is_flag=True, help="Show the state that Kafka's internal topics add up to.")
+@click.option("--at", type=click.IntRange(min=0), metavar="OFFSET", help="Show the state at this offset, its record included (with --state).")
+@click.option("--offsets", metavar="A-B", help="Show only batches, or records with --deep, with these offsets.")
+@click.option("--time", "times", metavar="A-B", help="Show only batches of these times: milliseconds or dates, such as 2026-11-21T10:00:00Z.")
 @click.option("--filter", metavar="TEXT", help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.")
-@click.option("--key", metavar="TEXT", help="Those with records of this key.")
-@click.option("--grep", metavar="REGEX", help="Those with records in whose key, value or headers this is found.")
-@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="No more than so many batches; with --deep, records.")
-@click.option("--as-topic", metavar="NAME", help="The topic of the records, where the folder's name does not say it.")
-@click.option("--record-format", type=click.Choice(CHOICES), default="auto", show_default=True, help="The format; auto goes by the magic byte.")
-@click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
-@click.option("--pretty", is_flag=True, help="Show values that are JSON over several lines in the tree.")
-@click.option("--full", is_flag=True, help="Show long values whole in the tree and the hex view.")
-@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, bytes without a batch, and early ends.")
+@click.option("--key", metavar="TEXT", help="Show only batches with records of this key.")
+@click.option("--grep", metavar="REGEX", help="Show only batches with a record that matches REGEX in key, value or headers.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many batches; records with --deep.")
+@click.option("--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]")
+@click.option(
+    "--record-format", type=click.Choice(CHOICES), default="auto", show_default=True, help="Set the record format; auto goes by the magic byte."
+)
+@click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]")
+@click.option("--pretty", is_flag=True, help="Show JSON values on several lines in the tree.")
+@click.option("--full", is_flag=True, help="Show long values in full in the tree and hex views.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, gaps, or an input that ends early.")
 @EXIT_CODE
-@click.option("-v", "--verbose", is_flag=True, help="Name links to folders, and whether they were followed.")
-@click.option("--show-secrets", is_flag=True, help="Do not redact SCRAM credentials, tokens and sensitive configs in Kafka's own topics.")
+@click.option("-v", "--verbose", is_flag=True, help="Name links to folders, and say whether they were followed.")
+@click.option("--show-secrets", is_flag=True, help="Show SCRAM credentials, tokens and sensitive configs instead of redacting them.")
 @with_overlaid_catalog
 @with_output
 @with_csv
 def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str | None, **options: Any) -> int:
-    """Show log segments and snapshots: their batches, and with --deep their records; indexes, producer snapshots and checkpoints.
+    """Show log segments and snapshots batch by batch; with --deep, record by record.
 
-    PATH is files, folders (a partition's, or a whole log directory), - for standard input, or record batches
-    themselves, as hex or in any form that kwire decode reads. Records of Kafka's own topics are decoded.
+    PATH is files, folders (a partition or a whole log directory), - for standard input, or record batches as
+    hex or in any form that kwire decode reads. Indexes, producer snapshots and checkpoints are shown too.
+    Records of Kafka's internal topics are decoded.
     """
     if options["verbose"]:
         note_links(environment, paths)

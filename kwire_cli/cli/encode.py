@@ -26,28 +26,37 @@ if TYPE_CHECKING:
 
 @click.command(name="encode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The JSON is the body of this message; needs --version.")
-@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="The version of the message or api.")
-@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The JSON is the body of a request or response: a whole frame.")
-@click.option("--request", "kind", flag_value="request", help="With --api: a request.")
-@click.option("--response", "kind", flag_value="response", help="With --api: a response.")
-@click.option("--correlation-id", type=int, default=0, show_default=True, help="With --api: the header's.")
-@click.option("--client-id", default="kwire", show_default=True, help="With --api: the request header's; empty for null.")
-@click.option("--records", is_flag=True, help="The JSON is a record set: batches as dump --deep prints them, or written by hand.")
-@click.option("--record-format", type=click.Choice(CHOICES), help="With --records: the format; auto goes by the magic of each batch.")
-@click.option("--as-topic", metavar="NAME", help="With --records: Kafka's own topic to which decoded keys and values belong.")
-@click.option("--without-gaps", is_flag=True, help="With --records: leave out what dump shows as a gap, bytes that are no batch.")
-@click.option("--new-checksums", is_flag=True, help="With --records: compute the checksums that were wrong too, for batches whose records are right.")
-@click.option("--size/--no-size", "prefixed", default=None, help="Whether the size prefix stands before a frame; otherwise as it was decoded.")
-@click.option("--keep-going", is_flag=True, help="Go on past documents that cannot be encoded, and count them.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["hex", "raw", "base64"]), default="hex", show_default=True, help="How bytes are written.")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Read the JSON as the body of this message (with --version).")
+@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="Set the version of the message or api.")
+@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="Read the JSON as the body of this api, and write a frame.")
+@click.option("--request", "kind", flag_value="request", help="Write a request (with --api).")
+@click.option("--response", "kind", flag_value="response", help="Write a response (with --api).")
+@click.option("--correlation-id", type=int, default=0, show_default=True, help="Set the header's correlation id (with --api).")
+@click.option("--client-id", default="kwire", show_default=True, help="Set the header's client id; empty is null (with --api).")
+@click.option("--records", is_flag=True, help="Read the JSON as batches, as dump --deep prints them.")
+@click.option("--record-format", type=click.Choice(CHOICES), help="Set the record format; auto goes by the magic of each batch.")
+@click.option("--as-topic", metavar="NAME", help="Name the internal topic of decoded keys and values (with --records).")
+@click.option("--without-gaps", is_flag=True, help="Skip gaps, bytes that are no batch (with --records).")
+@click.option("--new-checksums", is_flag=True, help="Replace wrong checksums of intact batches (with --records).")
+@click.option("--size/--no-size", "prefixed", default=None, help="Write a size prefix before each frame, or none.  [default: as decoded]")
+@click.option("--keep-going", is_flag=True, help="Skip documents that cannot be encoded, and count them.")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["hex", "raw", "base64"]),
+    default="hex",
+    show_default=True,
+    help="Set the form in which bytes are written.",
+)
 @with_overlaid_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> int:
     """Encode JSON to the bytes that Kafka would write.
 
-    INPUT is files, - for standard input, or the JSON itself: what decode prints (json or jsonl, one or many), or a body alone with --message and
-    --version, or with --api, --version and --request or --response for a whole frame. With --records it is the batches of a record set.
+    INPUT is files, - for standard input, or the JSON itself: one or many documents as decode prints them (json
+    or jsonl). A bare body needs --message and --version, or --api, --version and --request or --response to
+    become a whole frame. With --records the JSON is the batches of a record set.
     """
     _check(options)
     done, refused = 0, 0

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @click.command(name="errors", context_settings={"ignore_unknown_options": True})
 @click.argument("code", nargs=-1, shell_complete=complete_error)
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="How the result looks."
+    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="Set the output format."
 )
 @with_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], fmt: str) -> None:
-    """Name Kafka's error codes.
+    """List Kafka's error codes.
 
-    CODE is a number (35, -1) or a part of a name (unsupported); all are listed without one.
-    `kwire explain error CODE` says what a code means.
+    CODE is a number (35, -1) or part of a name (unsupported); without CODE all codes are listed. `kwire explain
+    error CODE` explains a code.
     """
     rows = found(catalog, code)
     if fmt == "table":

@@ -97,36 +97,38 @@ def _elsewhere(word: str) -> str:
 def command() -> None:
     """Explain a message, a batch or a rule of the protocol, byte by byte.
 
-    Without a topic it is as `kwire explain message`: INPUT is files, - for standard input, or the bytes themselves.
+    Without a topic, this is `kwire explain message`: INPUT is files, - for standard input, or the bytes
+    themselves.
     """
 
 
 @command.command(name=DEFAULT, short_help="A request, response, body or record set (also without this word).")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Explain a body alone, as this message; needs --version.")
+@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Explain a bare body as this message (with --version).")
 @click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of the message or api."
 )
 @of_frames
-@click.option("--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Request headers as shipped, or KIP-482's own flexible one.")
 @click.option(
-    "--frame", type=click.IntRange(min=0), metavar="N", help="Of several frames this one; of record batches the one at byte N. Also INPUT@N."
+    "--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Read request headers as shipped, or as the KIP-482 draft has them."
 )
-@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--frame", type=click.IntRange(min=0), metavar="N", help="Explain frame N, or the record batch at byte N; also INPUT@N.")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
-@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The input is record batches of this format.")
-@click.option("--as-topic", metavar="NAME", help="The topic of record batches, where the folder's name does not say it.")
-@click.option("--all", "every", is_flag=True, help="Explain each element and batch, also those that bring nothing new.")
-@click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field in which this byte lies.")
-@click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="Read the input as record batches of this format.")
+@click.option("--as-topic", metavar="NAME", help="Name the topic of record batches.  [default: taken from the folder's name]")
+@click.option("--all", "every", is_flag=True, help="Explain every element and batch, repetitions too.")
+@click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field that holds this byte.")
+@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
 @with_explanation
 @with_overlaid_catalog
 @with_output
 def message(environment: Environment, catalog: Catalog, output: Output, source: tuple[str, ...], at: int | None, **options: Any) -> int:
-    """Explain requests, responses, other messages and record batches of Kafka byte by byte.
+    """Explain Kafka messages and record batches byte by byte.
 
-    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw; captures and segments too, of which FILE@N
-    is the frame of this number or the batch at this byte. Of a response say --api and --version; with --message and --version it is a body alone.
+    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. For
+    captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --version;
+    with --message and --version the bytes are a bare body.
     """
     from kwire_cli.cli.explain_inputs import subjects
 

@@ -77,8 +77,8 @@ def _without_blank(lines: Iterable[Line]) -> Iterable[Line]:
 def with_explanation(command: Callable[..., Any]) -> Callable[..., Any]:
     """--format and --short; the command gets an `output`."""
 
-    @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="How the result looks.")
-    @click.option("--short", is_flag=True, help="One line for each field, without the rules.")
+    @click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="Set the output format.")
+    @click.option("--short", is_flag=True, help="Show one line per field, without the rules.")
     @wraps(command)
     def wrapped(*args: Any, fmt: str, short: bool, **kwargs: Any) -> Any:
         if short and fmt != "text":

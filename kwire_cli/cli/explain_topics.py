@@ -27,13 +27,13 @@ ANY = {"ignore_unknown_options": True}
 
 @click.command(name="varint", context_settings=ANY, short_help="A number as varints, or bytes as such: varint -3, varint 0xac02.")
 @click.argument("value", nargs=-1, required=True)
-@click.option("--unsigned", "which", flag_value="unsigned-varint", help="Only the unsigned one, of lengths, counts and tags.")
-@click.option("--zigzag", "which", flag_value="varint", help="Only the zig-zag one, of numbers in records.")
+@click.option("--unsigned", "which", flag_value="unsigned-varint", help="Show only the unsigned varint, of lengths, counts and tags.")
+@click.option("--zigzag", "which", flag_value="varint", help="Show only the zig-zag varint, of numbers in records.")
 @with_explanation
 @with_catalog
 @with_output
 def varint(environment: Environment, catalog: Catalog, output: Output, value: tuple[str, ...], which: str | None) -> None:
-    """Explain how a number is written as a varint, or bytes are read as one.
+    """Explain how a number is written as a varint, or how bytes are read as one.
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
@@ -80,9 +80,10 @@ def _bytes_of(words: tuple[str, ...]) -> bytes | None:
 @with_catalog
 @with_output
 def type_(environment: Environment, catalog: Catalog, output: Output, name: str | None, value: str | None) -> None:
-    """Explain a type of the protocol with a value of its own, or all types without one.
+    """Explain a type of the protocol, with a VALUE of yours; all types without NAME.
 
-    NAME is that of the protocol guide (compact-string, int32, uuid). VALUE is in JSON, strings as they are; 0x… are the bytes themselves.
+    NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
+    as 0x….
     """
     from kwire_cli.explain.values import TYPES, explain_bytes, explain_value, value_of
 
@@ -113,7 +114,7 @@ def _hex(text: str) -> bytes:
 @with_catalog
 @with_output
 def tag(environment: Environment, catalog: Catalog, output: Output, data: tuple[str, ...]) -> None:
-    """Explain tagged fields: an example of a section that knows tag 0, or BYTES in hex as a section."""
+    """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
     from kwire_cli.explain.values import TAG_EXAMPLE, TAGS, explain_bytes, explain_value
 
     if data:
@@ -125,14 +126,15 @@ def tag(environment: Environment, catalog: Catalog, output: Output, data: tuple[
 
 @click.command(name="crc", short_help="The checksum of a batch: crc FILE@POSITION.")
 @click.argument("source", metavar="FILE[@POSITION]", shell_complete=complete_file)
-@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="The format.")
+@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="Set the record format.")
 @with_explanation
 @with_catalog
 @with_output
 def crc(environment: Environment, catalog: Catalog, output: Output, source: str, record_format: str) -> int:
-    """Explain the checksum of a batch in a segment: which bytes it covers, by which polynomial, what is stated and what they have.
+    """Explain the checksum of a batch in a segment: which bytes it covers, its polynomial, the stated and the computed value.
 
-    FILE is a segment or snapshot, POSITION a byte of the batch, the first one if none is said. The exit code is 1 if the checksum is wrong.
+    FILE is a segment or snapshot, POSITION a byte of the batch (default: the first). Exits with 1 if
+    the checksum is wrong.
     """
     from kwire_cli.cli.environment import Exit
     from kwire_cli.cli.explain_inputs import batch_at
@@ -163,7 +165,7 @@ def crc(environment: Environment, catalog: Catalog, output: Output, source: str,
 @with_catalog
 @with_output
 def header(environment: Environment, catalog: Catalog, output: Output, api: str | None, version: int | None) -> None:
-    """Explain the headers of requests and responses, or which ones an API has at a VERSION (its newest if none is said), and why."""
+    """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
     from kwire_cli.explain.messages import Look
     from kwire_cli.explain.topics import explain_header, explain_headers
     from kwire_cli.message.record_fields import RecordsAs
@@ -193,7 +195,7 @@ def _version(catalog: Catalog, api: str, version: int | None) -> tuple[Api, int]
 @with_catalog
 @with_output
 def api_(environment: Environment, catalog: Catalog, output: Output, api: str, version: int | None) -> None:
-    """Explain what an API is, by its name or key: its versions, headers, and what its messages begin with."""
+    """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
     from kwire_cli.explain.topics import explain_api
 
     found = catalog.api(api)
@@ -208,9 +210,9 @@ def api_(environment: Environment, catalog: Catalog, output: Output, api: str, v
 @with_catalog
 @with_output
 def error(environment: Environment, catalog: Catalog, output: Output, code: tuple[str, ...]) -> None:
-    """Explain what error codes mean, who gives them and what clients do about them.
+    """Explain error codes: what they mean, who returns them, and how clients react.
 
-    CODE is a number or a part of a name; `kwire errors` lists all.
+    CODE is a number or part of a name; `kwire errors` lists all codes.
     """
     from kwire_cli.cli.errors import found
     from kwire_cli.explain.topics import explain_error
@@ -225,7 +227,7 @@ def error(environment: Environment, catalog: Catalog, output: Output, code: tupl
 @with_catalog
 @with_output
 def anomaly(environment: Environment, catalog: Catalog, output: Output, code: tuple[str, ...]) -> None:
-    """Explain anomaly codes, all without CODE."""
+    """Explain anomaly codes; all of them without CODE."""
     from kwire_cli.engine.codes import MEANING
     from kwire_cli.explain.topics import explain_anomaly
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 _FRAMES = (
-    click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="The api of a response, such as Metadata or 3."),
-    click.option("--request", "kind", flag_value="request", help="The frames are requests."),
-    click.option("--response", "kind", flag_value="response", help="The frames are responses."),
-    click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of the input."),
-    click.option("--framed/--unframed", default=None, help="Whether size prefixes stand before the frames; otherwise the bytes tell."),
+    click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="Set the api of a response, such as Metadata or 3."),
+    click.option("--request", "kind", flag_value="request", help="Read the frames as requests."),
+    click.option("--response", "kind", flag_value="response", help="Read the frames as responses."),
+    click.option("--input", "form", type=click.Choice(FORMS), default="auto", show_default=True, help="Set the form of the input."),
+    click.option("--framed/--unframed", default=None, help="Expect a size prefix before each frame, or none.  [default: recognised]"),
 )
 _TLS = click.option(
     "--tls-keylog",
@@ -34,7 +34,7 @@ _TLS = click.option(
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="Of captures, decrypt TLS by this key log (SSLKEYLOGFILE); repeatable. The secrets in a pcapng file need no option; see docs/tls.md.",
+    help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
 )
 _POINTS = (
     click.option(
@@ -42,13 +42,13 @@ _POINTS = (
         metavar="TEMPLATE",
         help="Name the capture point of a file, such as '{parent}' or 'broker-\\d+'.  [default: its folder]",
     ),
-    click.option("--merge-points", is_flag=True, help="Put together what was captured of a connection at several points."),
+    click.option("--merge-points", is_flag=True, help="Merge the packets of a connection captured at several points."),
 )
 _CAPTURES = (
-    click.option("--filter", metavar="TEXT", help="Of a capture, the frames that match, such as 'api == Fetch'; see docs/filter.md."),
-    click.option("--frames", metavar="A-B", help="Of a capture, the frames of these numbers."),
-    click.option("--stream", type=int, multiple=True, metavar="N", help="Of a capture, the frames of this connection; repeatable."),
-    click.option("--port", type=PORT, metavar="N", help="The broker's port; otherwise the bytes tell which side it is."),
+    click.option("--filter", metavar="TEXT", help="Show only frames that match, such as 'api == Fetch' (captures); see docs/filter.md."),
+    click.option("--frames", metavar="A-B", help="Show only frames with these numbers (captures)."),
+    click.option("--stream", type=int, multiple=True, metavar="N", help="Show only frames of this connection (captures); repeatable."),
+    click.option("--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"),
     _TLS,
 )
 CHOOSING = ("filter", "frames", "stream", "port")

@@ -22,18 +22,16 @@ BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-@click.option(
-    "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Definitions to check too, as the other commands take them."
-)
-@click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="The rule book; all are described in docs/rules.md.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="How the result looks.")
-@click.option("--advice", is_flag=True, help="Say too what no rule forbids, but would be better otherwise: names, types, tags that do not pay.")
+@click.option("--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too.")
+@click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="Set the rule book; see docs/rules.md.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="Set the output format.")
+@click.option("--advice", is_flag=True, help="Suggest better names and types, and name tags that do not pay.")
 @click.option(
     "--traffic",
     multiple=True,
     metavar="CAPTURE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Advice from the values in this capture: defaults that are always written, ints that would shrink; repeatable.",
+    help="Give advice from the values in this capture; repeatable.",
 )
 @with_tls_keylog
 @with_output
@@ -50,7 +48,8 @@ def command(
 ) -> int:
     """Check message definitions, one by one and against each other.
 
-    All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if one of them is an error; advice is none.
+    All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if any of
+    them is an error; advice is not.
     """
     from kwire_cli.spec.files import json_files, read_text
     from kwire_cli.spec.rules import check, check_folder

@@ -14,24 +14,24 @@ from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, Unwrit
 from kwire_cli.errors import KwireError, close_to, did_you_mean
 
 COMMANDS = {
-    "advise": "Find the encodings and tags that would pay, from real values.",
+    "advise": "Suggest encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
-    "clients": "List clients, and whom a newer broker would refuse.",
-    "compare": "Price the same messages or records in other forms.",
+    "clients": "List clients, and name those that a newer broker would refuse.",
+    "compare": "Compare what the same messages or records cost in other encodings.",
     "decode": "Decode requests, responses and other messages.",
-    "diff": "Show what differs between two definitions, versions, messages or partitions.",
-    "doctor": "Say what is installed, what is missing and how to get it.",
-    "dump": "Show log segments and snapshots, batch by batch or record by record.",
+    "diff": "Show the differences between two definitions, messages or partitions.",
+    "doctor": "Show what is installed, what is missing and how to get it.",
+    "dump": "Show log segments and snapshots batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
-    "errors": "Name Kafka's error codes.",
+    "errors": "List Kafka's error codes.",
     "explain": "Explain a message, a batch or a rule byte by byte.",
     "lint": "Check message definitions against a rule book.",
-    "overhead": "Show where the bytes go: by field and kind, api, client or topic; records, limits, batching.",
-    "sanitize": "Rewrite a capture or a segment so that it can be shown to anybody.",
-    "scan": "Ask folders of captures and logs of any size, on Spark.",
-    "spec": "Show message definitions: list, show, headers.",
-    "tui": "Look through a capture or a segment in the terminal.",
-    "watch": "Watch traffic as it goes by: rates, latencies and errors.",
+    "overhead": "Show where the bytes go, by field, kind, api, client or topic.",
+    "sanitize": "Rewrite a capture or a segment so that it can be shared.",
+    "scan": "Query folders of captures and logs of any size, on Spark.",
+    "spec": "Show message definitions.",
+    "tui": "Browse a capture or a segment in the terminal.",
+    "watch": "Watch live traffic: rates, latencies and errors.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 

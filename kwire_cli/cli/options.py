@@ -35,11 +35,9 @@ def complete_overlay(ctx: click.Context, parameter: click.Parameter, incomplete:
 
 
 SPECS = click.option(
-    "--specs", multiple=True, metavar="DIR|FILE", shell_complete=complete_file, help="Definitions to add, or to use instead of those of their name."
+    "--specs", multiple=True, metavar="DIR|FILE", shell_complete=complete_file, help="Add these definitions, or replace those of the same name."
 )
-KAFKA = click.option(
-    "--kafka", metavar="RELEASE", help="The release whose layout counts where releases differ under one version number, such as 3.9."
-)
+KAFKA = click.option("--kafka", metavar="RELEASE", help="Use the layouts of this release, such as 3.9, where releases differ.")
 
 
 def _overlay(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -81,7 +79,7 @@ def with_what_if(command: Callable[..., Any]) -> Callable[..., Any]:
     @SPECS
     @KAFKA
     @_overlay("Count what the same values would be with these encodings, tags and types; see docs/overlays.md.")
-    @click.option("--overlaid-input", is_flag=True, help="The input is in the form of the --overlay already.")
+    @click.option("--overlaid-input", is_flag=True, help="Read the input as already encoded with --overlay.")
     @wraps(command)
     def wrapped(*args: Any, specs: tuple[str, ...], kafka: str | None, overlays: tuple[str, ...], overlaid_input: bool, **kwargs: Any) -> Any:
         from kwire_cli.spec.catalog import catalog
@@ -116,7 +114,7 @@ EXIT_CODE = click.option("--exit-code", is_flag=True, help="Exit with 1 if nothi
 def with_csv(command: Callable[..., Any]) -> Callable[..., Any]:
     """--raw-csv, of a command that writes csv; it stands below `with_output`, whose `environment` it sets."""
 
-    @click.option("--raw-csv", is_flag=True, help="Write csv cells as they are, also those that spreadsheets run.")
+    @click.option("--raw-csv", is_flag=True, help="Write csv cells unchanged, even those that a spreadsheet would run.")
     @wraps(command)
     def wrapped(*args: Any, environment: Environment, raw_csv: bool, **kwargs: Any) -> Any:
         environment.raw_csv = raw_csv

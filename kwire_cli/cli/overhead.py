@@ -36,40 +36,41 @@ MOST_ROWS = 25
     multiple=True,
     metavar="A,B",
     shell_complete=complete_dimensions,
-    help="Group bytes by these: api, message, version, client, topic, partition, broker, stream, file, field, kind; repeatable, a table each.",
+    help="Group bytes by api, message, version, client, topic, partition, broker, stream, file, field, kind; repeatable.",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"No more than so many rows of a table.  [default: {MOST_ROWS}, in json all]")
-@click.option("--records/--no-records", default=True, help="What records and batches cost, and what is in them.  [default: shown]")
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help=f"Show at most this many rows of a table.  [default: {MOST_ROWS}, in json all]")
+@click.option("--records/--no-records", default=True, help="Show what records and batches cost.  [default: shown]")
+@click.option("--limits/--no-limits", default=True, help="Show how far the largest items are from their limits.  [default: shown]")
 @click.option(
-    "--limits/--no-limits", default=True, help="How far the largest batch, record, request and fetch are from their limits.  [default: shown]"
+    "--limit", "given", multiple=True, metavar="NAME=BYTES", help="Set a limit, such as message.max.bytes=10MiB; repeatable.  [default: Kafka's]"
+)
+@click.option("--batching", is_flag=True, help="Try values of linger.ms and batch.size on the records' times.")
+@click.option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
+@click.option("--batch-size", "batch_sizes", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching).")
+@click.option(
+    "--message", "-m", metavar="NAME", shell_complete=complete_message, help="Read the input as a bare body of this message (with --version)."
 )
 @click.option(
-    "--limit", "given", multiple=True, metavar="NAME=BYTES", help="Another limit than Kafka's default, as message.max.bytes=10MiB; repeatable."
-)
-@click.option("--batching", is_flag=True, help="Try values of linger.ms and batch.size on when each record came.")
-@click.option("--linger", metavar="MS,MS", help="As --batching, with these values of linger.ms.")
-@click.option("--batch-size", "batch_sizes", metavar="BYTES,BYTES", help="As --batching, with these values of batch.size.")
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="The input is a body alone, of this message; needs --version.")
-@click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of the message or api."
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of the message or api."
 )
 @of_frames
 @of_captures
 @with_capture_points
 @EXIT_CODE
-@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Of folders, the partitions of this topic; repeatable.")
-@click.option("--record-format", type=click.Choice(CHOICES), help="The input is a record set of this format.")
-@click.option("--max-decompressed", metavar="SIZE", help="What the records of one batch may become, such as 512MiB.  [default: 256MiB]")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="How the result looks.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how the input was read, and which folder links were followed.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable.")
+@click.option("--record-format", type=click.Choice(CHOICES), help="Read the input as a record set of this format.")
+@click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed.")
 @with_what_if
 @with_output
 @with_csv
 def command(environment: Environment, catalog: Catalog, laid: Catalog | None, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.
 
-    INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log directory, - for standard input. The
-    tables add up to all bytes of the input, by field and by kind: values, length prefixes, counts, tags, headers, batch headers, framing of records.
+    INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log
+    directory, or - for standard input. The tables account for every byte of the input, by field and by kind:
+    values, length prefixes, counts, tags, headers, batch headers, record framing.
     """
     from kwire_cli.cli.overhead_counting import Asked
     from kwire_cli.cli.overhead_inputs import count

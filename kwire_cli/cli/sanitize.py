@@ -24,19 +24,20 @@ if TYPE_CHECKING:
 @click.command(name="sanitize")
 @click.argument("source", metavar="INPUT", shell_complete=complete_file)
 @click.argument("target", metavar="OUTPUT", shell_complete=complete_file)
-@click.option("--key", metavar="TEXT", help="What replacements are made from; the same text gives the same ones.  [default: a random one]")
-@click.option("--as-topic", "topic", metavar="NAME", help="Of a segment, its topic; otherwise its folder's name says it.")
-@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
-@click.option("--force", is_flag=True, help="Write over OUTPUT if it is there; a folder may hold no other files.")
+@click.option("--key", metavar="TEXT", help="Derive replacements from this text; the same text gives the same ones.  [default: random]")
+@click.option("--as-topic", "topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option("--force", is_flag=True, help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
 @with_catalog
 @with_output
 def command(
     environment: Environment, catalog: Catalog, source: str, target: str, key: str | None, topic: str | None, port: int | None, *, force: bool
 ) -> int:
-    """Rewrite a packet capture, a segment or a log directory so that it can be shown to anybody.
+    """Rewrite a packet capture, a segment or a log directory so that it can be shared.
 
-    Names, keys, values, headers, secrets and addresses are replaced: equal ones by equal ones, of the same length, so that all sizes, offsets, times
-    and errors stay what they were. Checksums are made right again. What can't be understood, TLS too, becomes blank.
+    Names, keys, values, headers, secrets and addresses are replaced: equal ones by equal ones, at the same
+    length, so that all sizes, offsets, times and errors are kept. Checksums are recomputed. Bytes that cannot
+    be understood, TLS included, become blank.
     """
     from kwire_cli.sanitize.fields import Fields
     from kwire_cli.sanitize.replacing import Replacement

@@ -32,40 +32,40 @@ ROWS = 100
 @click.command(name="scan")
 @click.argument("paths", nargs=-1, metavar="PATH...", shell_complete=complete_file)
 @click.option("--table", "table", metavar="NAME", shell_complete=complete_table, help="Show this table: batches, records, faults, ….")
-@click.option("--columns", metavar="A,B", help="Of the table only these columns; others are not even read.")
-@click.option("--sql", metavar="QUERY", help="Show what a query over all tables gives.")
+@click.option("--columns", metavar="A,B", help="Read and show only these columns of the table.")
+@click.option("--sql", metavar="QUERY", help="Show the result of a query over all tables.")
 @click.option(
     "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
 )
-@click.option("--port", type=PORT, metavar="N", help="Of captures, the broker's port; otherwise the bytes tell which side it is.")
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How rows look.  [default: table on a terminal, jsonl elsewhere]")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show no more rows than this.  [default: {ROWS} in a table, else all]")
-@click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead.")
-@click.option("--out-format", type=click.Choice(FILES), help="What files they are.  [default: parquet]")
-@click.option("--partition-by", metavar="A,B", help="Write them to folders by the values of these columns.  [default: by topic, of a --table]")
-@click.option("--overwrite", is_flag=True, help="Put the files in place of what is in the folder.")
-@click.option("--follow", is_flag=True, help="Go on with files that arrive or grow until Ctrl-C; --out is gone on with where it ends.")
-@click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"How often --follow looks for more.  [default: {EVERY:g}]")
-@click.option("--master", metavar="URL", help="Spark's master.  [default: local[*], in this process]")
-@click.option("--conf", multiple=True, metavar="K=V", help="A setting of Spark.")
-@click.option("--worker-python", metavar="PATH", shell_complete=complete_file, help="The Python of the workers.  [default: the one that runs kwire]")
-@click.option("--split-size", metavar="SIZE", help="How much of a file one task reads, such as 64MiB.")
-@click.option("--max-decompressed", metavar="SIZE", help="How large the records of one batch may become, such as 512MiB.")
-@click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and the like instead of <redacted>.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]")
+@click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead of printing them.")
+@click.option("--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]")
+@click.option("--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]")
+@click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
+@click.option("--follow", is_flag=True, help="Keep reading files that arrive or grow until Ctrl-C; resumes an --out.")
+@click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"Look for more this often (--follow).  [default: {EVERY:g}]")
+@click.option("--master", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]")
+@click.option("--conf", multiple=True, metavar="K=V", help="Set an option of Spark; repeatable.")
 @click.option(
-    "--fail-fast", is_flag=True, help="Stop with exit code 2 at the first fault of a file that is read; otherwise what can be read is shown."
+    "--worker-python", metavar="PATH", shell_complete=complete_file, help="Set the Python of the workers.  [default: the one that runs kwire]"
 )
+@click.option("--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB.")
+@click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.")
+@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
+@click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 at the first fault of a file.")
 @of_reports
 @with_overlaid_catalog
 @with_output
 @with_csv
 def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
-    """Ask files, folders and globs of any size: log segments, packet captures, brokers' request logs.
+    """Query files, folders and globs of any size: log segments, packet captures, brokers' request logs.
 
-    One of --table, --sql and --report says what. It runs on all cores of this machine, or on a cluster by --master. What can't be read is a row of
-    the table `faults`, and no error.
+    Ask with one of --table, --sql and --report. The query runs on all cores of this machine, or on a cluster
+    (--master). What cannot be read becomes a row of the table `faults`, not an error.
     """
     _check(paths, options)
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")

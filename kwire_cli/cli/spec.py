@@ -24,14 +24,14 @@ def command() -> None:
 
 @command.command(name="list", short_help="List messages with their versions.")
 @click.argument("text", required=False, shell_complete=complete_message)
-@click.option("--type", "kind", type=click.Choice(TYPES), help="Only messages of this type.")
+@click.option("--type", "kind", type=click.Choice(TYPES), help="List only messages of this type.")
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="How the result looks."
+    "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="Set the output format."
 )
 @with_overlaid_catalog
 @with_output
 def list_(environment: Environment, catalog: Catalog, text: str | None, kind: str | None, fmt: str) -> None:
-    """List messages with their versions; those with TEXT in their name, or of the api key TEXT."""
+    """List messages with their versions; with TEXT, those whose name contains TEXT or whose api key is TEXT."""
     entries = [entry for entry in catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))]
     if not entries:
         wanted = f"the api key {text}" if text and text.isdigit() else f"{text!r} in its name"
@@ -64,7 +64,7 @@ def _document(entry: Entry) -> dict[str, object]:
 @command.command(name="show", short_help="Show the fields of a message.")
 @click.argument("message", shell_complete=complete_message)
 @click.argument("version", type=int, required=False, shell_complete=complete_version)
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True, help="How it looks.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True, help="Set the output format.")
 @with_overlaid_catalog
 @with_output
 def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
@@ -113,7 +113,7 @@ def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
 
 
 @command.command(name="overlays", short_help="List the overlays that come with kwire.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How the result looks.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="Set the output format.")
 @with_output
 def overlays(environment: Environment, fmt: str) -> None:
     """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over definitions."""
@@ -130,7 +130,7 @@ def overlays(environment: Environment, fmt: str) -> None:
 
 
 @command.command(name="headers", short_help="Show the versions of headers.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="How it looks.")
+@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="Set the output format.")
 @with_output
 def headers(environment: Environment, fmt: str) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""

@@ -29,20 +29,23 @@ _OF_FRAMES = ("api", "version", "kind", "framed")
 
 @click.command(name="tui")
 @click.argument("source", metavar="FILE", shell_complete=complete_file)
-@click.option("--filter", "filter_text", default="", metavar="TEXT", help="Begin with the frames or batches that match; see docs/filter.md.")
+@click.option("--filter", "filter_text", default="", metavar="TEXT", help="Show only frames or batches that match at first; see docs/filter.md.")
 @of_frames
-@click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="The version of a response's api.")
-@click.option("--port", type=PORT, metavar="N", help="Of a capture, the broker's port; otherwise the bytes tell which side it is.")
+@click.option(
+    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of a response's api."
+)
+@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
-@click.option("--topic", metavar="NAME", help="Of a segment, its topic; otherwise the folder says it.")
-@click.option("--show-secrets", is_flag=True, help="Do not redact tokens, keys, salts and sensitive configs.")
+@click.option("--topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]")
+@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
 @with_overlaid_catalog
 @click.pass_obj
 def command(environment: Environment, /, catalog: Catalog, source: str, filter_text: str, **options: Any) -> int:
-    """Look through a capture, a segment or frames in the terminal.
+    """Browse a capture, a segment or frames in the terminal.
 
-    FILE is a packet capture, a log segment or snapshot, or frames in any form that kwire decode reads. Frames or batches, their fields, their bytes
-    and their costs stand beside each other and follow one another; ? lists the keys. A large file is shown while it is still being read.
+    FILE is a packet capture, a log segment or snapshot, or frames in any form that kwire decode reads. Frames
+    or batches, their fields, their bytes and their costs are shown side by side and follow each other; ? lists
+    the keys. A large file is shown while it is still being read.
     """
     if importlib.util.find_spec("textual") is None:
         raise InputError("the terminal interface needs the package textual: pip install 'kwire[tui]'")

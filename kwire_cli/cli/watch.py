@@ -33,21 +33,22 @@ FORMATS = ("table", "jsonl")
 
 @click.command(name="watch")
 @click.argument("source", metavar="INTERFACE", required=False, shell_complete=complete_file)
-@click.option("--port", type=PORT, multiple=True, metavar="N", help="The brokers' port: nothing else is captured; repeatable.")
+@click.option("--port", type=PORT, multiple=True, metavar="N", help="Capture only this port of brokers; repeatable.")
 @click.option("--filter", "text", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.")
-@click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long; otherwise Ctrl-C ends it.")
-@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often it says something.")
-@click.option("--write", "keep", metavar="FILE", shell_complete=complete_file, help="Keep the packets in a file, too.")
-@click.option("--force", is_flag=True, help="Write over the file of --write if it is there.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="How it looks.  [default: table, on a terminal one that is renewed]")
+@click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this long.  [default: on Ctrl-C]")
+@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="Set how often figures are printed.")
+@click.option("--write", "keep", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too.")
+@click.option("--force", is_flag=True, help="Overwrite the file of --write if it exists.")
+@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table, redrawn on a terminal]")
 @with_tls_keylog
 @with_catalog
 @with_output
 def command(environment: Environment, catalog: Catalog, source: str | None, **options: Any) -> int:
-    """Watch traffic with Kafka: rates, latencies and errors by api, client, topic and broker.
+    """Watch Kafka traffic live: rates, latencies and errors by api, client, topic and broker.
 
-    INTERFACE is one of this machine, such as eth0, lo or any, on which tcpdump or dumpcap then captures; or - for packets from standard input, or a
-    capture file, which is followed as it grows. Ctrl-C ends it and prints the totals.
+    INTERFACE is a network interface of this machine, such as eth0, lo or any, on which tcpdump or dumpcap
+    captures; - for packets from standard input; or a capture file, which is followed as it grows. Ctrl-C ends
+    it and prints the totals.
     """
     from kwire_cli.cli.captures import filter_of
     from kwire_cli.cli.follow import Interrupt

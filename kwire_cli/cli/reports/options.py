@@ -20,14 +20,14 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     (
         "release",
         ("upgrade",),
-        click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="Of upgrade: the release of the brokers to be."),
+        click.option("--to", "release", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' new release (upgrade)."),
     ),
     (
         "now",
         ("upgrade",),
-        click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="Of upgrade: what the brokers are now."),
+        click.option("--from", "now", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' release today (upgrade)."),
     ),
-    ("deep", ("verify",), click.option("--deep", is_flag=True, help="Of verify: read the records too.")),
+    ("deep", ("verify",), click.option("--deep", is_flag=True, help="Read the records too (verify).")),
     (
         "by",
         ("overhead",),
@@ -36,11 +36,15 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
             multiple=True,
             metavar="A,B",
             shell_complete=complete_dimensions,
-            help="Of overhead: group bytes by these; repeatable, a table each.",
+            help="Group bytes by these; repeatable, a table each (overhead).",
         ),
     ),
-    ("records", ("overhead",), click.option("--records/--no-records", default=True, help="Of overhead: what records and batches cost.")),
-    ("limits", ("overhead",), click.option("--limits/--no-limits", default=True, help="Of overhead: how far the largest are from limits.")),
+    ("records", ("overhead",), click.option("--records/--no-records", default=True, help="Show what records and batches cost (overhead).")),
+    (
+        "limits",
+        ("overhead",),
+        click.option("--limits/--no-limits", default=True, help="Show how far the largest items are from their limits (overhead)."),
+    ),
     (
         "top",
         ("overhead", "advise"),
@@ -48,42 +52,46 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
             "--top",
             type=click.IntRange(min=1),
             metavar="N",
-            help=f"Of overhead, advise: rows of each table.  [default: {MOST_ROWS}, {TOP}; in json all]",
+            help=f"Show at most this many rows of each table (overhead, advise).  [default: {MOST_ROWS}, {TOP}; in json all]",
         ),
     ),
     (
         "messages",
         ("advise",),
         click.option(
-            "--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="Of advise: these messages alone."
+            "--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="Count only these messages (advise)."
         ),
     ),
     (
         "apis",
         ("advise",),
         click.option(
-            "--api", "apis", multiple=True, metavar="NAME|KEY", shell_complete=complete_api, help="Of advise: messages of these apis alone."
+            "--api", "apis", multiple=True, metavar="NAME|KEY", shell_complete=complete_api, help="Count only messages of these apis (advise)."
         ),
     ),
     (
         "min_saving",
         ("advise",),
         click.option(
-            "--min-saving", type=click.IntRange(min=1), default=1, metavar="BYTES", help="Of advise: leave out of the overlay what saves less."
+            "--min-saving",
+            type=click.IntRange(min=1),
+            default=1,
+            metavar="BYTES",
+            help="Put only changes that save at least this share into the overlay (advise).",
         ),
     ),
-    ("half", ("advise",), click.option("--half", is_flag=True, help="Of advise: draw the overlay from the first half of the messages alone.")),
+    ("half", ("advise",), click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages (advise).")),
     (
         "histograms",
         ("advise",),
         click.option(
-            "--histograms", type=click.IntRange(min=0), default=3, metavar="N", help="Of advise: draw the values of so many integer fields."
+            "--histograms", type=click.IntRange(min=0), default=3, metavar="N", help="Draw histograms of this many integer fields (advise)."
         ),
     ),
     (
         "write_overlay",
         ("advise",),
-        click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Of advise: write what pays as an overlay."),
+        click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write the changes that pay as an overlay (advise)."),
     ),
 )
 """What a command calls an option, the reports that it goes with, and the option."""
