@@ -16,6 +16,7 @@ from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_fi
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
+from kwire_cli.structs.sized import redacted
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -417,4 +418,4 @@ def _as_shown(run: Run, batch: Batch, record: Record) -> Record:
 
 
 def _redacted(data: bytes | None) -> bytes | None:
-    return data if data is None else f"<redacted {len(data)} bytes>".encode()
+    return data if data is None else redacted(len(data)).encode()

@@ -221,7 +221,7 @@ def error(environment: Environment, catalog: Catalog, output: Output, code: tupl
         output.show(environment, catalog, explain_error(row, catalog.error_meanings[row.name]))
 
 
-@click.command(name="anomaly", short_help="A code that kwire gives to what is odd: anomaly TAG_ORDER.")
+@click.command(name="anomaly", short_help="A code of anomalous or malformed bytes: anomaly TAG_ORDER.")
 @click.argument("code", nargs=-1, shell_complete=complete_anomaly)
 @with_explanation
 @with_catalog

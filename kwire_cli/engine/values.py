@@ -9,7 +9,7 @@ from typing import Any
 from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
 from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.structs.messages import SIZE_SUFFIX
-from kwire_cli.structs.sized import Sized
+from kwire_cli.structs.sized import Sized, redacted
 from kwire_cli.structs.tags import UNKNOWN_KEY
 
 ABSENT = object()
@@ -59,7 +59,9 @@ def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     leaf, spans = item.leaf, tree.spans
     data = spans.data
     if item.span in form.hidden:
-        return f"<redacted {item.end - spans.value[item.span]} bytes>"
+        value_at = spans.value[item.span]
+        # A count, a null or an empty value is hidden with its prefix, which is then all that there is.
+        return redacted(item.end - (value_at if value_at < item.end else item.start))
     if isinstance(leaf.decl, Sized):
         start = spans.value[item.span]
         if start == item.end and is_null(item, data):

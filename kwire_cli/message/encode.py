@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-REDACTED = "<redacted>"
 LOSSLESS_KEY = "_lossless"
 """The key in a value under which the bytes stand that JSON can't carry."""
 
@@ -44,11 +43,11 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
     """Return the error without the value that it tells of, where that may be a secret or have one in it."""
-    from kwire_cli.message.secrets import can_hold_secrets, has_secret  # noqa: PLC0415 - errors are rare, and it decodes
+    from kwire_cli.message.secrets import can_hold_secrets, has_secret, redacted_value  # noqa: PLC0415 - errors are rare, and it decodes
 
     if not can_hold_secrets(spec.name, raw_records=True) or not has_secret(spec, error.path):
         return error
-    return EncodeError(error.reason.replace(shown(error.value), REDACTED), path=error.path)
+    return EncodeError(error.reason.replace(shown(error.value), redacted_value(spec, error.path, error.value)), path=error.path)
 
 
 def encode_document(catalog: Catalog, document: Any) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
@@ -22,7 +22,10 @@ from kwire_cli.message.record_fields import RecordsAs, is_internal
 from kwire_cli.message.record_sets import by_span
 from kwire_cli.message.roles import roles
 from kwire_cli.spec.changing import fields_by_path
-from kwire_cli.structs.sized import Sized
+from kwire_cli.structs.numbers import FIXED
+from kwire_cli.structs.places import shown
+from kwire_cli.structs.sized import Sized, redacted
+from kwire_cli.structs.tags import UNKNOWN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
     "SaslAuthenticateRequest": frozenset({"authBytes"}),
@@ -111,6 +114,30 @@ def has_secret(spec: MessageSpec, path: str) -> bool:
     secret |= {name for name, field in fields_by_path(spec) if field.type == "records"}
     below = (f"{path}.", f"{path}[]") if path else ("",)
     return any(name == path or name.startswith(below) or path.startswith((f"{name}.", f"{name}[")) for name in secret)
+
+
+def redacted_value(spec: MessageSpec, path: str, value: Any) -> str:
+    """Return the text that stands for a given value in JSON form, which is a secret or has one in it; `path` is that of its field."""
+    try:
+        return redacted(_size(dict(fields_by_path(spec)), _INDEX.sub("[]", path), value))
+    except RecursionError:
+        return redacted(len(shown(value)))
+
+
+def _size(fields: dict[str, FieldSpec], path: str, value: Any) -> int:
+    """Return the bytes of a given value without prefixes. A value that its field can't hold counts by its text."""
+    if isinstance(value, dict):
+        return sum(_size(fields, f"{path}.{key}" if path else key, part) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return sum(_size(fields, f"{path}[]", part) for part in value)
+    field = fields.get(path.removesuffix("[]"))
+    kind = field.element_type if field else "bytes" if UNKNOWN_KEY in path else ""
+    if kind in FIXED and value is not None:
+        return int(FIXED[kind].sizeof())
+    if kind in {"bytes", "records"} and isinstance(value, str):
+        return len(value.rstrip("=")) * 3 // 4
+    is_tag_number = field is None and kind == "bytes"
+    return 0 if value is None or is_tag_number else len(str(value).encode("utf-8", "replace"))
 
 
 def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) -> frozenset[int]:

@@ -11,6 +11,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.values import Form
 from kwire_cli.payload.body import decode_body
 from kwire_cli.structs.payloads.prefixes import SCHEMA_VERSION, VERSION
+from kwire_cli.structs.sized import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +61,7 @@ class Payload:
         if self.body:
             return self.body.form(Form(hidden=hidden))
         if hidden:
-            return f"<redacted {self.size - self.start} bytes>"
+            return redacted(self.size - self.start)
         return base64.b64encode(self.data[self.start :]).decode("ascii") if self.plain is None else self.plain
 
     def to_json(self, *, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kwire_cli.message.together import Place, together
 from kwire_cli.pipeline.line_columns import Line
 from kwire_cli.source.kafka.quick_frames import Frames
 from kwire_cli.structs.frames import SIZE_PREFIX
+from kwire_cli.structs.sized import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -268,7 +269,7 @@ def _without(rows: pa.RecordBatch, group: Group, numbers: Any, hidden: dict[int,
         for span in hidden.get(number, {}).get(part, ()):
             at = int(group.walk.first[job]) + span
             texts = value.to_pylist() if texts is None else texts
-            texts[at] = f"<redacted {rows.column('value_bytes')[at].as_py()} bytes>"
+            texts[at] = redacted(rows.column("value_bytes")[at].as_py() or rows.column("prefix_bytes")[at].as_py())
     return value if texts is None else pa.array(texts, pa.string())
 
 

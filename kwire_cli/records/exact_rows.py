@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.records.located import CHUNK
+from kwire_cli.structs.sized import redacted
 
 if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
@@ -93,7 +94,7 @@ def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, A
     out: dict[str, Any] = {"payload": None if payload is None else json.dumps(payload.to_json(hidden), ensure_ascii=False, separators=(",", ":"))}
     for name, data in (("key", record.key), ("value", record.value)):
         if hidden.get(name) and data is not None:
-            out[name] = f"<redacted {len(data)} bytes>".encode()
+            out[name] = redacted(len(data)).encode()
     if "headers" in hidden:
         out["headers"] = [{"key": str(name), "value": data} for name, data in headers_of(batch, record, hide)]
     return out

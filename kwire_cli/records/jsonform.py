@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import MOST_NOTES
+from kwire_cli.structs.sized import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def headers_of(batch: Batch, record: Record, hide: Hide | None) -> Sequence[tupl
 
 def _redacted(record: Record) -> list[tuple[str, bytes | None]]:
     pairs = ((len(str(name).encode()), data) for name, data in record.headers)
-    return [(f"<redacted {size} bytes>", None if data is None else b"<redacted %d bytes>" % len(data)) for size, data in pairs]
+    return [(redacted(size), None if data is None else redacted(len(data)).encode()) for size, data in pairs]
 
 
 def base64_text(data: bytes | None) -> str | None:
@@ -97,4 +98,4 @@ def base64_text(data: bytes | None) -> str | None:
 
 
 def _shown(data: bytes | None, hidden: bool) -> str | None:  # noqa: FBT001 - a part of the above
-    return f"<redacted {len(data)} bytes>" if hidden and data is not None else base64_text(data)
+    return redacted(len(data)) if hidden and data is not None else base64_text(data)

@@ -20,7 +20,12 @@ from kwire_cli.structs.places import field_path
 MAX_STRING = 0x7FFF
 """The longest string in bytes of UTF-8, in compact form too."""
 REDACTED = re.compile(r"<redacted \d+ bytes>")
-"""What stands for a secret that was not shown."""
+"""The text in place of a secret that was not shown, as `redacted` writes it."""
+
+
+def redacted(size: int) -> str:
+    """Return the text that stands for a secret of so many bytes, in every view."""
+    return f"<redacted {size} bytes>"
 
 
 class Prefixed(construct.Construct):

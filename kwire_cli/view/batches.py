@@ -10,6 +10,7 @@ from kwire_cli.records.jsonform import base64_text, head_json, headers_of, recor
 from kwire_cli.records.model import TRUNCATED
 from kwire_cli.records.payloads import payload_of
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
+from kwire_cli.structs.sized import redacted
 from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import instant, moment
 from kwire_cli.view.table import text_of
@@ -205,7 +206,7 @@ def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:
     if data is None:
         return [("null", "null")]
     if hidden:
-        return [(f"<redacted {counted(len(data), 'byte')}>", "secret")]
+        return [(redacted(len(data)), "secret")]
     text = text_in(data if full else data[: 4 * SHOWN_TEXT + 4]) if full or len(data) <= 4 * SHOWN_TEXT else text_in(_whole(data[: 4 * SHOWN_TEXT]))
     if text is None or not data:
         return byte_segments(data, full=full)

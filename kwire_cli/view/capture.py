@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.structs.sized import redacted
 from kwire_cli.view import hex as hex_view, tree as tree_view
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _other(line: Captured) -> Line:
     seen = line.seen
     size = f"{seen.size} byte{'' if seen.size == 1 else 's'}"
     if line.kind == "sasl-token":
-        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" <redacted {size}>", "secret")]
+        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" {redacted(seen.size)}", "secret")]
     if line.kind == "not-kafka":
         out: Line = [(f"frame {line.number}: ", "dim"), (f"not Kafka: {seen.protocol or 'unknown'}", "warning"), (f", {size}", "dim")]
         out += [(f": {', '.join(seen.content)}", "text")] if seen.content else []

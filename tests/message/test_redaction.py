@@ -1,15 +1,19 @@
 """No command shows a secret in any format, whole or damaged; neither do the terminal interface and the library."""
 
+import base64
 import json
+import re
 
 import click
 import pytest
+import record_sets
 from command_line import kwire
 from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, shows
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
 from kwire_cli.cli.tui import listing_of
+from kwire_cli.message.secrets import redacted_value
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
 ONE = ("SaslAuthenticateRequest", "authBytes", 2)
@@ -39,6 +43,10 @@ OTHERS = {
 }
 
 
+CLIPPED = re.compile(r"<redacted ([1-9]\d* bytes>|[^>\n]*…)")
+"""The one form in which a hidden value reads, and a cell that is too narrow for it. A hidden value has a size: 0 bytes hide nothing."""
+
+
 def formats(command):
     group = click.Context(cli)
     choices = [each.type.choices for each in cli.get_command(group, command).params if "--format" in each.opts]
@@ -52,7 +60,9 @@ def test_every_command_is_called_or_named():
 def printed(path, command, fmt):
     for words in CALLS[command]:
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
-        yield words, (done.out + done.err).replace("\\u003c", "<")
+        text = (done.out + done.err).replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "<").replace("&gt;", ">")
+        assert not CLIPPED.sub("", text).count("<redacted"), (words, fmt)
+        yield words, text
 
 
 @pytest.mark.parametrize("command", CALLS)
@@ -161,3 +171,31 @@ def test_values_that_are_compared_have_no_secret(message, path, version):
     for fmt in formats("compare"):
         done = kwire("compare", "-m", message, "-n", version, "--values", json.dumps(value), "--format", fmt)
         assert not shows(done.out + done.err)
+        assert not CLIPPED.sub("", done.out.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted"), fmt
+
+
+def test_a_given_value_has_the_size_of_its_bytes():
+    spec = CATALOG["DescribeConfigsResponse"]
+    synonym = {"name": "a", "value": SECRET, "source": 1}
+    path = "results[].configs[].synonyms"
+    assert redacted_value(spec, path, [synonym]) == f"<redacted {len(SECRET) + 2} bytes>"
+    assert redacted_value(spec, f"{path}[0].value".replace("[]", "[3]"), SECRET) == f"<redacted {len(SECRET)} bytes>"
+    encoded = base64.b64encode(SECRET.encode()).decode()
+    assert redacted_value(CATALOG["RenewDelegationTokenRequest"], "hmac", encoded) == f"<redacted {len(SECRET)} bytes>"
+    assert redacted_value(spec, "unknownTaggedFields", {"tag": 7, "data": encoded}) == f"<redacted {len(SECRET)} bytes>"
+
+
+@pytest.mark.parametrize("fmt", [each for each in formats("dump") if each != "parquet"])
+@pytest.mark.parametrize("shift", [-1, 0, 1])
+def test_every_hidden_part_of_a_record_has_a_size(fmt, shift, tmp_path):
+    """Counts, nulls and empty parts too, where the length of a value is wrong."""
+    value = b"\1\4\0" + body_of("ConfigRecord", "value", 0)
+    records = [record_sets.record(value=value), record_sets.record(value=value, offset=1)]
+    data = bytearray(record_sets.batch(records=records))
+    data[data.index(value) - 1] += 2 * shift
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(record_sets.with_crc("v2", bytes(data)))
+    for words in (["--deep"], []):
+        done = kwire("dump", *words, "--as-topic", "__cluster_metadata", "-f", fmt, segment)
+        assert not shows(done.out + done.err)
+        assert not CLIPPED.sub("", done.out.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted")

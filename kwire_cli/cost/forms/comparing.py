@@ -10,7 +10,7 @@ from kwire_cli.cost.forms.model import Form, Price
 from kwire_cli.cost.forms.pricing import price, price_as_given
 from kwire_cli.cost.forms.sums import Comparison
 from kwire_cli.errors import EncodeError
-from kwire_cli.message.secrets import can_hold_secrets, has_secret
+from kwire_cli.message.secrets import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.tags import UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import MessageSpec
 
-REDACTED = "<redacted>"
 KEPT, SMALL = 512, 1024
 """Messages whose prices are kept, and their bytes at most: captures say the same small things again and again."""
 
@@ -83,4 +82,5 @@ class Comparing:
 
 def _without_secret(spec: MessageSpec, loss: Loss) -> Loss:
     """The same, without its value where that is a secret or has one in it; nobody knows what is in unknown tags."""
-    return loss._replace(value=REDACTED) if has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY) else loss
+    secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
+    return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss

@@ -12,6 +12,7 @@ from kwire_cli.message.comparison.differences import Side
 from kwire_cli.message.comparison.struct_parts import parts_of
 from kwire_cli.message.record_fields import RecordsAs, holds_records
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
+from kwire_cli.structs.sized import redacted
 
 if TYPE_CHECKING:
     from kwire_cli.engine.body import Body
@@ -99,5 +100,5 @@ class Look:
         if item is None:
             return None
         size, hidden = item.end - item.start, item.span in self.form.hidden
-        text = f"<redacted {size} bytes>" if hidden else base64.b64encode(self.raw(item)).decode("ascii")
+        text = redacted(size) if hidden else base64.b64encode(self.raw(item)).decode("ascii")
         return Side(path, text, item.start, size, is_bytes=not hidden)
