@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_api, complete_file, complete_message, with_catalog, with_csv, with_output
+from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_api, complete_file, complete_message, with_catalog, with_csv, with_output
 from kwire_cli.cli.pages import Collected, files_among, page_of
 from kwire_cli.errors import InputError
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kwire_cli.cost.advice.seen import Seen
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv", "html")
 TOP = 10
 """Rows of each table for eyes, unless --top says otherwise."""
 
@@ -62,7 +61,7 @@ TOP = 10
     "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw histograms of this many integer fields."
 )
 @click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write the changes that pay as an overlay for --overlay.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option("--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), default="table", show_default=True, help="Set the output format.")
 @with_catalog
 @with_output
 @with_csv

@@ -1,17 +1,70 @@
-"""How `kwire dump` shows batches and records: a function for each format, of a run and an item."""
+"""One run of `kwire dump`, and how it shows batches and records: a function for each format, of a run and an item."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.cli.progress import Progress
+
 if TYPE_CHECKING:
-    from kwire_cli.cli.dump import Run
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Record
+    from kwire_cli.records.selecting import Selection
+    from kwire_cli.spec.catalog import Catalog
 
-ROWS = 4
-"""Rows of bytes of one field that the hex view shows."""
+
+@dataclass
+class Run:
+    """One run of the command: what was asked for, and what came out so far."""
+
+    environment: Environment
+    catalog: Catalog
+    fmt: str
+    options: dict[str, Any]
+    selection: Selection
+    several: bool = False
+    found: bool = False
+    odd: bool = False
+    nothing: bool = False
+    """Whether a file had bytes and no batch."""
+    files: int = 0
+    """Files that were read for their batches."""
+    headed: bool = False
+    columns: tuple[str, ...] = ()
+    """Those of the csv heading that was printed last."""
+    file: str = ""
+    left: int | None = None
+    page: Any = None
+    """With --format html, what is written."""
+    data: Any = None
+    topic: str | None = None
+    """The bytes of the file at work, and whose records they are."""
+    topics: set[str] = field(default_factory=set)
+    seen: int = 0
+    chosen: int = 0
+    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what there was to choose from."""
+    trouble: Any = None
+    """With --like-kafka, what is said behind the last file."""
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.environment)
+        from kwire_cli.message.redaction import Redaction
+
+        self.redaction = Redaction(self.catalog, show_secrets=self.options["show_secrets"])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was a choice, and nothing is what was chosen."""
+        return self.options["limit"] != 0 and not self.chosen and not (self.selection.everything and not self.options["topics"])
+
+    @property
+    def deep(self) -> bool:
+        """Whether records are shown."""
+        return bool(self.options["deep"])
 
 
 class Shown(NamedTuple):
@@ -63,7 +116,9 @@ def _show_tree(run: Run, shown: Shown) -> None:
 def _show_hex(run: Run, shown: Shown) -> None:
     from kwire_cli.view.batch_hex import hex_lines
 
-    run.environment.write_lines(hex_lines(run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else ROWS))
+    run.environment.write_lines(
+        hex_lines(run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else HEX_ROWS)
+    )
 
 
 def _show_table(run: Run, shown: Shown) -> None:

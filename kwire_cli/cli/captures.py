@@ -12,7 +12,7 @@ import click
 from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
 from kwire_cli.cli.capture_lines import note_faults
 from kwire_cli.cli.environment import Outcome
-from kwire_cli.cli.options import records_of
+from kwire_cli.cli.options import HEX_ROWS, records_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Show = Callable[[Captured | None], None]
-
-ROWS = 4
 
 
 @dataclass(slots=True)
@@ -285,7 +283,7 @@ def _views(environment: Environment, fmt: str, options: dict[str, Any], redactio
             environment.write("")
         shown = True
         if fmt == "hex":
-            environment.write_lines(hex_lines(catalog, line, redaction.line(line), rows=None if options["full"] else ROWS, hide=hide))
+            environment.write_lines(hex_lines(catalog, line, redaction.line(line), rows=None if options["full"] else HEX_ROWS, hide=hide))
         else:
             environment.write_lines(tree_lines(catalog, line, redaction.line(line), full=options["full"], hide=hide))
 

@@ -8,8 +8,9 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_csv, with_output
+from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_file, with_catalog, with_csv, with_output
 from kwire_cli.errors import InputError
+from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
-FORMATS = ("table", "json", "jsonl", "csv", "html")
 
 
 def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -38,7 +38,7 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     "release",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="Name the clients that brokers of this release, such as 4.4, refuse.",
+    help=f"Name the clients that brokers of this release, such as {RELEASE}, refuse.",
 )
 @click.option(
     "--upgrade-from",
@@ -47,7 +47,9 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     shell_complete=complete_release,
     help="Name the brokers' release today.  [default: taken from ApiVersions responses]",
 )
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]")
+@click.option(
+    "--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]"
+)
 @click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points

@@ -10,7 +10,16 @@ from click.core import ParameterSource
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.counts import counts, numbers
 from kwire_cli.cli.frame_options import of_captures, of_frames
-from kwire_cli.cli.options import complete_file, complete_message, complete_overlay, complete_version, with_catalog, with_csv, with_output
+from kwire_cli.cli.options import (
+    REPORT_FORMATS,
+    complete_file,
+    complete_message,
+    complete_overlay,
+    complete_version,
+    with_catalog,
+    with_csv,
+    with_output,
+)
 from kwire_cli.cost.papers import PAPERS
 from kwire_cli.spec.encodings import ENCODING_NAMES, OWN_WIDTH
 
@@ -18,7 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
     from kwire_cli.spec.catalog import Catalog
 
-FORMATS = ("table", "json", "jsonl", "csv", "html")
 BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 """Options that mean something with --paper."""
 
@@ -81,7 +89,7 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 @of_frames
 @of_captures
 @click.option("--show-secrets", is_flag=True, help="Show values that cannot be encoded, even those of messages with secrets.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option("--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), default="table", show_default=True, help="Set the output format.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed.")
 @with_record_options
 @with_catalog

@@ -12,6 +12,7 @@ from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_capture
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.options import (
     EXIT_CODE,
+    HEX_ROWS,
     PORT,
     complete_file,
     complete_message,
@@ -31,7 +32,7 @@ from kwire_cli.source.kinds import Kind, Recognised
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cli.dump import Run
+    from kwire_cli.cli.batches import Run
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text import Input
     from kwire_cli.spec.catalog import Catalog
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
 OF_CAPTURES = ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog")
-ROWS = 4
 
 
 @click.command(name="decode")
@@ -274,7 +274,7 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else ROWS, reading=reading))
+        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading))
 
 
 def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
@@ -300,7 +300,7 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else ROWS, reading=reading))
+        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading))
 
 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:

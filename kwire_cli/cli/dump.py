@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.batches import ROWS, SHOW, Shown, label_of
+from kwire_cli.cli.batches import SHOW, Run, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import EXIT_CODE, complete_file, with_csv, with_output, with_overlaid_catalog
-from kwire_cli.cli.progress import Progress
+from kwire_cli.cli.options import EXIT_CODE, HEX_ROWS, complete_file, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_files
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
@@ -31,56 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 FORMATS = tuple(SHOW)
-
-
-@dataclass
-class Run:
-    """One run of the command: what was asked for, and what came out so far."""
-
-    environment: Environment
-    catalog: Catalog
-    fmt: str
-    options: dict[str, Any]
-    selection: Selection
-    several: bool = False
-    found: bool = False
-    odd: bool = False
-    nothing: bool = False
-    """Whether a file had bytes and no batch."""
-    files: int = 0
-    """Files that were read for their batches."""
-    headed: bool = False
-    columns: tuple[str, ...] = ()
-    """Those of the csv heading that was printed last."""
-    file: str = ""
-    left: int | None = None
-    page: Any = None
-    """With --format html, what is written."""
-    data: Any = None
-    topic: str | None = None
-    """The bytes of the file at work, and whose records they are."""
-    topics: set[str] = field(default_factory=set)
-    seen: int = 0
-    chosen: int = 0
-    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what there was to choose from."""
-    trouble: Any = None
-    """With --like-kafka, what is said behind the last file."""
-
-    def __post_init__(self) -> None:
-        self.progress = Progress(self.environment)
-        from kwire_cli.message.redaction import Redaction
-
-        self.redaction = Redaction(self.catalog, show_secrets=self.options["show_secrets"])
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there was a choice, and nothing is what was chosen."""
-        return self.options["limit"] != 0 and not self.chosen and not (self.selection.everything and not self.options["topics"])
-
-    @property
-    def deep(self) -> bool:
-        """Whether records are shown."""
-        return bool(self.options["deep"])
 
 
 @click.command(name="dump")
@@ -327,7 +276,7 @@ def _show_other(run: Run, file: SegmentFile) -> None:
     from kwire_cli.cli.log_files import Shown as Files, show_log_file
 
     _begin_file(run, file)
-    files = Files(run.environment, run.fmt, label_of(run), None if run.options["full"] else ROWS, run.left, run.columns)
+    files = Files(run.environment, run.fmt, label_of(run), None if run.options["full"] else HEX_ROWS, run.left, run.columns)
     run.odd = show_log_file(files, file) or run.odd
     run.left, run.columns, run.headed = files.left, files.headed, False
 

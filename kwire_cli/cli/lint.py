@@ -12,18 +12,17 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import with_tls_keylog
 from kwire_cli.cli.options import with_output
 from kwire_cli.errors import InputError
+from kwire_cli.spec.rules.table import BOOKS, DEFAULT_BOOK
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from kwire_cli.spec.findings import Finding
 
-BOOKS = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
-
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
 @click.option("--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too.")
-@click.option("--rules", type=click.Choice(BOOKS), default="kafka-4.4", show_default=True, help="Set the rule book; see docs/rules.md.")
+@click.option("--rules", type=click.Choice(BOOKS), default=DEFAULT_BOOK, show_default=True, help="Set the rule book; see docs/rules.md.")
 @click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="Set the output format.")
 @click.option("--advice", is_flag=True, help="Suggest better names and types, and name tags that do not pay.")
 @click.option(

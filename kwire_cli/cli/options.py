@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 PORT = click.IntRange(1, 65535)
 """What --port takes."""
+REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html")
+"""What --format of a report takes."""
+MOST_ROWS = 25
+"""Rows of a table for eyes, unless --top says otherwise."""
+HEX_ROWS = 4
+"""Rows of bytes of one field that the hex view shows without --full."""
 COLOUR_HELP = "In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."
 
 

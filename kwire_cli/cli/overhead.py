@@ -11,6 +11,8 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import of_captures, of_frames, with_capture_points
 from kwire_cli.cli.options import (
     EXIT_CODE,
+    MOST_ROWS,
+    REPORT_FORMATS,
     complete_dimensions,
     complete_file,
     complete_message,
@@ -23,10 +25,6 @@ from kwire_cli.records.formats import CHOICES
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
-
-FORMATS = ("table", "json", "jsonl", "csv", "html")
-MOST_ROWS = 25
-"""Rows of a table for eyes, unless --top says otherwise."""
 
 
 @click.command(name="overhead")
@@ -60,7 +58,7 @@ MOST_ROWS = 25
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable.")
 @click.option("--record-format", type=click.Choice(CHOICES), help="Read the input as a record set of this format.")
 @click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option("--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), default="table", show_default=True, help="Set the output format.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed.")
 @with_what_if
 @with_output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cli.overhead import MOST_ROWS
+from kwire_cli.cli.options import MOST_ROWS
 from kwire_cli.cli.pages import Collected
 
 if TYPE_CHECKING:

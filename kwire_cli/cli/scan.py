@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.frame_options import naming_of, with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, complete_table, with_csv, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_file, complete_table, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
 from kwire_cli.cli.sizes import limits_of, size_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.named import Tables
     from kwire_cli.pipeline.parts import Rows
 
-FORMATS = ("table", "json", "jsonl", "csv", "html")
 FILES = ("parquet", "csv", "json")
 EVERY = 10.0
 """Seconds between two looks of --follow."""
@@ -40,7 +39,9 @@ ROWS = 100
 @click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]")
+@click.option(
+    "--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]"
+)
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]")
 @click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead of printing them.")
 @click.option("--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]")

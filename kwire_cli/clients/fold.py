@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Exchange
 
-PRODUCE = 0
-OPENING = frozenset({17, 18, 36})
-"""SaslHandshake, ApiVersions, SaslAuthenticate: what a client may say before it has told its software."""
+OPENING = frozenset({SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE})
+"""What a client may say before it has told its software."""
 BATCHES_SINCE = 3
 """The first version of Produce that holds nothing but record batches (KIP-98); before, there are message sets, magic 0 and 1."""
 

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.clients.fold import BATCHES_SINCE, PRODUCE, Use
+from kwire_cli.clients.fold import BATCHES_SINCE, Use
 from kwire_cli.clients.upgrade import ACCEPTED, Verdict, judge
+from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
     from kwire_cli.clients.fold import Client, Clients

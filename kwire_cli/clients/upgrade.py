@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.message.reading import API_VERSIONS
 from kwire_cli.spec.accepted import accepted_by, known_releases
+from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,6 +10,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read
 from kwire_cli.payload.fields import holds_payloads, payloads_of
+from kwire_cli.spec.kafka import ENVELOPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.payload.model import Payload
 
-ENVELOPE = 58
 CARRIED = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
 """The field that is a request or response of its own, header and body without a size, by message."""
 

@@ -17,9 +17,9 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.headers import decode_header, head_size, header_version
 from kwire_cli.message.inside import holds
-from kwire_cli.message.reading import API_VERSIONS
 from kwire_cli.message.record_fields import RAW, RecordsAs, filled, holds_records
 from kwire_cli.message.roles import Roles, marked_values, role_values, roles, top_reader, top_value, topics_reader
+from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

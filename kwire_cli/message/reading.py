@@ -10,12 +10,11 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
 from kwire_cli.message.frames import LEAST_CLIENT_ID, MAX_SIZE, NEWER_APIS, NEWER_VERSIONS, SIZE_BYTES, Frame, Hints, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
+from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Api, Catalog
 
-API_VERSIONS = 18
-PRODUCE = 0
 API_KEY_BYTES = 2
 UNSUPPORTED_VERSION = 35
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.message.roles import TOPIC, TOPIC_ID, Roles
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 RAW = "raw"
 """The form of values in which records are bytes."""
-CLUSTER_METADATA_ID, CLUSTER_METADATA = "AAAAAAAAAAAAAAAAAAAAAQ", "__cluster_metadata"
-"""The topic that always has this id (Uuid.METADATA_TOPIC_ID)."""
 
 
 def is_internal(topic: str) -> bool:

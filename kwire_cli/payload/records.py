@@ -19,6 +19,7 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import build
 from kwire_cli.payload.fields import payloads_of
 from kwire_cli.payload.model import Payload, cut, kept, located, plain_body, version_of
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.payloads.prefixes import METADATA_FRAME
 
@@ -29,14 +30,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 COORDINATORS = {
-    "__consumer_offsets": "group-coordinator",
-    "__transaction_state": "transaction-coordinator",
-    "__share_group_state": "share-coordinator",
+    CONSUMER_OFFSETS: "group-coordinator",
+    TRANSACTION_STATE: "transaction-coordinator",
+    SHARE_GROUP_STATE: "share-coordinator",
 }
 """Topics whose keys begin with a record type and values with a version, by the module that defines them."""
 
-METADATA_TOPIC = "__cluster_metadata"
-FRAMED = {METADATA_TOPIC: "metadata", "__remote_log_metadata": "storage"}
+FRAMED = {CLUSTER_METADATA: "metadata", REMOTE_LOG_METADATA: "storage"}
 """Topics whose values say type and version in a frame, and whose keys say nothing."""
 
 OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})

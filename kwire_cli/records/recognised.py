@@ -7,12 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.payload.control import MESSAGES, decode_control
-from kwire_cli.payload.records import METADATA_TOPIC, OWN_TOPICS, decode_record
+from kwire_cli.payload.records import OWN_TOPICS, decode_record
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import read_items
 from kwire_cli.spec.catalog import catalog as bundled
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from kwire_cli.codec.model import Limits
@@ -37,7 +38,7 @@ def recognised_source(
     source = source_of(data, form=form, topic=given or folder, catalog=catalog, limits=limits)
     if given or source.topic in OWN_TOPICS:
         return source
-    return replace(source, topic=METADATA_TOPIC) if is_metadata_log(source, start) else source
+    return replace(source, topic=CLUSTER_METADATA) if is_metadata_log(source, start) else source
 
 
 def is_metadata_log(source: Source, start: int = 0) -> bool:
@@ -63,5 +64,5 @@ def is_metadata_log(source: Source, start: int = 0) -> bool:
 def _is_metadata(catalog: Catalog, record: Record) -> bool:
     if record.key is not None or not record.value:
         return False
-    found = decode_record(catalog, METADATA_TOPIC, None, record.value)
+    found = decode_record(catalog, CLUSTER_METADATA, None, record.value)
     return bool(found and found.value and found.value.body and found.value.body.complete and not found.anomalies)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, write_row
+from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.spec.names import aliases_of, module_of, successor_of
 from kwire_cli.spec.writer import definition_text, rows_text
 
@@ -20,12 +21,12 @@ BIT_SET = " (bit set, 1 << code)"
 def write_from_facts(facts: Path, specs: Path) -> list[str]:
     """Write the specs folder anew from a facts folder; the names of the files written."""
     union = json.loads((facts / "kafka-union.json").read_text("utf-8"))
-    releases = {release: json.loads((facts / f"kafka-{release}.json").read_text("utf-8")) for release in ("3.9.2", "4.4.0")}
+    releases = {release: json.loads((facts / f"kafka-{release}.json").read_text("utf-8")) for release in ("3.9.2", f"{RELEASE}.0")}
     old = {definition["name"]: definition for definition in releases["3.9.2"]}
     changed = changed_layouts(json.loads((facts / "union-differences.json").read_text("utf-8")))
     written = {f"{definition['name']}.json": definition_text(definition) for definition in union}
     written |= {f"kafka-3.9/{name}.json": definition_text(old[name]) for name in changed}
-    written["index.json"] = index_text(union, release="4.4", releases={"3.9": changed})
+    written["index.json"] = index_text(union, release=RELEASE, releases={"3.9": changed})
     written["errors.json"] = rows_text({"errors": list(error_rows(facts / "error-codes.tsv"))})
     written["enums.json"] = rows_text({"enums": enum_lists(facts / "enums.tsv")})
     written["header-versions.json"] = rows_text({"exceptions": header_exceptions(union, facts / "header-versions.tsv")})

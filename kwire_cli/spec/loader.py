@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import json_files, read_text
 from kwire_cli.spec.rules.book import examine
-from kwire_cli.spec.rules.table import FATAL
+from kwire_cli.spec.rules.table import DEFAULT_BOOK, FATAL
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +36,7 @@ def load_text(text: str, file: str | None = None) -> Loaded:
 
 def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
     """As `load_text`, but with where in the text everything is, for those who point at it."""
-    definition, findings = examine(text, file, "kafka-4.4")
+    definition, findings = examine(text, file, DEFAULT_BOOK)
     fatal = next((finding for finding in findings if finding.rule in FATAL), None)
     if fatal:
         raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)

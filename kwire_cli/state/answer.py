@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.state import image
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ class Answer:
         """What the topic says, in lines of which each has a `kind`, and a `logPartition` where the topic may have several partitions."""
         found = []
         for part in self.parts:
-            label = {} if self.topic == image.TOPIC or part.partition is None else {"logPartition": part.partition}
+            label = {} if self.topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
             found += [row | label for row in part.state.rows(hide=hide)]
         if len(self.parts) > 1:
             found.sort(key=lambda row: [str(row["kind"]), *((str(type(row[name])), row[name]) for name in _NAMES.get(row["kind"], ()))])
@@ -59,7 +59,7 @@ class Answer:
         """All in one: `{"topic","logs":[…]}` and what the state's `to_json` gives, the lists of all partitions together."""
         logs = [{name: value for name, value in line.items() if name not in {"kind", "topic"}} for line in self.logs()]
         out: dict[str, Any] = {"topic": self.topic, "logs": logs}
-        if self.topic == image.TOPIC:
+        if self.topic == CLUSTER_METADATA:
             for part in self.parts:
                 out |= part.state.to_json(hide=hide)
             return out

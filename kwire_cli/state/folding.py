@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.errors import InputError
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kwire_cli.state import image, offsets, share, transactions
 from kwire_cli.state.events import Passed, events
 
@@ -33,10 +34,10 @@ class State(Protocol):
 
 
 _FOLDS: dict[str, tuple[Callable[[Catalog], State], Callable[[Any, Event], None]]] = {
-    offsets.TOPIC: (offsets.Offsets, offsets.apply),
-    transactions.TOPIC: (transactions.Transactions, transactions.apply),
-    share.TOPIC: (share.ShareState, share.apply),
-    image.TOPIC: (image.Image, image.apply),
+    CONSUMER_OFFSETS: (offsets.Offsets, offsets.apply),
+    TRANSACTION_STATE: (transactions.Transactions, transactions.apply),
+    SHARE_GROUP_STATE: (share.ShareState, share.apply),
+    CLUSTER_METADATA: (image.Image, image.apply),
 }
 TOPICS = tuple(_FOLDS)
 """Topics that have a state."""
@@ -114,7 +115,7 @@ def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
     found = list(segments)
     logs = [each.base_offset or 0 for each in found if not each.snapshot]
     ends = [max((each.base_offset or 0) - 1, 0) for each in found if each.snapshot]
-    if topic == image.TOPIC and ends:
+    if topic == CLUSTER_METADATA and ends:
         logs = [base for base in logs if not base]
     return min((*logs, *ends), default=0)
 
@@ -123,7 +124,7 @@ def _note_missing(out: Folded, snapshot: Segment | None) -> None:
     """Say where something that is not there may have said more."""
     passed = out.passed
     after = snapshot.base_offset or 0 if snapshot else 0
-    if out.topic == image.TOPIC and passed.first is not None and passed.first > after:
+    if out.topic == CLUSTER_METADATA and passed.first is not None and passed.first > after:
         passed.notes.append(f"the log begins at offset {passed.first}; what was said between {after} and there is not known")
     if passed.corrupt:
         passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.payload.control import decode_control
 from kwire_cli.payload.records import decode_record, type_name
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 from kwire_cli.state.image_json import rows_of
 from kwire_cli.state.image_records import REPLAY
 from kwire_cli.state.keyed import whole
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.state.events import Event
 
-TOPIC = "__cluster_metadata"
 BEGIN, END, ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 WITHOUT_MEANING = frozenset({"NoOpRecord"})
 
@@ -102,7 +102,7 @@ def apply(state: Image, event: Event) -> None:
     if event.control:
         _control(state, event)
         return
-    payload = decode_record(state.catalog, TOPIC, None, event.value) if event.value is not None else None
+    payload = decode_record(state.catalog, CLUSTER_METADATA, None, event.value) if event.value is not None else None
     value = payload.value if payload else None
     if not payload or not value or not value.body:
         state.unknown[value.type if value and value.type else "none"] += 1

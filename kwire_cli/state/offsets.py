@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.payload.control import decode_control
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 from kwire_cli.state.events import Kept
 from kwire_cli.state.groups import GroupRow, committed
 from kwire_cli.state.keyed import NO_TYPE, TYPE_SIZE, decoded, known_types, type_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.state.events import Event
 
-TOPIC = "__consumer_offsets"
 OFFSET_COMMITS = frozenset({0, 1})
 """Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
 
@@ -44,7 +44,7 @@ class Offsets:
         groups: dict[str, GroupRow] = {}
         undecoded = 0
         for key, kept in self.live.items():
-            found = decoded(self.catalog, TOPIC, key, kept.value, hide)
+            found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
             number = type_of(key)
             if found and number is not None:
                 name = str(found[0].get("groupId", found[0].get("group")))
@@ -54,7 +54,7 @@ class Offsets:
         everything = [(-1, self.commits), *self.pending.items()]
         for producer, commits in everything:
             for key, kept in commits.values():
-                found = decoded(self.catalog, TOPIC, key, kept.value, hide)
+                found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
                 if not found:
                     undecoded += 1
                     continue
@@ -80,7 +80,7 @@ def apply(state: Offsets, event: Event) -> None:
         _end_transaction(state, event)
         return
     number = type_of(event.key)
-    if event.key is None or number is None or number not in known_types(state.catalog, TOPIC):
+    if event.key is None or number is None or number not in known_types(state.catalog, CONSUMER_OFFSETS):
         state.unknown[NO_TYPE if number is None else str(number)] += 1
     elif number in OFFSET_COMMITS:
         _commit(state, event, event.key)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.spec.kafka import SHARE_GROUP_STATE
 from kwire_cli.state.keyed import NO_TYPE, TYPE_SIZE, decoded, type_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.state.events import Event
 
-TOPIC = "__share_group_state"
 SNAPSHOT, UPDATE = 0, 1
 DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
 """RecordState of the share partition."""
@@ -80,7 +80,7 @@ def apply(state: ShareState, event: Event) -> None:
     if number not in {SNAPSHOT, UPDATE}:
         state.unknown[NO_TYPE if number is None else str(number)] += 1
         return
-    found = decoded(state.catalog, TOPIC, event.key, event.value, None)
+    found = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
     if not found:
         state.undecoded += 1
         return

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.spec.kafka import TRANSACTION_STATE
 from kwire_cli.state.events import Kept
 from kwire_cli.state.keyed import NO_TYPE, decoded, known_types, type_of
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Hide
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.state.events import Event
-
-TOPIC = "__transaction_state"
 
 
 @dataclass
@@ -32,7 +31,7 @@ class Transactions:
         undecoded = 0
         rows = []
         for key, kept in self.live.items():
-            found = decoded(self.catalog, TOPIC, key, kept.value, hide)
+            found = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
             if not found:
                 undecoded += 1
                 continue
@@ -54,7 +53,7 @@ def apply(state: Transactions, event: Event) -> None:
     if event.control or event.key is None:
         return
     number = type_of(event.key)
-    if number is None or number not in known_types(state.catalog, TOPIC):
+    if number is None or number not in known_types(state.catalog, TRANSACTION_STATE):
         state.unknown[NO_TYPE if number is None else str(number)] += 1
     elif event.value is None:
         state.live.pop(event.key, None)

@@ -14,6 +14,7 @@ from kwire_cli.source.logs.files import File, Partition, partition, walk
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.source.logs.reading import TEXTS, read_log_file
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
 from kwire_cli.stores import path_of
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
-METADATA_TOPIC, OFFSETS_TOPIC = "__cluster_metadata", "__consumer_offsets"
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
@@ -120,7 +120,7 @@ class _Verification:
         self.topic = part.name.topic if part.name else None
         self.start = self.logs[0][1] if self.logs else 0
         self.next_offset = self.start
-        self.producers = Producers(complete=self.start == 0, sequences=self.topic != OFFSETS_TOPIC)
+        self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
 
@@ -251,7 +251,7 @@ class _Verification:
             text = f"offsets {head.base_offset} to {head.last_offset} in a segment from {segment.base} to {segment.after - 1}"
             yield Fault("OFFSET_OUT_OF_SEGMENT", log, batch.position, head.base_offset, text)
         if head.base_offset > self.next_offset:
-            if self.topic == METADATA_TOPIC and not self.lost:
+            if self.topic == CLUSTER_METADATA and not self.lost:
                 text = f"offsets {self.next_offset} to {head.base_offset - 1} are missing, and a metadata log is not compacted"
                 yield Fault("OFFSET_GAP", log, batch.position, self.next_offset, text)
             self._missing(segment, head.base_offset)

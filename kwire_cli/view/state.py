@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kwire_cli.view.grid import Cells
 from kwire_cli.view.lines import Line, counted, quoted
 from kwire_cli.view.meaning import moment
@@ -196,8 +197,8 @@ def _list(numbers: list[Any]) -> str:
 
 
 _TABLES: dict[str, tuple[tuple[str, ...], Callable[[Row], Iterator[Shown]]]] = {
-    "__consumer_offsets": (("group", "type", "state", "topic", "partition", "offset", "leaderEpoch", "committed", "metadata", "notes"), _of_group),
-    "__transaction_state": (("transactionalId", "state", "producerId", "epoch", "timeoutMs", "lastUpdate", "partitions"), _of_transaction),
-    "__share_group_state": (("group", "topicId", "partition", "startOffset", "leaderEpoch", "snapshotEpoch", "batches"), _of_share),
-    "__cluster_metadata": (("kind", "name", "what"), _of_image),
+    CONSUMER_OFFSETS: (("group", "type", "state", "topic", "partition", "offset", "leaderEpoch", "committed", "metadata", "notes"), _of_group),
+    TRANSACTION_STATE: (("transactionalId", "state", "producerId", "epoch", "timeoutMs", "lastUpdate", "partitions"), _of_transaction),
+    SHARE_GROUP_STATE: (("group", "topicId", "partition", "startOffset", "leaderEpoch", "snapshotEpoch", "batches"), _of_share),
+    CLUSTER_METADATA: (("kind", "name", "what"), _of_image),
 }

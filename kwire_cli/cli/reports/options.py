@@ -9,9 +9,9 @@ from click.core import ParameterSource
 
 from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.clients import complete_release
-from kwire_cli.cli.options import complete_api, complete_dimensions, complete_message
-from kwire_cli.cli.overhead import MOST_ROWS
+from kwire_cli.cli.options import MOST_ROWS, complete_api, complete_dimensions, complete_message
 from kwire_cli.cli.overhead_counting import tables_of
+from kwire_cli.spec.kafka import RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,4 +113,4 @@ def check(options: dict[str, Any]) -> None:
             raise click.UsageError(f"{flags[name]} goes with --report {' and '.join(reports)}")
     tables_of(options["by"])
     if options["report"] == "upgrade" and not options["release"]:
-        raise click.UsageError("--report upgrade needs --to RELEASE, such as --to 4.4")
+        raise click.UsageError(f"--report upgrade needs --to RELEASE, such as --to {RELEASE}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.cost.overhead.places import PARTITION, RECORDS, number_at, topic_at
 from kwire_cli.cost.overhead.record_sets import RecordSets
+from kwire_cli.spec.kafka import FETCH, PRODUCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     Named = Callable[[Any], dict[str, Any]]
     """How a message is named where something is said of it: {"frame": 12}."""
-
-PRODUCE, FETCH = 0, 1
 
 
 def rows_of(spans: Spans, found: Places) -> list[Row]:

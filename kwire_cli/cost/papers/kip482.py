@@ -10,6 +10,8 @@ from kwire_cli.cost.papers.kip482_tables import KINDS, header_table, length_tabl
 from kwire_cli.cost.papers.model import Claim, Paper
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.message.headers import header_spec, header_version
+from kwire_cli.spec.kafka import API_VERSIONS, METADATA
+from kwire_cli.spec.rules.table import DEFAULT_BOOK
 from kwire_cli.structs.numbers import UVARINT
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ _SHIPPED = (
     "All of it, in Kafka 2.4. Request headers are numbered one higher, since version 0 was taken; ClientId in them keeps its int16 length, so that a "
     "broker can read the header of a version that it does not know; ApiVersionsResponse keeps the plain response header."
 )
-METADATA, API_VERSIONS = 3, 18
 
 
 def paper(catalog: Catalog, *, times: bool) -> Paper:  # noqa: ARG001 - the same for all papers
@@ -150,7 +151,7 @@ def _example() -> tuple[Claim, ...]:
             (0,),
             (len(measured.violations("kip482")),),
             ", ".join(found.split()[1].removesuffix(".taggedVersions") for found in measured.violations("kip482"))
-            + f"; Kafka's generator takes versions from taggedVersions ({len(measured.violations('kafka-4.4'))} violations by its rules)",
+            + f"; Kafka's generator takes versions from taggedVersions ({len(measured.violations(DEFAULT_BOOK))} violations by its rules)",
             "kwire lint --rules kip482 FILE",
         ),
         Claim(

@@ -8,13 +8,13 @@ from kwire_cli.cost.papers import kip482_measured as measured
 from kwire_cli.cost.papers.kip482_measured import MESSAGES
 from kwire_cli.cost.papers.model import Cell, Table
 from kwire_cli.message.headers import HEADERS, header_version
+from kwire_cli.spec.kafka import CONTROLLED_SHUTDOWN
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 KINDS = ("array", "bytes", "string")
 LENGTHS = (0, 10, 126, 127, 16382, 16383, 2097150, 2097151, 268435454, 268435455)
-CONTROLLED_SHUTDOWN = 7
 
 
 def header_table(catalog: Catalog) -> Table:

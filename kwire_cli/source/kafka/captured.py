@@ -13,6 +13,7 @@ from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
 from kwire_cli.message.secrets import can_hold_secrets
 from kwire_cli.source.capture.origin import ALONE
+from kwire_cli.spec.kafka import FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 WAITING = frozenset({"Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "FetchSnapshot"})
 """Apis whose answer a broker holds back on purpose; their latency says nothing about how fast it is."""
-FETCH = 1
 
 
 class Captured:

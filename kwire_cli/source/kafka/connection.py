@@ -35,13 +35,13 @@ from kwire_cli.source.kafka.heads import is_no_request, reads_as_request
 from kwire_cli.source.kafka.protocols import beginning, undecided
 from kwire_cli.source.kafka.recognition import Recogniser
 from kwire_cli.source.kafka.sides import Sides, is_first_token, surely_request
+from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.message.plain import Layouts, Plain
 
-PRODUCE, SASL_HANDSHAKE = 0, 17
 MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
 """Frames, and bytes, that wait for a client to be found; then it is guessed."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.frames import MAX_SIZE, NEWER, SIZE_BYTES, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
-from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.reading import API_VERSIONS
-from kwire_cli.message.record_fields import CLUSTER_METADATA, CLUSTER_METADATA_ID
 from kwire_cli.message.roles import topic_names
+from kwire_cli.spec.kafka import API_VERSIONS, CLUSTER_METADATA, CLUSTER_METADATA_ID, DESCRIBE_CLUSTER, FETCH, METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.plain import Layout
     from kwire_cli.source.kafka.captured import Captured
 
-FETCH, METADATA, DESCRIBE_CLUSTER = 1, 3, 60
 MOST_SESSIONS, MOST_NAMES = 1 << 14, 1 << 17
 """Fetch sessions, and names of each kind, that are known at a time. The oldest are forgotten: days of traffic take no more memory than hours."""
 SESSIONS_SINCE = 7

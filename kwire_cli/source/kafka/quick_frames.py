@@ -23,10 +23,11 @@ from kwire_cli.source.capture.descriptors import Run
 from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.segment_columns import payloads
 from kwire_cli.source.capture.tcp import DECIDING
-from kwire_cli.source.kafka.connection import MOST_PENDING, MOST_UNHEARD_BYTES, PRODUCE, SASL_HANDSHAKE, Connection
+from kwire_cli.source.kafka.connection import MOST_PENDING, MOST_UNHEARD_BYTES, Connection
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.traffic import Watch
+from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network.transport import ACK
 

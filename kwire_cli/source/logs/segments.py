@@ -9,6 +9,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import named_partition, walk
 from kwire_cli.source.logs.names import BATCH_KINDS, Kind, file_name
 from kwire_cli.source.naming import named
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 from kwire_cli.stores import path_of
 from kwire_cli.stores.folders import tree
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Names of files that an error gives as examples."""
-METADATA_TOPIC = "__cluster_metadata"
-"""Whose records snapshots hold: only KRaft has files of this kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,8 @@ def partition_of(file: Place) -> FolderName | None:
 
 
 def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
-    """The topic of a file of this kind by what its folder's name says; None where that says nothing."""
-    return METADATA_TOPIC if kind is Kind.CHECKPOINT else folder.topic if folder else None
+    """The topic of a file of this kind by what its folder's name says; None where that says nothing. Only KRaft has snapshots."""
+    return CLUSTER_METADATA if kind is Kind.CHECKPOINT else folder.topic if folder else None
 
 
 def topic_at(path: Place) -> str | None:

@@ -9,7 +9,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.batches import records_in
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import build
-from kwire_cli.message.reading import API_VERSIONS
+from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.structs.messages import SIZE_SUFFIX
 from kwire_cli.structs.numbers import RANGES
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.spec.findings import Spot
+from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.spec.reading import TYPES
 from kwire_cli.spec.scalars import stated
 from kwire_cli.spec.versions import MAX, NONE, Versions
@@ -17,7 +18,6 @@ _KEYED = frozenset({"request", "response", "metadata", "coordinator-key", "coord
 _HEADERS = {"request": 3, "response": 1}
 """The newest header version: 3 is KIP-1313's."""
 _FLEXIBLE_HEADERS = {"request": 2, "response": 1}
-_API_VERSIONS = 18
 _TOP = Spot()
 
 
@@ -104,7 +104,7 @@ def _header_versions(definition: Definition) -> None:
 
 def _header_kind(definition: Definition, versions: Versions, header: int) -> None:
     spec, report, at = definition.spec, definition.report, _TOP.key("headerVersions")
-    if (spec.type, spec.api_key) == ("response", _API_VERSIONS):
+    if (spec.type, spec.api_key) == ("response", API_VERSIONS):
         # KIP-511: a client must be able to read this response whatever version the broker answers with.
         if header:
             report.add("HEADER_VERSIONS_API_VERSIONS", "the response of api key 18 always has header version 0", at)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Book = Literal["kafka-4.4", "kip482", "kip482-draft", "kafka9927"]
-BOOKS: tuple[Book, ...] = ("kafka-4.4", "kip482", "kip482-draft", "kafka9927")
-DEFAULT_BOOK: Book = "kafka-4.4"
+from kwire_cli.spec.kafka import RELEASE
+
+DEFAULT_BOOK = f"kafka-{RELEASE}"
+BOOKS = (DEFAULT_BOOK, "kip482", "kip482-draft", "kafka9927")
 
 REFUSED_KEYS: dict[str, frozenset[str]] = {
-    "kafka-4.4": frozenset({"optionalFields"}),
+    DEFAULT_BOOK: frozenset({"optionalFields"}),
     "kip482": frozenset({"optionalFields", "encoding", "elementEncoding"}),
     "kip482-draft": frozenset({"taggedVersions", "encoding", "elementEncoding"}),
     "kafka9927": frozenset({"optionalFields", "elementEncoding"}),
 }
-"""Keys that the loader knows but a rule book does not. kafka-4.4 takes kwire's own extensions, encoding and elementEncoding."""
+"""Keys that the loader knows but a rule book does not. Kafka's takes kwire's own extensions, encoding and elementEncoding."""
 
-_ALL = BOOKS
-_KAFKA: tuple[Book, ...] = ("kafka-4.4", "kafka9927")
+_KAFKA = (DEFAULT_BOOK, "kafka9927")
 
 
 class Rule(NamedTuple):
     """A rule. A fatal one is broken by definitions that have no usable meaning: loading them raises SpecError."""
 
     summary: str
-    books: tuple[Book, ...] = _ALL
+    books: tuple[str, ...] = BOOKS
     fatal: bool = False
     warning: bool = False
 

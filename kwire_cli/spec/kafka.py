@@ -1,0 +1,23 @@
+"""Kafka's own names and numbers that more than one room uses: its release, the topics that it keeps for itself, and api keys."""
+
+from __future__ import annotations
+
+RELEASE = "4.4"
+"""The release whose definitions are bundled, and whose generator the rule book of that name follows."""
+
+CLUSTER_METADATA, CLUSTER_METADATA_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
+"""The log of KRaft, and the id that it always has (Uuid.METADATA_TOPIC_ID)."""
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+REMOTE_LOG_METADATA = "__remote_log_metadata"
+
+PRODUCE = 0
+FETCH = 1
+METADATA = 3
+CONTROLLED_SHUTDOWN = 7
+SASL_HANDSHAKE = 17
+API_VERSIONS = 18
+SASL_AUTHENTICATE = 36
+ENVELOPE = 58
+DESCRIBE_CLUSTER = 60
