@@ -14,10 +14,10 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kwire_cli.message.plain import Layouts
+from kwire_cli.sanitize.fillings import NOTHING as BLANK
 from kwire_cli.sanitize.frames import Frames
 from kwire_cli.sanitize.packets import Headers, mend
 from kwire_cli.sanitize.proxy import other_proxy
-from kwire_cli.sanitize.records import NO_BATCH
 from kwire_cli.sanitize.writing import Patched, PcapngWriter, PcapWriter
 from kwire_cli.source.capture.events import Data, End
 from kwire_cli.source.capture.half import signed
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture.model import Notice, Packet
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.connection import Seen
-
-BLANK = NO_BATCH
-"""What stands for bytes of a stream in which no frame was recognised: as a size it is none."""
 
 
 class _Same:
@@ -206,8 +203,8 @@ class Sanitizer:
                 self._waiting.pop((event.connection, side), None)
                 self._begun.pop((event.connection, side), None)
         elif connection and connection[0].state is State.FOREIGN:
-            for side in (0, 1):
-                self._foreign(event.connection, side, None)
+            for side, held in enumerate(connection[0].rests):
+                self._foreign(event.connection, side, None, held=len(held))
 
     def _lines(self, lines: list[Captured]) -> None:
         for line in lines:
@@ -227,7 +224,7 @@ class Sanitizer:
             elif seen.protocol == "proxy" and seen.data:
                 self._put(stream, seen, other_proxy(seen.data, self._fields.addresses, self._fields.replacement))
             else:
-                self._foreign(stream, seen.side, len(seen.data) or seen.size)
+                self._foreign(stream, seen.side, len(seen.data) or seen.size, held=len(line.connection.rests[seen.side]))
 
     def _put(self, stream: int, seen: Seen, made: bytes) -> None:
         """The next bytes of a side."""
@@ -242,9 +239,20 @@ class Sanitizer:
                 self._out.put(placed.place, made[at : at + size])
             at += size
 
-    def _foreign(self, stream: int, side: int, size: int | None) -> None:
-        """The next bytes of a side, all that there are by default, are of another protocol: what shows which one stays."""
+    def _foreign(self, stream: int, side: int, size: int | None, held: int = 0) -> None:
+        """The next bytes of a side, all that there are by default, are of another protocol: what shows which one stays.
+
+        The first `held` bytes are the beginning of a frame that has not ended: a gap will name them later.
+        """
         waiting = self._waiting.get((stream, side))
+        kept_back = []
+        while waiting and held:
+            placed = waiting.popleft()
+            if len(placed) > held:
+                waiting.appendleft(placed[held:])
+                placed = placed[:held]
+            kept_back.append(placed)
+            held -= len(placed)
         begun = self._begun.setdefault((stream, side), bytearray())
         telling = 0
         if len(begun) < LONGEST:
@@ -262,6 +270,8 @@ class Sanitizer:
             self._fields.count("bytes of other protocols", len(placed))
             if placed.place >= 0:
                 self._out.put(placed.place, kept + BLANK * (len(placed) - len(kept)))
+        if waiting is not None:
+            waiting.extendleft(reversed(kept_back))
 
     def _copy(self) -> None:
         """Give bytes that were sent again what they were given the first time."""

@@ -17,6 +17,7 @@ from kwire_cli.records.model import CORRUPT, TRUNCATED
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.payloads import has_payloads, payload_of
 from kwire_cli.records.reading import Reader, read_items
+from kwire_cli.sanitize.fillings import BEYOND, NOTHING, VARINT_BEYOND
 from kwire_cli.sanitize.fitting import fitted
 from kwire_cli.sanitize.replacing import TOKEN
 from kwire_cli.structs.records import v2
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.model import Gap, Source
     from kwire_cli.sanitize.fields import Fields, Inner
 
-NO_BATCH = b"\xff"
-"""What stands for bytes that are no batch: a size that is none, so that nothing else is found in them."""
-BEYOND = b"\xfe\xff\xff\xff\x0f"
-"""The zigzag varint of the largest length, which ends behind all bytes."""
-LONGEST = b"\x7f\xff\xff\xff"
-"""The same as an int32."""
 DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
 """Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
 
@@ -42,8 +37,8 @@ DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
 def _unread(size: int, notes: Sequence[Anomaly]) -> bytes:
     """Return bytes in place of records that could not be read, at which reading stops for the same reason."""
     if notes and notes[-1].code == "VARINT_TOO_LONG":
-        return NO_BATCH * size
-    return BEYOND[:size].ljust(size, b"\0")
+        return NOTHING * size
+    return VARINT_BEYOND[:size].ljust(size, b"\0")
 
 
 class RecordSets:
@@ -68,13 +63,13 @@ class RecordSets:
         """Of a batch that is cut, its header; the rest says nothing."""
         if gap.code == CORRUPT:
             self.fields.count("bytes that are no batch", gap.size)
-            return NO_BATCH * gap.size
+            return NOTHING * gap.size
         if gap.code != TRUNCATED:
             return bytes(gap.size)
         batch = gap.batch
         if batch is None:  # too little to say which format it is of, or no likely header: only where it would end stays
             start = bytes(source.data[gap.position : gap.position + min(gap.size, FRAME.size)])
-            return start.ljust(gap.size, NO_BATCH) if len(start) == FRAME.size else bytes(gap.size)
+            return start.ljust(gap.size, NOTHING) if len(start) == FRAME.size else bytes(gap.size)
         if batch.has_head and batch.layout.name == "v2" and not batch.head.codec:
             return self._of_batches(batch, TOKEN)
         head = batch.position + min(batch.size, batch.layout.head.size)
@@ -90,7 +85,7 @@ class RecordSets:
         if batch.layout.is_message:
             return self._of_messages(batch, different, batch.layout.magic)
         self.fields.count("compressed batches that are blank", 1)
-        return of[: batch.layout.head.size] + NO_BATCH * (len(of) - batch.layout.head.size)
+        return of[: batch.layout.head.size] + NOTHING * (len(of) - batch.layout.head.size)
 
     def _of_batches(self, batch: Batch, different: int) -> bytes:
         start = batch.position + batch.layout.head.size
@@ -142,7 +137,7 @@ class RecordSets:
         made = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
         if spans.lost < 0:
             return made
-        return made[: spans.used] + LONGEST[: len(made) - spans.used].ljust(len(made) - spans.used, b"\0")
+        return made[: spans.used] + BEYOND[: len(made) - spans.used].ljust(len(made) - spans.used, b"\0")
 
     def _wrapped(self, batch: Batch, data: bytes, different: int) -> bytes:
         source = source_of(data, topic=batch.source.topic, catalog=batch.source.catalog)
@@ -158,4 +153,4 @@ class RecordSets:
                         self.fields.count("compressed batches whose values are not kept apart", 1)
                     return found
         self.fields.count("compressed batches that are blank", 1)
-        return NO_BATCH * len(packed)
+        return NOTHING * len(packed)
