@@ -75,7 +75,7 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
             else:
                 raise result
     if refused:
-        environment.note(f"kwire: {counted(refused, 'document')} could not be encoded, {done} were")
+        environment.note(f"kwire: {counted(refused, 'document')} could not be encoded, {done} {'was' if done == 1 else 'were'}")
         return Exit.FAILED
     if not done:
         raise InputError("no JSON to encode")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.reading import READABLE, read_contents
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
@@ -53,6 +54,8 @@ def show_log_file(shown: Shown, file: SegmentFile) -> bool:
     else:
         _lines(shown, contents)
         if shown.fmt in {"jsonl", "csv"}:
+            if not (shown.label or contents.anomalies) and next(contents.lines(), None) is None:
+                shown.environment.note(f"kwire: {file.label}: 0 entries in {counted(len(data), 'byte')}")
             for note in contents.anomalies:
                 path = f"{note.path}: " if note.path else ""
                 shown.environment.note(f"kwire: {file.label}: {note.code} at byte {note.offset}: {path}{note.detail}")

@@ -45,9 +45,12 @@ def command(
     file, out = Path(source), Path(target)
     if not file.exists():
         raise InputError("there is no such file or folder", file=source)
-    if out.exists() and (not force or (file.is_dir() != out.is_dir()) or out.samefile(file)):
-        same = out.samefile(file)
-        raise InputError("this is the input itself" if same else "is there already; --force writes over it", file=target)
+    if out.exists() and out.samefile(file):
+        raise InputError("this is the input itself", file=target)
+    if out.exists() and file.is_dir() != out.is_dir():
+        raise InputError(f"is a {_word(out)}, and {source} is a {_word(file)}: name a {_word(file)}", file=target)
+    if out.exists() and not force:
+        raise InputError("is there already; --force writes over it", file=target)
     fields = Fields(catalog, Replacement(key.encode() if key is not None else None))
     if file.is_dir():
         return _folder(environment, fields, file, out)
@@ -63,6 +66,10 @@ def command(
     _segment(fields, file, out, topic)
     _tell(environment, fields.counts)
     return Exit.DONE
+
+
+def _word(path: Path) -> str:
+    return "folder" if path.is_dir() else "file"
 
 
 def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:

@@ -199,3 +199,17 @@ def test_links_to_folders_are_followed_once_and_named(tmp_path):
     assert [note.endswith("read under another path") for note in notes] == [True, False, True]
     assert kwire("dump", "--verify", logs).err == kwire("dump", "--verify", LOGS / "txn-out-1").err
     assert not kwire("dump", logs).err
+
+
+@pytest.mark.parametrize(
+    ("command", "form"), [*((command, form) for command in ("dump", "decode") for form in ("jsonl", "tree")), ("dump", "csv"), ("dump", "table")]
+)
+@pytest.mark.parametrize("file", {file.kind: file for file in FILES}.values(), ids=lambda file: file.kind.value)
+def test_a_file_without_entries_says_so(command, form, file, tmp_path):
+    path = tmp_path / file.path.name
+    path.write_bytes(b"")
+    done = kwire(command, "--format", form, path)
+    assert (done.out + done.err).strip()
+    contents = read_contents(b"", file.name)
+    silent = form in {"jsonl", "csv"} and not contents.anomalies and not [*contents.lines()]
+    assert (f"kwire: {path}: 0 entries in 0 bytes" in done.err) == silent

@@ -70,6 +70,17 @@ def test_the_output_has_the_permissions_of_any_new_file(tmp_path):
 FOLDER = ROOT / "samples" / "logs" / "trimmed-0"
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_file_does_not_become_a_folder_nor_a_folder_a_file(force, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_bytes(b"mine")
+    assert f"{taken}: is a file, and {FOLDER} is a folder: name a folder" in kwire("sanitize", FOLDER, taken, *force).err
+    done = kwire("sanitize", SAMPLE, tmp_path, *force)
+    assert done.code == 2
+    assert f"{tmp_path}: is a folder, and {SAMPLE} is a file: name a file" in done.err
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"mine"]
+
+
 @pytest.mark.parametrize("strange", ["notes.txt", "00000000000000000099.log", "deep/below/secret.log"])
 def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
     out = tmp_path / "out"

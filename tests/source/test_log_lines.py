@@ -165,3 +165,9 @@ def test_a_response_in_a_log_is_read_as_its_request_says():
         ("request", "Metadata", 0, False),
         ("response", "Metadata", 0, False),
     ]
+
+
+def test_a_buffer_whose_bytes_stand_beside_it_lacks_nothing():
+    found = read_input(f"DEBUG java.nio.HeapByteBuffer[pos=0 lim=54 cap=54] {[*FRAME]}\n".encode())
+    assert [chunk.data for chunk in found.chunks] == [FRAME]
+    assert not found.notes

@@ -144,7 +144,7 @@ def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[
     for run in taken:
         if "more" in run.left:
             _note(notes, f"line {place}: Node printed only the first {len(run.data or b'')} bytes; {run.left.strip(' .')} are missing")
-    if buffer := _WITHOUT_BYTES.search(line):
+    if not taken and (buffer := _WITHOUT_BYTES.search(line)):
         _note(notes, f"line {place}: {buffer[0]} names a buffer without its bytes; log HexFormat.of().formatHex(bytes) or Arrays.toString(bytes)")
     words = _words(line, runs)
     if taken and not _WORD.search(words):
