@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.filter import Filter
+    from kwire_cli.filter import Filter, Rows
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.capture.following import Following
     from kwire_cli.source.capture.point_packets import PointFiles
@@ -152,11 +152,8 @@ def _filter(catalog: Catalog, options: dict[str, Any]) -> Callable[[Captured], b
     return lambda line: found.matches(FilterRow(line, redaction))
 
 
-def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filter:
-    """The filter that a text says, with the names of a catalogue; FilterError where it is none.
-
-    A name that no field has is refused, unless it is not `of_messages`: batches have other fields, and what is in records is anybody's.
-    """
+def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
+    """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows lack."""
     from kwire_cli.filter import compile_filter
 
     codes = {row.name: row.code for row in catalog.errors}
@@ -165,8 +162,8 @@ def filter_of(catalog: Catalog, text: str, *, of_messages: bool = True) -> Filte
         text,
         error_code=lambda name: codes.get(name.upper()),
         api_key=lambda name: keys.get(name.lower()),
-        fields=catalog.field_names if of_messages else None,
-        of_batches=not of_messages,
+        fields=catalog.field_names,
+        rows=rows,
     )
 
 

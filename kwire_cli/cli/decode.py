@@ -30,7 +30,7 @@ from kwire_cli.source.frames import frames_in
 from kwire_cli.source.kinds import Kind, Recognised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.cli.batches import Run
     from kwire_cli.message.redaction import Redaction
@@ -40,7 +40,19 @@ if TYPE_CHECKING:
 
 FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
-OF_CAPTURES = ("filter", "frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog")
+_OF_CAPTURES = ("frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog", "capture_point", "merge_points")
+_OF_BYTES = ("message", "version", "api", "kind", "framed", "header")
+_UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
+    Kind.CAPTURE: ((_OF_BYTES, "requests and responses without a capture around them"),),
+    Kind.BATCHES: ((_OF_CAPTURES, "packet captures"), (("version", "lossless"), "messages")),
+    Kind.LOG_FILE: (
+        (_OF_CAPTURES, "packet captures"),
+        (("filter",), "packet captures and record batches"),
+        (("version", "lossless"), "messages"),
+    ),
+    Kind.FRAMES: ((("filter",), "packet captures and record batches"), ((*_OF_CAPTURES, "limit"), "packet captures")),
+}
+"""Options that mean nothing for a kind of input, and the kinds that they are for."""
 
 
 @click.command(name="decode")
@@ -74,7 +86,7 @@ OF_CAPTURES = ("filter", "frames", "stream", "fields", "stats", "pairs", "port",
 @click.option("--strict", is_flag=True, help="Exit with 1 on anomalies or an input that ends early.")
 @EXIT_CODE
 @click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
-@click.option("--filter", metavar="TEXT", help="Show only frames that match, such as 'api == Fetch and latency > 100ms'; see docs/filter.md.")
+@click.option("--filter", metavar="TEXT", help="Show only frames or batches that match, such as 'latency > 100ms'; see docs/filter.md.")
 @click.option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
 @click.option("--stream", type=int, multiple=True, metavar="N", help="Show only frames of this connection (captures); repeatable.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many frames.  [default: all; 500 in html]")
@@ -155,12 +167,12 @@ def _decode(
             break
         if page and several:
             page.file = each.name or ""
+        _refuse_unfit(each, fmt, options)
         if each.kind in {Kind.BATCHES, Kind.LOG_FILE}:
             from kwire_cli.cli.dump import show_recognised
 
-            _refuse_for_batches(each, options)
             batches = show_recognised(environment, catalog, each, fmt, options, batches, several=several)
-            decodable, anomalies, empty = decodable or batches.found, anomalies or batches.odd, False
+            decodable, anomalies = decodable or batches.found or not batches.selection.everything, anomalies or batches.odd
             continue
         if page:
             page.turn_to("frames")
@@ -180,7 +192,6 @@ def _decode(
             empty = outcome.empty and empty is not False
             continue
         found = each.frames
-        _refuse_capture_options(fmt, options)
         empty = False
         for result in _results(environment, catalog, found, options):
             if page and page.is_full:
@@ -191,6 +202,11 @@ def _decode(
             environment.flush()
     if show := options.pop("show", None):
         show(None)
+    if batches:
+        from kwire_cli.cli.dump import note_nothing
+
+        note_nothing(batches)
+        empty = batches.is_empty and empty is not False
     return Outcome(decodable, anomalies, bool(empty))
 
 
@@ -308,20 +324,18 @@ def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
         raise InputError("the message holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets")
 
 
-def _refuse_capture_options(fmt: str, options: dict[str, Any]) -> None:
-    given = _given(options, *OF_CAPTURES, "limit")
-    given += [f"--format {fmt}"] if fmt in CAPTURE_FORMATS else []
-    if given:
-        raise click.UsageError(f"{given[0]} is for packet captures, and this input is none")
+def _refuse_unfit(found: Recognised, fmt: str, options: dict[str, Any]) -> None:
+    """UsageError for an option, or a format, that means nothing for an input of this kind."""
+    kind = Kind.FRAMES if found.kind is Kind.BODY else found.kind
+    unfit = [(name, what) for names, what in _UNFIT.get(kind, ()) for name in _given(options, names)]
+    unfit += [(f"--format {fmt}", "packet captures and record batches")] if kind is Kind.FRAMES and fmt in CAPTURE_FORMATS else []
+    if unfit:
+        raise click.UsageError(f"{unfit[0][0]} is for {unfit[0][1]}, and {found.label} is {found.kind.what}")
 
 
-def _refuse_for_batches(found: Recognised, options: dict[str, Any]) -> None:
-    if given := _given(options, *OF_CAPTURES):
-        raise click.UsageError(f"{given[0]} is for packet captures, and {found.label} is {found.kind.what}")
-    if given := _given(options, "version", "lossless"):
-        raise click.UsageError(f"{given[0]} is for messages, and {found.label} is {found.kind.what}")
-
-
-def _given(options: dict[str, Any], *names: str) -> list[str]:
-    """Which of these options were given."""
-    return [f"--{name.replace('_', '-')}" for name in names if options[name] not in {None, False, ()}]
+def _given(options: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """Return those of these options that were given, as they are written."""
+    unset = {"header": ("kafka",), "framed": (None,)}
+    given = [name for name in names if options[name] not in unset.get(name, (None, False, ()))]
+    said = {"kind": options["kind"], "framed": "framed" if options["framed"] else "unframed"}
+    return [f"--{said.get(name) or name.replace('_', '-')}" for name in given]

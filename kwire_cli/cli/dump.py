@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.filter import Rows
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Record, Source
     from kwire_cli.records.reading import Reader
@@ -80,7 +81,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         if asked:
             raise click.UsageError("--like-kafka prints lines of its own, in no --format")
         fmt = "like-kafka"
-    run = Run(environment, catalog, fmt, options, _selection(catalog, options), several=_several(paths), left=options["limit"])
+    run = Run(environment, catalog, fmt, options, _selection(catalog, options, "batches"), several=_several(paths), left=options["limit"])
     if fmt == "html":
         from kwire_cli.cli.pages import new_page
 
@@ -95,7 +96,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
                 show_file(run, file)
                 environment.flush()
     run.progress.done()
-    _note_nothing(run)
+    note_nothing(run)
     if run.files and not (run.found or run.nothing) and run.selection.everything:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     if run.trouble:
@@ -107,7 +108,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     return Exit.FOUND if (options["strict"] and run.odd) or (options["exit_code"] and run.is_empty) else Exit.DONE
 
 
-def _note_nothing(run: Run) -> None:
+def note_nothing(run: Run) -> None:
     """Say that nothing is what was chosen, and of what."""
     wanted = run.options["topics"]
     if run.options["limit"] == 0:
@@ -119,8 +120,8 @@ def _note_nothing(run: Run) -> None:
         run.environment.note(f"kwire: nothing was chosen, of {counted(run.seen, 'batch', 'batches')}")
 
 
-def _selection(catalog: Catalog, options: dict[str, Any]) -> Selection:
-    """Which batches and records are wanted."""
+def _selection(catalog: Catalog, options: dict[str, Any], rows: Rows) -> Selection:
+    """Return which batches and records are wanted; `rows` are those whose names --filter may have."""
     from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
 
     selection = Selection()
@@ -131,7 +132,7 @@ def _selection(catalog: Catalog, options: dict[str, Any]) -> Selection:
     if options["filter"]:
         from kwire_cli.cli.captures import filter_of
 
-        selection = replace(selection, filter=filter_of(catalog, options["filter"], of_messages=False))
+        selection = replace(selection, filter=filter_of(catalog, options["filter"], rows))
     if options["key"] is not None:
         selection = replace(selection, key=options["key"].encode("utf-8", "surrogateescape"))
     if options["grep"] is not None:
@@ -189,7 +190,8 @@ def show_recognised(
         unset = dict.fromkeys(("offsets", "times", "key", "grep", "as_topic", "max_decompressed"))
         own = {"deep": options["records"] != "size", "every": True, "topics": (), "record_format": "auto", "pretty": False, **unset}
         own["filter"] = options.get("filter")
-        run = Run(environment, catalog, fmt, options | own, _selection(catalog, own), several=several, left=options["limit"], page=options["page"])
+        selection = _selection(catalog, own, "either")
+        run = Run(environment, catalog, fmt, options | own, selection, several=several, left=options["limit"], page=options["page"])
     if run.page:
         run.page.turn_to("batches")
     if options["verbose"]:

@@ -82,7 +82,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     compile_, redaction = partial(filter_of, catalog), Redaction(catalog, show_secrets=options["show_secrets"])
     if found.kind is Kind.BATCHES:
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(redaction, found, partial(filter_of, catalog, of_messages=False), options)
+        return _segments(redaction, found, partial(filter_of, catalog, rows="batches"), options)
     if options["topic"]:
         raise click.UsageError("--topic is of a segment, and this file is none")
     if found.kind is Kind.CAPTURE:

@@ -56,3 +56,5 @@ COLUMNS: tuple[Column, ...] = (
 
 BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.aliases)}
 """Columns by name and alias."""
+OF_BATCHES = frozenset({"size", "kind", "time", "anomaly"})
+"""The columns of batches and gaps; their other names are fields."""

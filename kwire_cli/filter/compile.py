@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.filter.comparisons import keys_of, test_of
 from kwire_cli.filter.grammar import parse
-from kwire_cli.filter.known import unknown_part
+from kwire_cli.filter.known import column_of, unknown_part
 from kwire_cli.filter.nodes import Both, Compare, Either, Exists, Name, Node, Not
 from kwire_cli.filter.places import Fields, Opened, places_of, values_in
 from kwire_cli.filter.subject import Context, Subject, subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.filter.comparisons import Test
+    from kwire_cli.filter.places import Rows
 
 
 class Row(Opened, Protocol):
@@ -71,29 +72,40 @@ def compile_filter(
     error_code: Callable[[str], int | None],
     api_key: Callable[[str], int | None],
     fields: Fields | None = None,
-    of_batches: bool = False,
+    rows: Rows = "frames",
 ) -> Filter:
     """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case.
 
     `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without them, any name may be a field.
-    `of_batches`: rows are batches, and not messages that may hold some.
+    `rows` are what is chosen among: frames, or batches.
     """
-    context = Context(text, error_code, api_key, partial(places_of, fields=fields, of_batches=of_batches)).remembering()
-    part = _compiled(parse(text), context)
-    names = tuple(sorted(part.names, key=lambda name: name.column))
-    for name in names:
-        if fields is not None and (reason := unknown_part(name, fields)):
+    of_batches = rows != "frames"
+    places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
+    context = Context(text, error_code, api_key, places_in, partial(column_of, fields=fields, rows=rows)).remembering()
+    node = parse(text)
+    for name in sorted(_names(node), key=lambda name: name.column) if fields is not None else ():
+        if context.column(name) is None and (reason := unknown_part(name, fields, rows)):
             raise context.wrong(reason, name.column)
+    part = _compiled(node, context)
+    names = tuple(sorted(part.names, key=lambda name: name.column))
     places = [context.places(name) for name in names]
     deep = any(each.deep or (of_batches and not each.records) for each in places)
     return Filter(text, part.holds, part.columns, names, part.hints, deep)
+
+
+def _names(node: Node) -> Iterator[Name]:
+    if isinstance(node, (Compare, Exists)):
+        yield node.name
+        return
+    for operand in (node.operand,) if isinstance(node, Not) else node.operands:
+        yield from _names(operand)
 
 
 def _compiled(node: Node, context: Context) -> _Part:
     if isinstance(node, Compare):
         return _comparison(node, context)
     if isinstance(node, Exists):
-        return _over(node.name, subject_of(node.name), bool if node.says else _is_something, context)
+        return _over(node.name, subject_of(node.name, context), bool if node.says else _is_something, context)
     if isinstance(node, Not):
         part = _compiled(node.operand, context)
         holds = part.holds
@@ -110,7 +122,7 @@ def _compiled(node: Node, context: Context) -> _Part:
 
 
 def _comparison(node: Compare, context: Context) -> _Part:
-    subject = subject_of(node.name)
+    subject = subject_of(node.name, context)
     if (column := subject.column) is None:
         return _over(node.name, subject, test_of(node, subject, context), context)
     asked = column.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.filter.columns import BY_NAME
 from kwire_cli.filter.paths import ROOTS, below, values_at
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.filter.nodes import Name
 
+Rows: TypeAlias = Literal["frames", "batches", "either"]
+"""The rows that a filter chooses among. `either`: batches of a command that shows frames too, whose filter may name what frames alone have."""
 BATCH = (
     *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp"),
     *("producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "count"),
@@ -34,6 +36,12 @@ class Fields(Protocol):
     def __iter__(self) -> Iterator[str]: ...
     def in_frames(self, name: str, /) -> bool:
         """Return whether a header, request or response has a field of this name."""
+
+    def in_payloads(self, name: str, /) -> bool:
+        """Return whether another definition has a field of this name: a record of Kafka's own topics, or a payload."""
+
+    def of_payloads(self) -> Iterator[str]:
+        """Return the names of the fields of these definitions."""
 
 
 class Opened(Protocol):

@@ -7,13 +7,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.filter.columns import BY_NAME, Column, Type
 from kwire_cli.filter.error import FilterError
 from kwire_cli.filter.literals import plain, time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire_cli.filter.columns import Column, Type
     from kwire_cli.filter.nodes import Literal, Name
     from kwire_cli.filter.places import Places
 
@@ -36,6 +36,8 @@ class Context:
     api_key: Callable[[str], int | None]
     places: Callable[[Name], Places]
     """Where the values of a name are."""
+    column: Callable[[Name], Column | None]
+    """The column that a name stands for."""
 
     def wrong(self, message: str, column: int) -> FilterError:
         """An error at a column of the text."""
@@ -43,7 +45,7 @@ class Context:
 
     def remembering(self) -> Context:
         """The same with error codes looked up once by name, as rows ask for them too."""
-        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key, self.places)
+        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key, self.places, self.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,11 @@ class Subject:
         return "error" if last.endswith(("errorCode", "ErrorCode")) else "api" if last.endswith(("apiKey", "ApiKey")) else None
 
 
-def subject_of(name: Name) -> Subject:
+def subject_of(name: Name, context: Context) -> Subject:
     """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
     if name.header is not None:
         return Subject(None, ("value",))
-    column = BY_NAME.get(name.text)
+    column = context.column(name)
     return Subject(column) if column else Subject(None, tuple(name.text.removeprefix(".").split(".")))
 
 

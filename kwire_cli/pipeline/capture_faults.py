@@ -76,9 +76,9 @@ def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
         if not captured.anomalies:
             continue
         own = (captured.origin.point, *captured.where, None, line.stream, captured.src, captured.dst, captured.number, captured.seen.size)
-        if captured.seen.code:
-            rows.append((*own, captured.seen.code, None, None, MEANING.get(captured.seen.code)))
-        elif captured.frame:
+        if code := captured.code:
+            rows.append((*own, code, None, None, MEANING.get(code)))
+        if captured.frame:
             rows += [(*own, each.code, each.path, each.offset, each.detail) for each in captured.frame.anomalies]
         if len(rows) >= _ROWS:
             yield batch_of(rows, CAPTURE_FAULTS)

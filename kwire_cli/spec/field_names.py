@@ -28,15 +28,23 @@ class FieldNames:
         """Return whether a header, request or response has a field of this name."""
         return name in self._frames or any(name in _add(spec, self._frames) for spec in self._unread)
 
+    def in_payloads(self, name: str) -> bool:
+        """Return whether another definition has a field of this name: a record of Kafka's own topics, or a payload."""
+        return name in self._others or any(name in _add(spec, self._others) for spec in self._unread_others)
+
+    def of_payloads(self) -> Iterator[str]:
+        """Return the names of the fields of these definitions, sorted."""
+        for spec in self._unread_others:
+            _add(spec, self._others)
+        return iter(sorted(self._others))
+
     def __contains__(self, name: str) -> bool:
-        return self.in_frames(name) or name in self._others or any(name in _add(spec, self._others) for spec in self._unread_others)
+        return self.in_frames(name) or self.in_payloads(name)
 
     def __iter__(self) -> Iterator[str]:
         for spec in self._unread:
             _add(spec, self._frames)
-        for spec in self._unread_others:
-            _add(spec, self._others)
-        return iter(sorted(self._frames | self._others))
+        return iter(sorted({*self._frames, *self.of_payloads()}))
 
 
 def _add(spec: MessageSpec, names: set[str]) -> set[str]:

@@ -20,7 +20,7 @@ def tree_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int
     """A line of a capture as a tree."""
     yield _where(line)
     if line.frame:
-        yield from tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked, reading=line.reading(hide))
+        yield from _titled(line, tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked, reading=line.reading(hide)))
     else:
         yield _other(line)
 
@@ -29,9 +29,17 @@ def hex_lines(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]
     """A line of a capture byte by byte; offsets count from the start of the frame."""
     yield _where(line)
     if line.frame:
-        yield from hex_view.frame_lines(catalog, line.frame, hidden, rows=rows, reading=line.reading(hide))
+        yield from _titled(line, hex_view.frame_lines(catalog, line.frame, hidden, rows=rows, reading=line.reading(hide)))
     else:
         yield _other(line)
+
+
+def _titled(line: Captured, lines: Iterator[Line]) -> Iterator[Line]:
+    """Put the title of a gap in place of the first line, if the bytes are no frame."""
+    if line.code:
+        next(lines)
+        yield _other(line)
+    yield from lines
 
 
 def _where(line: Captured) -> Line:
@@ -56,4 +64,4 @@ def _other(line: Captured) -> Line:
         out: Line = [(f"frame {line.number}: ", "dim"), (f"not Kafka: {seen.protocol or 'unknown'}", "warning"), (f", {size}", "dim")]
         out += [(f": {', '.join(seen.content)}", "text")] if seen.content else []
         return [*out, (f"; not decrypted: {seen.reason}", "warning")] if seen.reason else out
-    return [(f"frame {line.number}: ", "dim"), (f"gap: {seen.code}", "warning"), (f", {size}", "dim")]
+    return [(f"frame {line.number}: ", "dim"), (f"gap: {line.code}", "warning"), (f", {size}", "dim")]

@@ -1,9 +1,11 @@
 """Names that no field has are refused, and none that one has."""
 
 import json
+from pathlib import Path
 
 import pytest
 from command_line import kwire
+from record_sets import batch, record
 
 from kwire_cli.cli.captures import filter_of
 from kwire_cli.filter import FilterError
@@ -63,8 +65,115 @@ def test_fields_of_own_definitions_and_overlays_can_be_named(tmp_path):
     assert kwire(*asked, "--specs", tmp_path).code == 0
 
 
-def test_batches_have_fields_of_their_own():
-    filter_of(catalog(), "has whatever", of_messages=False)
+LOGS = sorted([*Path("samples/logs").rglob("*.log"), *Path("samples/segments").rglob("*.log")])
+SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
+
+
+def paths(value, above=()):
+    """Every path in a JSON document, without indexes."""
+    if isinstance(value, list):
+        return {path for item in value for path in paths(item, above)}
+    if not isinstance(value, dict):
+        return set()
+    return {found for name, inner in value.items() for found in ((*above, name), *paths(inner, (*above, name)))}
+
+
+@pytest.mark.parametrize("path", LOGS, ids=str)
+def test_every_name_in_the_lines_of_dump_can_be_named(path):
+    lines = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", path).out.splitlines()]
+    names = {".".join(one[at:]) for line in lines for one in paths(line) for at in range(len(one)) if all(part.isidentifier() for part in one)}
+    assert names
+    for rows in ("batches", "either"):
+        for name in names - {"header"}:
+            filter_of(catalog(), f"has {name}", rows)
+
+
+def test_a_dotted_name_of_dump_s_lines_selects_the_lines_that_have_it():
+    lines = [json.loads(line) for line in kwire("dump", "--format", "jsonl", SEGMENT).out.splitlines()]
+    for name, value in lines[1].items():
+        if isinstance(value, (int, str, bool)):
+            asked = f"{name} == {json.dumps(value)}"
+            expected = [line["position"] for line in lines if line[name] == value]
+            if name != "size":
+                asked = f".{asked}"
+            found = kwire("dump", "--format", "jsonl", "--filter", asked, SEGMENT).out.splitlines()
+            assert [json.loads(line)["position"] for line in found] == expected, asked
+
+
+WRONG = [
+    ("nosuch == 1", 1, "no batch or record has a field called nosuch"),
+    ("prodcerId == 1", 1, "no batch or record has a field called prodcerId; did you mean producerId or "),
+    ("size > 1 and records.prodcerId == 1", 14, "no batch or record has a field called prodcerId; did you mean producerId or "),
+    ("records.nosuch == 1", 1, "no batch or record has a field called nosuch"),
+    ("records.records.producerId == 1", 1, "no record has a field called producerId"),
+    ("headers.kee == x", 1, "a header of a record has key and value, and no kee"),
+    ("has grupId", 5, "no batch or record has a field called grupId; did you mean groupId"),
+    ("decoded.value.data.grupId == x", 1, "no payload has a field called grupId; did you mean groupId"),
+    ("anomalies.cod == x", 1, "no batch or record has a field called cod; did you mean code"),
+    ("header.clientId == x", 1, 'batches have no header of frames; header."clientId" is a header of records'),
+]
+OF_FRAMES = [
+    ("latency > 1ms", 1, "latency is a column of frames, and batches and records have no such field"),
+    ("size > 1 and api == Fetch", 14, "api is a column of frames, and batches and records have no such field"),
+    ("correlationId == 1", 1, "correlationId is a column of frames, and batches and records have no such field"),
+    ("body.size == 1", 1, "no batch or record has a field called body"),
+    ("maxWaitMs == 1", 1, "no batch or record has a field called maxWaitMs"),
+]
+
+
+@pytest.mark.parametrize("rows", ["batches", "either"])
+@pytest.mark.parametrize(("text", "column", "reason"), WRONG)
+def test_a_name_that_no_batch_has_is_refused(rows, text, column, reason):
+    if rows == "either" and text.startswith("header."):
+        return
+    with pytest.raises(FilterError) as error:
+        filter_of(catalog(), text, rows)
+    assert error.value.column == column
+    assert error.value.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("text", "column", "reason"), OF_FRAMES)
+def test_a_name_of_frames_is_for_commands_that_show_frames(text, column, reason):
+    with pytest.raises(FilterError) as error:
+        filter_of(catalog(), text, "batches")
+    assert error.value.column == column
+    assert error.value.reason.startswith(reason)
+    filter_of(catalog(), text, "either")
+    filter_of(catalog(), text)
+
+
+@pytest.mark.parametrize(("text", "column", "reason"), WRONG)
+@pytest.mark.parametrize("options", [("dump",), ("dump", "--deep"), ("dump", "--like-kafka")])
+def test_dump_refuses_it(options, text, column, reason):
+    done = kwire(*options, "--filter", text, SEGMENT)
+    assert (done.code, done.raw) == (2, b"")
+    assert done.err.startswith(f"kwire: filter, column {column}: {reason}")
+
+
+@pytest.mark.parametrize(
+    "text", ["kind == control", "producerId >= 0 and not isControl == true", "compression == lz4", "valueSize > 5", "time > 2020-01-01T00:00:00Z"]
+)
+def test_decode_chooses_batches_as_dump_does(text):
+    chosen = kwire("dump", "--deep", "--format", "jsonl", "--filter", text, SEGMENT)
+    assert chosen.out
+    assert kwire("decode", "--format", "jsonl", "--filter", text, SEGMENT).out == chosen.out
+
+
+def test_decode_says_that_no_batch_was_chosen():
+    asked = ("decode", "--filter", "latency > 1ms", SEGMENT)
+    done = kwire(*asked)
+    assert (done.code, done.out, done.err) == (0, "", "kwire: nothing was chosen, of 8 batches\n")
+    assert kwire(*asked, "--exit-code").code == 1
+    assert kwire(*asked, "--exit-code", CAPTURE).code == 0
+    assert kwire("decode", "--filter", "producerId == 77", "--exit-code", SEGMENT, CAPTURE).code == 1
+
+
+def test_a_column_of_frames_is_a_field_where_records_have_it():
+    key = b"\0\1\0\1g\0\1t\0\0\0\3"  # OffsetCommitKey, version 1
+    data = batch(0, [record(key, None, 0)])
+    asked = ("dump", "--as-topic", "__consumer_offsets", "--format", "jsonl", "-")
+    for text, lines in (("topic == t", 1), ("topic == u", 0), ("partition == 3", 1), ("decoded.key.data.group == g", 1)):
+        assert len(kwire(*asked, "--filter", text, stdin=data).out.splitlines()) == lines
 
 
 @pytest.mark.parametrize("options", [("decode",), ("decode", "--stats"), ("overhead",), ("watch",)])

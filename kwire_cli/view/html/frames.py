@@ -15,7 +15,7 @@ from kwire_cli.view.html.inside import NOTHING, Within
 from kwire_cli.view.lines import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -32,9 +32,16 @@ MOST_TOPICS = 20
 
 
 def frame_entry(
-    catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], reading: RecordsAs | None, outline: Outline, *, asked: Frame | None = None
+    catalog: Catalog,
+    frame: Frame,
+    hidden: dict[str, frozenset[int]],
+    reading: RecordsAs | None,
+    outline: Outline,
+    *,
+    asked: Frame | None = None,
+    own: Sequence[Anomaly] = (),
 ) -> dict[str, Any]:
-    """The fields and bytes of a frame; `hidden` and `asked` as in `Frame.to_json`."""
+    """The fields and bytes of a frame, and its anomalies behind its `own`; `hidden` and `asked` as in `Frame.to_json`."""
     buffer = outline.buffer(f"frame {frame.number}", frame.data, frame.start, frame.stop)
     within = Within(catalog)
     if frame.body and PAYLOADS not in hidden and (found := frame.inside(asked)):
@@ -53,7 +60,7 @@ def frame_entry(
         outline.node(0, "(not part of any field)", "gap", (buffer, low, low, high), [(counted(high - low, "byte"), "warning")])
         if OUTSIDE in hidden:
             outline.mask(buffer, low, high)
-    return outline.to_json(frame.anomalies)
+    return outline.to_json([*own, *frame.anomalies])
 
 
 def message_entry(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], reading: RecordsAs | None, outline: Outline) -> dict[str, Any]:
@@ -92,10 +99,10 @@ def line_row(line: Captured) -> dict[str, Any]:
     shown: dict[str, Any] = {"number": line.number, "kind": line.kind, "size": seen.size, "stream": line.stream, "src": line.src, "dst": line.dst}
     if line.time is not None and seen.time is not None:
         shown |= {"time": line.time, "at": seen.time / 1e9}
-    if not line.is_frame:
+    if line.code or not line.is_frame:
         content = f": {', '.join(seen.content)}" if seen.content else ""
         titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {seen.protocol or 'unknown'}{content}"}
-        return shown | {"title": titles.get(line.kind, f"gap: {seen.code}")} | ({"note": seen.reason} if seen.reason else {})
+        return shown | {"title": titles.get(line.kind, f"gap: {line.code}")} | ({"note": seen.reason} if seen.reason else {})
     shown["title"] = _title(line.api, line.api_key, line.kind)
     shown |= {"version": line.api_version} if line.api_version is not None else {}
     if line.client_id:
@@ -113,10 +120,11 @@ def line_row(line: Captured) -> dict[str, Any]:
 
 def line_entry(catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], hide: Hide | None, outline: Outline) -> dict[str, Any]:
     """The fields and bytes of a line of a capture; of what is no frame only that it is odd, if so."""
+    code = line.code
+    own = [Anomaly(code, "", 0, MEANING.get(code, ""))] if code else []
     if line.frame:
-        return frame_entry(catalog, line.frame, hidden, line.reading(hide), outline, asked=line.asked)
-    code = line.seen.code
-    return outline.to_json([Anomaly(code, "", 0, MEANING.get(code, ""))] if code else [])
+        return frame_entry(catalog, line.frame, hidden, line.reading(hide), outline, asked=line.asked, own=own)
+    return outline.to_json(own)
 
 
 def _title(api: str | None, key: int | None, kind: str) -> str:

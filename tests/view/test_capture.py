@@ -1,0 +1,46 @@
+"""Every view of a capture calls a line by the kind and code that its JSON has."""
+
+import json
+
+import packets as make
+import pytest
+from command_line import kwire
+from named_traffic import ip_of
+from wire import Wire
+
+NO_FRAME = (20).to_bytes(4) + b"\x00\x12\x00\x00\x00\x00\x00\x07" + b"\xff\xfe" * 6
+"""A size and a known api, and a client id that ends beyond the bytes."""
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    talk = make.Talk()
+    asked = Wire.request("FindCoordinator", 3, 3, "c", key="k1")
+    said = [*talk.handshake(), talk.segment(0, asked), talk.segment(0, NO_FRAME), *talk.goodbye()]
+    path = tmp_path_factory.mktemp("capture") / "no-frame.pcap"
+    path.write_bytes(make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)]))
+    return path
+
+
+def test_a_frame_that_no_layout_fits_is_a_gap_in_every_view(capture):
+    [_, gap] = [json.loads(line) for line in kwire("decode", "--format", "jsonl", capture).out.splitlines()]
+    assert (gap["kind"], gap["code"]) == ("gap", "NOT_RECOGNISED")
+    for fmt in ("tree", "hex", "html", "table", "csv"):
+        done = kwire("decode", "--format", fmt, capture)
+        assert "unknown" not in done.out.partition("</script>")[2 if fmt == "html" else 0], fmt
+        assert ("gap" if fmt == "csv" else "NOT_RECOGNISED") in done.out, fmt
+    for fmt in ("tree", "hex"):
+        assert "frame 2: gap: NOT_RECOGNISED, 24 bytes\n" in kwire("decode", "--format", fmt, capture).out
+
+
+def test_a_row_of_faults_names_it(capture):
+    pytest.importorskip("pyarrow")
+    from kwire_cli.pipeline.capture_faults import line_faults
+    from kwire_cli.pipeline.line_columns import Line, Options
+    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+    from kwire_cli.spec.catalog import catalog
+
+    lines = [Line(line, 1, Options(catalog())) for line in traffic(catalog(), Capture(capture))]
+    [faults] = line_faults(lines)
+    assert faults.column("code").to_pylist() == ["NOT_RECOGNISED"]
