@@ -83,8 +83,8 @@ def compile_filter(
     places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
     context = Context(text, error_code, api_key, places_in, partial(column_of, fields=fields, rows=rows)).remembering()
     node = parse(text)
-    for name in sorted(_names(node), key=lambda name: name.column) if fields is not None else ():
-        if context.column(name) is None and (reason := unknown_part(name, fields, rows)):
+    for name in sorted(_names(node), key=lambda name: name.column):
+        if fields is not None and context.column(name) is None and (reason := unknown_part(name, fields, rows)):
             raise context.wrong(reason, name.column)
     part = _compiled(node, context)
     names = tuple(sorted(part.names, key=lambda name: name.column))
