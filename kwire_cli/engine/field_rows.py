@@ -75,24 +75,6 @@ def _texts(walk: Walk, start: Ints) -> pa.Array:
     return pa.concat_arrays(found).take(pa.array(back))
 
 
-SUMS = pa.schema(
-    [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("prefix_bytes", pa.int64(), nullable=False),
-        pa.field("value_bytes", pa.int64(), nullable=False),
-        pa.field("count", pa.int64(), nullable=False),
-    ]
-)
-"""Of `field_sums`, as the rows of a ledger: bytes that could not be decoded are a row named gap."""
-
-
-def field_sums(walk: Walk) -> pa.RecordBatch:
-    """The bytes of each path over all messages, in the order of the layout; they add up to the bytes of the messages."""
-    rows = by_path(walk.program, sum_walk(walk))
-    columns = np.array(list(rows.values())).reshape(-1, 3).T
-    return pa.RecordBatch.from_arrays([pa.array(list(rows), pa.string()), *(pa.array(column) for column in columns)], schema=SUMS)
-
-
 def sum_walk(walk: Walk) -> Ints:
     """The bytes of each leaf over all messages: a row for each, bytes of prefixes, bytes of values, number of spans."""
     sums = np.zeros((len(walk.program.leaves), 3), np.int64)

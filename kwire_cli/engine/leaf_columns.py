@@ -110,27 +110,13 @@ def _fixed(data: Octets, start: Ints, length: int, *, signed: bool) -> Ints:
 def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
     """The texts of these bytes."""
     found = _copied(pa.string(), data, start, end, null)
-    if not is_utf8(found):
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
         return pa.array(
             [None if raw is None else raw.decode("utf-8", "replace") for raw in binaries(data, start, end, null).to_pylist()], pa.string()
         )
     return found
-
-
-def is_utf8(texts: pa.Array) -> bool:
-    """Whether the bytes of all strings are UTF-8."""
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def not_utf8(data: Octets, start: Ints, end: Ints) -> list[int]:
-    """Which of the texts are no UTF-8."""
-    if is_utf8(_copied(pa.string(), data, start, end, None)):
-        return []
-    return [k for k, raw in enumerate(binaries(data, start, end).to_pylist()) if not is_utf8(pa.array([raw]).view(pa.string()))]
 
 
 def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:

@@ -46,11 +46,6 @@ class Filter:
         """The field paths in it."""
         return frozenset(name.text.removeprefix(".") for name in self.names)
 
-    @property
-    def needs_fields(self) -> bool:
-        """Whether any row's fields can be asked for."""
-        return bool(self.names)
-
     def only(self, column: str) -> frozenset[Any] | None:
         """The values of which every matching row has one in this column (names in lower case, None for null); None where there is no such limit."""
         return self.hints.get(column)

@@ -70,15 +70,6 @@ def github_lines(found: Sequence[Break]) -> Iterator[str]:
         yield f"::{_COMMANDS[each.severity]} {properties}::{_escaped(_explained(each), '')}"
 
 
-def rule_table() -> str:
-    """The table of rules as it stands in the documentation."""
-    rows = [
-        f"| `{name}` | {rule.severity} | {rule.summary} | {rule.old_reads_new or '-'} | {rule.new_reads_old or '-'} |" for name, rule in RULES.items()
-    ]
-    heads = "| rule | severity | broken when | an old reader of what a new writer wrote | a new reader of what an old writer wrote |"
-    return "\n".join([heads, "|---|---|---|---|---|", *rows]) + "\n"
-
-
 def _where(each: Break) -> str:
     one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
     versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""

@@ -13,8 +13,7 @@ def test_names():
     assert found.columns == {"topics", "apiVersion"}
     assert found.names == (Name("topics.partitions.errorCode", 16), Name(".host", 47), Name("body.x", 88))
     assert found.paths == {"topics.partitions.errorCode", "host", "body.x"}
-    assert found.needs_fields
-    assert not compiled("size > 3").needs_fields
+    assert not compiled("size > 3").names
 
 
 def test_every_column_and_alias_is_one():

@@ -44,7 +44,6 @@ class Exchange:
     connection: str
     client: str | None
     broker: str | None
-    listener: str | None
     principal: str | None
     client_id: str | None
     software: str | None
@@ -94,7 +93,7 @@ class Reader:
         named = {**asked.named, **answered.named}
         names = dict.fromkeys([*asked.topics, *answered.topics, *(named.get(topic, topic) for topic in (*asked.topic_ids, *answered.topic_ids))])
         return Exchange(
-            line, time, connection, client, broker, _text(document.get("listener")), _text(document.get("principal")),
+            line, time, connection, client, broker, _text(document.get("principal")),
             _text(header.get("clientId")), _software(document, request), key, api and api.name, version,
             correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True, document.get("isForwarded") is True,
             _number(document.get("totalTimeMs")), {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},

@@ -15,6 +15,6 @@ TCP = Struct(
     "checksum" / Int16ub,
     "urgent_pointer" / Int16ub,
 )
-FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 UDP = Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub, "checksum" / Int16ub)
