@@ -113,7 +113,7 @@ def _is_index(path: str) -> bool:
 
 def _is_capture(path: str) -> bool:
     """What begins as one, or is named as one although it does not."""
-    return bool(NAME.search(path_of(path).name)) or (begins_as(path, messages=True) is InputKind.CAPTURE and not _is_request_log(path))
+    return bool(NAME.search(path_of(path).name)) or begins_as(path) is InputKind.CAPTURE
 
 
 def _is_request_log(path: str) -> bool:

@@ -9,6 +9,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.capture.files import is_capture
 from kwire_cli.source.logs.names import file_name
 from kwire_cli.source.naming import named
+from kwire_cli.source.packing import unpacked_start
 from kwire_cli.stores import in_parallel, path_of
 from kwire_cli.stores.folders import tree
 
@@ -56,6 +57,14 @@ def _is_capture(path: Place) -> bool:
     try:
         with path.open("rb") as file:
             first = file.read(_LOOKED_AT)
-            return bool(first) and is_capture(first)
+            return bool(first) and (is_capture(first) or _is_printed(first))
     except (InputError, OSError):
         return False
+
+
+def _is_printed(first: bytes) -> bool:
+    """Whether a file that begins so, packed or not, holds packets that were printed as text."""
+    from kwire_cli.source.capture.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
+
+    start = unpacked_start(first, OPENING) or b""
+    return bool(is_packet_text(start, whole=len(first) < _LOOKED_AT and len(start) < OPENING))

@@ -23,8 +23,11 @@ from kwire_cli.structs import captures
 from kwire_cli.structs.captures import PCAP, PCAPNG
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
+    from kwire_cli.source.capture.model import Packet
     from kwire_cli.source.capture.pcapng import Interface, Secrets
 
     Ints = npt.NDArray[np.int64]
@@ -59,6 +62,16 @@ class PacketColumns:
             return parts[0]
         none = np.zeros(0, np.int64)
         return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in cls.__slots__))
+
+    @classmethod
+    def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:
+        """Return the columns of packets that were read one by one, and the bytes in which they are: those of all packets, one behind the other."""
+        sizes = np.array([len(packet.data) for packet in packets], np.int64)
+        times = [NO_TIME if packet.time is None or abs(packet.time) > _MOST else packet.time for packet in packets]
+        links, wires = ([getattr(packet, name) for packet in packets] for name in ("link", "wire_length"))
+        numbers = [packet.number for packet in packets]
+        columns = (np.array(each, np.int64) for each in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires))
+        return cls(*columns), np.frombuffer(b"".join([packet.data for packet in packets]), np.uint8)
 
 
 class PcapColumns:

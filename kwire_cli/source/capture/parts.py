@@ -1,7 +1,8 @@
 """Parts of a capture that can be read on their own, and their packets as columns: the parts together have the packets of the whole.
 
 A packet shows its place only to who came from the one before it, so a capture is cut by hopping from header to header once. What a part needs of the
-bytes before it are those that say how packets are read (`lead`), and how many packets there were. A packed file is one part.
+bytes before it are those that say how packets are read (`lead`), and how many packets there were. A packed file is one part, and so are packets
+that were printed as text.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.files import MAGIC_SIZE, capture_format
+from kwire_cli.source.capture.files import MAGIC_SIZE, Packets, capture_format
 from kwire_cli.source.capture.model import NO_TIME, Notice
-from kwire_cli.source.capture.packet_columns import PcapColumns, PcapngColumns
+from kwire_cli.source.capture.packet_columns import PacketColumns, PcapColumns, PcapngColumns
 from kwire_cli.source.capture.pcap import HEADER_SIZE
 from kwire_cli.source.capture.pcapng import MAX_BLOCK
 from kwire_cli.source.packing import GZIP, ZSTD, Pieces
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from kwire_cli.source.capture.packet_columns import Columns, PacketColumns
+    from kwire_cli.source.capture.packet_columns import Columns
     from kwire_cli.source.capture.pcapng import Secrets
     from kwire_cli.stores.opening import Fetched, Mapped
 
@@ -89,7 +90,7 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     """
     whole, file = opened(path), str(path)
     data = octets(whole.view(0, HEADER_SIZE))
-    if packed(data):
+    if not _hops(data):
         part = Part(file)
         inside = PartReader(part, 1)
         for _, packets in inside.chunks():
@@ -126,8 +127,9 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
 class PartReader:
     """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
 
-    `notices` say what ended the reading early, `size` how many bytes of the file were to be read. `near` says whether what is at a position of the
-    file can be read again for little: not so of packed files, and of those of stores. `secrets` are a packed file's so far.
+    `packed` says that these places are not those of the file: it is packed, or a text. `notices` say what ended the reading early, `size` how many
+    bytes of the file were to be read. `near` says whether what is at a position of the file can be read again for little: not so of packed files,
+    and of those of stores. `secrets` are a packed file's so far.
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
@@ -140,10 +142,15 @@ class PartReader:
         """Iterate once. InputError where the file can't be read, or is no capture."""
         file = opened(self.part.file)
         data = octets(file.view(0, HEADER_SIZE))
-        self.packed, self.size = packed(data), file.size
+        self.packed, self.size = not _hops(data), file.size
         self.near = file.near and not self.packed
         try:
-            yield from self._unpacked() if self.packed else self._plain(file, data)
+            if not self.packed:
+                yield from self._plain(file, data)
+            elif self._is_text():
+                yield from self._printed()
+            else:
+                yield from self._unpacked()
         except InputError:
             self.size = 0
             raise
@@ -203,6 +210,23 @@ class PartReader:
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
 
+    def _is_text(self) -> bool:
+        start = b""
+        for piece in Pieces(self.part.file):
+            start += piece
+            if len(start) >= MAGIC_SIZE:
+                return capture_format(start) is None
+        return False
+
+    def _printed(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """As `_plain`, of packets that were printed as text. InputError where the text holds none."""
+        found = Packets(self.part.file)
+        for batch in found.batches():
+            for first in range(0, len(batch), self.most):
+                packets, data = PacketColumns.of(batch[first : first + self.most])
+                yield data, packets
+        self.notices += found.notices
+
     def _take(self, reader: Columns, gone: int) -> None:
         """What the reader has to tell of a buffer, before which there were so many bytes."""
         self.notices += [notice._replace(position=notice.position + gone) for notice in reader.notices[len(self.notices) :]]
@@ -225,6 +249,11 @@ def _buffers(pieces: Pieces) -> Iterator[bytes]:
 def packed(data: Octets) -> bool:
     """Whether a file with these bytes is packed by gzip or zstd."""
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
+
+
+def _hops(data: Octets) -> bool:
+    """Whether a file with these bytes is a capture in which packets are found by hopping; if it is empty, reading it says so."""
+    return not len(data) or (not packed(data) and capture_format(data[:MAGIC_SIZE].tobytes()) is not None)
 
 
 def begin(
