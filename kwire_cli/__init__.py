@@ -12,7 +12,9 @@ from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, S
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
 
     from kwire_cli.cost.ledger import Row
     from kwire_cli.message.decoded import Decoded
@@ -31,6 +33,7 @@ __all__ = [
     "KwireError",
     "SpecError",
     "catalog",
+    "columns",
     "decode",
     "encode",
     "ledger",
@@ -76,6 +79,19 @@ def decode(
     known = catalog(specs, kafka=kafka, overlays=overlays)
     found = run(known, data, message, version)
     return checked(found if show_secrets else redacting_body(known, found), strict=strict)
+
+
+def columns(
+    bodies: Iterable[Any], *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None
+) -> pa.StructArray:
+    """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a body that is not whole.
+
+    Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are ignored. Values are what
+    is on the wire, secrets too. Needs `kwire[fast,stores]`. InputError for an unknown message or version, or data that is not bytes.
+    """
+    from kwire_cli.message.columns import message_columns  # noqa: PLC0415
+
+    return message_columns(catalog(specs, kafka=kafka, overlays=overlays), bodies, message, version)
 
 
 def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None) -> bytes:

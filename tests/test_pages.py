@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from importlib.util import find_spec
 
 import click
 import pytest
@@ -25,6 +26,8 @@ def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}
     for code in CODE.findall((DOCS / f"{page}.md").read_text("utf-8")):
+        if "kwire.columns" in code and not (find_spec("numba") and find_spec("pyarrow")):
+            continue  # an extra
         exec(compile(code, f"{page}.md", "exec"), names)
 
 

@@ -1,0 +1,54 @@
+"""`kwire.columns`: bodies of one message as Arrow columns, in whole and damaged, and what it refuses."""
+
+import sys
+
+import pytest
+from golden_rows import sample
+from many_messages import by_layout, hostile
+
+import kwire_cli as kwire
+from kwire_cli.message.decoded import decode_spec
+
+REQUEST = {"groupId": "orders", "generationId": 7, "memberId": "m", "groupInstanceId": None}
+
+
+@pytest.fixture
+def arrow():
+    pytest.importorskip("numba")
+    return pytest.importorskip("pyarrow")
+
+
+@pytest.mark.numba
+def test_each_body_is_a_struct_and_null_if_it_is_cut(arrow):
+    body = kwire.encode(REQUEST, message="HeartbeatRequest", version=4)
+    made = kwire.columns([body, memoryview(body)[:5], b"", bytearray(body)], message="heartbeatrequest", version=4)
+    assert isinstance(made, arrow.StructArray)
+    assert made.to_pylist() == [REQUEST, None, None, REQUEST]
+    assert kwire.columns([], message="HeartbeatRequest", version=4).to_pylist() == []
+    assert kwire.columns([b"\1"], message="HeartbeatRequest", version=4).to_pylist() == [None]
+
+
+@pytest.mark.numba
+@pytest.mark.usefixtures("arrow")
+def test_what_is_null_is_what_decode_does_not_read_in_whole():
+    for spec, version, _, bodies in by_layout(sample()):
+        many = [*bodies, *(bad for body in bodies[:1] for bad in hostile(body))]
+        made = kwire.columns(many, message=spec.name, version=version)
+        made.validate(full=True)
+        assert made.is_valid().to_pylist() == [decode_spec(kwire.catalog().message(spec.name), body, version).complete for body in many]
+
+
+@pytest.mark.numba
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize(
+    ("bodies", "message", "version"), [([b""], "NoSuchRequest", 0), ([b""], "HeartbeatRequest", 99), (["text"], "HeartbeatRequest", 4)]
+)
+def test_what_it_refuses(bodies, message, version):
+    with pytest.raises(kwire.InputError):
+        kwire.columns(bodies, message=message, version=version)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(kwire.InputError, match=r"pip install 'kwire\[fast,stores\]'"):
+        kwire.columns([b""], message="HeartbeatRequest", version=4)
