@@ -213,6 +213,12 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
         from kwire_cli.view.json import dumps
 
         environment.write(dumps(stats.to_json(), indent=fmt == "json"))
+    elif fmt == "csv":
+        from kwire_cli.view.stats import CSV, csv_cells
+
+        environment.write_csv(CSV)
+        for cells in csv_cells(stats):
+            environment.write_csv(cells)
     else:
         from kwire_cli.view.stats import stats_lines
 

@@ -18,6 +18,7 @@ from kwire_cli.cli.options import (
     complete_message,
     complete_version,
     records_of,
+    refuse_format,
     shows_raw_records,
     with_csv,
     with_output,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
+IN_COLUMNS = ("table", "json", "jsonl", "csv", "html")
+"""The formats of --stats and --fields; a page of --fields is refused where pages are made."""
 _OF_CAPTURES = ("frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog", "capture_point", "merge_points")
 _OF_BYTES = ("message", "version", "api", "kind", "framed", "header")
 _UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
@@ -112,7 +115,10 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     Requests name their api and version. For a response give --api and --version; otherwise the best guess is
     shown. With --message and --version the bytes are a body without a header.
     """
-    fmt = fmt or ("tree" if environment.to_terminal else "jsonl")
+    in_columns = bool(options["stats"] or options["fields"])
+    fmt = fmt or (("table" if in_columns else "tree") if environment.to_terminal else "jsonl")
+    if in_columns:
+        refuse_format("--stats" if options["stats"] else "--fields", fmt, IN_COLUMNS)
     if options["lossless"] and options["records"] not in {None, "base64"}:
         raise click.UsageError(f"--lossless keeps every byte: leave --records {options['records']} away")
     if options["follow"] and len(source) > 1:

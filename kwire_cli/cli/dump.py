@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.cli.batches import SHOW, Run, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import EXIT_CODE, HEX_ROWS, complete_file, with_csv, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import EXIT_CODE, HEX_ROWS, complete_file, refuse_format, with_csv, with_output, with_overlaid_catalog
 from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_files
 from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
@@ -155,6 +155,7 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
     others |= {"filter": "--filter", "limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
         raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
+    refuse_format("--verify", fmt, [each for each in FORMATS if each != "hex"])
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 

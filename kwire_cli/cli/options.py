@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
@@ -211,3 +211,9 @@ def records_of(options: dict[str, Any]) -> str:
 def shows_raw_records(fmt: str, options: dict[str, Any]) -> bool:
     """Whether records are shown as bytes."""
     return bool(options["fields"]) or fmt == "csv" or (fmt in {"json", "jsonl"} and records_of(options) == "base64")
+
+
+def refuse_format(option: str, fmt: str, formats: Sequence[str]) -> None:
+    """UsageError for a --format that an option has no output in, with the names of those that it has."""
+    if fmt not in formats:
+        raise click.UsageError(f"{option} shows {', '.join(formats)}, not {fmt}")

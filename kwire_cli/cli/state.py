@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.options import refuse_format
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.names import Kind
 from kwire_cli.source.logs.segments import partition_of
@@ -51,8 +52,8 @@ def show_state(
 
     InputError where no file is of a topic that has a state.
     """
-    if fmt not in (*FORMATS, BOTH):
-        raise click.UsageError(f"--state shows {', '.join(FORMATS)}, not {fmt}")
+    if fmt != BOTH:
+        refuse_format("--state", fmt, FORMATS)
     for option, name in INSTEAD.items():
         if options.get(name) not in {None, False}:
             raise click.UsageError(f"--state takes all records up to an offset (--at), so that {option} has no meaning with it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.stats import by_count
 from kwire_cli.view.grid import Cells
@@ -17,6 +17,27 @@ if TYPE_CHECKING:
 MOST_ERRORS = 5
 """Errors of a group that its row names: a client can invent any number of them."""
 _GROUP = ("requests", "responses", "req bytes", "resp bytes", "p50", "p95", "p99", "max", "in flight", "throttled", "notes")
+
+
+_POINTS = ("count", "p50", "p95", "p99", "max")
+_TIMES = {
+    f"{of}{point.capitalize()}{'' if point == 'count' else 'Seconds'}": (f"{of}Seconds", point) for of in ("latency", "wait") for point in _POINTS
+}
+CSV = (
+    *("by", "name", "count", "requests", "responses", "requestBytes", "responseBytes", *_TIMES),
+    *("throttled", "throttleSeconds", "mostInFlight", "nodeId", "software", "stagesSeconds", "errors"),
+)
+"""The columns of csv: a row a group, lines by kind and anomalies by code among them. Those that a group lacks are empty."""
+
+
+def csv_cells(stats: Stats) -> Iterator[list[Any]]:
+    """Return the rows of csv, with the numbers that the JSON form has."""
+    for by, groups in stats.to_json().items():
+        for name, found in groups.items():
+            row = found if isinstance(found, dict) else {"count": found}
+            times = {column: row.get(of, {}).get(point) for column, (of, point) in _TIMES.items()}
+            row = {"by": by, "name": name} | row | times
+            yield [row.get(column) for column in CSV]
 
 
 def stats_lines(stats: Stats, most: int | None = None) -> Iterator[Line]:

@@ -1,0 +1,124 @@
+"""No format of a command prints another one's output: each is what its name says, or is refused with the names of those that there are."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from command_line import kwire
+
+from kwire_cli.cli.main import COMMANDS, cli
+
+CAPTURE, LOGS, FRAME = "samples/captures/midstream.pcap", "samples/logs", "samples/frames/metadata-v13-response.hex"
+SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
+REQUEST_LOG = "samples/request-logs/kafka-request.log"
+METADATA = (FRAME, "--api", "Metadata", "--version", "13")
+REPORTS = [
+    ("advise", CAPTURE),
+    ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
+    ("clients", CAPTURE),
+    ("clients", REQUEST_LOG),
+    ("clients", "--upgrade-to", "4.0", CAPTURE),
+    ("compare", CAPTURE),
+    ("compare", *METADATA),
+    ("compare", SEGMENT),
+    ("compare", "--paper", "kip482"),
+    ("compare", "--message", "MetadataResponse", "--partitions", "1..3"),
+    ("decode", CAPTURE),
+    ("decode", "--fields", "frame,api,topics", CAPTURE),
+    ("decode", "--pairs", CAPTURE),
+    ("decode", "--stats", CAPTURE),
+    ("decode", "--stats", REQUEST_LOG),
+    ("decode", *METADATA),
+    ("decode", SEGMENT),
+    ("decode", "--message", "MetadataRequest", "--version", "0", "00000000"),
+    ("diff", "MetadataResponse", "9", "12"),
+    ("doctor",),
+    ("dump", SEGMENT),
+    ("dump", "--deep", SEGMENT),
+    ("dump", "--state", LOGS),
+    ("dump", "--verify", "DAMAGED"),
+    ("dump", "--all", "samples/logs/recovery-point-offset-checkpoint"),
+    ("errors",),
+    ("explain", "message", *METADATA),
+    ("explain", "error", "27"),
+    ("lint", "samples/definitions/leases.json"),
+    ("overhead", CAPTURE),
+    ("overhead", "--by", "api,kind", CAPTURE),
+    ("overhead", *METADATA),
+    ("overhead", LOGS),
+    ("overhead", "--batching", CAPTURE),
+    ("spec", "list"),
+    ("spec", "show", "MetadataRequest"),
+]
+
+
+FOR_EYES = ("tree", "hex", "table", "text")
+
+
+def formats_of(words):
+    command, context = cli, click.Context(cli)
+    while isinstance(command, click.Group) and (found := command.get_command(context, words[0])):
+        command, words = found, words[1:]
+    return [each for option in command.params if option.name == "fmt" for each in option.type.choices]
+
+
+def test_every_command_that_has_formats_is_here():
+    with_formats = {name for name in COMMANDS if not isinstance(cli.get_command(click.Context(cli), name), click.Group) and formats_of((name,))}
+    assert with_formats - {words[0] for words in REPORTS} == {"encode", "scan", "watch"}  # bytes; Spark; what is live
+
+
+def damaged(folder):
+    """Return a log directory with one segment whose batch has a wrong checksum."""
+    (folder / "orders-0").mkdir()
+    data = bytearray(Path(SEGMENT).read_bytes())
+    data[70] ^= 1
+    (folder / "orders-0" / Path(SEGMENT).name).write_bytes(data)
+    return folder
+
+
+def is_json(text):
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        _, at = decoder.raw_decode(text, at)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return True
+
+
+def is_csv(text):
+    rows = [*csv.reader(io.StringIO(text, newline=""), strict=True)]
+    return all(re.fullmatch(r"[A-Za-z][\w. ]*", name) for name in rows[0]) and len(rows[0]) > 1 and {len(row) for row in rows} == {len(rows[0])}
+
+
+CHECKS = {
+    "json": is_json,
+    "jsonl": lambda text: all(isinstance(json.loads(line), dict) for line in text.splitlines()),
+    "csv": is_csv,
+    "html": lambda text: text.startswith("<!doctype html>") and text.rstrip().endswith("</html>"),
+    "junit": lambda text: text.startswith("<?xml"),
+    "github": lambda text: all(line.startswith("::") for line in text.splitlines()),
+}
+
+
+@pytest.mark.parametrize("words", REPORTS, ids=" ".join)
+def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
+    given = [damaged(tmp_path) if word == "DAMAGED" else word for word in words]
+    shown = {}
+    for fmt in formats_of(words):
+        done = kwire(*given, "--format", fmt)
+        if done.code == 2:
+            assert not done.raw, (fmt, done.err)
+            assert "not " in done.err or " is for " in done.err, (fmt, done.err)
+            continue
+        assert done.code in {0, 1}, (fmt, done.err)
+        assert done.out.strip(), fmt
+        shown[fmt] = done.out
+    assert shown
+    for fmt, text in shown.items():
+        if fmt in CHECKS:
+            assert CHECKS[fmt](text), (fmt, text[:400])
+        others = {name for name, other in shown.items() if name != fmt and other == text}
+        assert not others - ({"tree", "table", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}), (fmt, others)
