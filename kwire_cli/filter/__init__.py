@@ -5,6 +5,7 @@ from kwire_cli.filter.compile import Filter, Row, compile_filter
 from kwire_cli.filter.error import FilterError
 from kwire_cli.filter.known import unknown_part
 from kwire_cli.filter.nodes import Name
+from kwire_cli.filter.paths import elements
 from kwire_cli.filter.places import Fields, Places, Rows, opened_values, places_of
 from kwire_cli.filter.tokens import name_of
 
@@ -19,6 +20,7 @@ __all__ = [
     "Row",
     "Rows",
     "compile_filter",
+    "elements",
     "name_of",
     "opened_values",
     "places_of",

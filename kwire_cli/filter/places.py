@@ -111,13 +111,13 @@ def _values(places: Places, row: Opened) -> Iterator[Any]:
     yield from opened_values(places, row)
 
 
-def opened_values(places: Places, row: Opened) -> Iterator[Any]:
-    """Return the values of a name in batches, records, headers and payloads."""
+def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterator[Any]:
+    """Return the values of a name in batches, records, headers and payloads; an array as one value if `whole`."""
     batches = row.batches(deep=places.deep) if places.deep or places.records else []
     if places.records:
-        yield from below(batches, places.records)
+        yield from below(batches, places.records, whole=whole)
     if places.header is not None:
         yield from [each["value"] for each in below(batches, (RECORDS, "headers")) if each["key"] == places.header]
     if places.payloads:
         found = {PAYLOADS: row.payloads(), "decoded": below(batches, (RECORDS, "decoded"))}
-        yield from values_at(found, places.path)
+        yield from values_at(found, places.path, whole=whole)

@@ -91,15 +91,20 @@ class LineRow:
         return self.line.frame.payloads(self.hidden(), self.line.asked) if self.line.frame else []
 
     def value(self, name: str) -> Any:
-        """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none."""
+        """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none.
+
+        Structures of an array, such as headers of records, are a list where there is one alone too.
+        """
         if ALIASES.get(name, name) in COLUMNS:
             return self.column(name)
-        from kwire_cli.filter import opened_values  # noqa: PLC0415 - tables of columns alone need no filter
+        from kwire_cli.filter import elements, opened_values  # noqa: PLC0415 - tables of columns alone need no filter
 
         places = _places(name, self.line.connection.catalog)
         found = list(_values(self.fields(), places.path, ())) if places.message else []
-        found += [_text(value) for value in opened_values(places, self)]
-        return found[0] if len(found) == 1 else found or None
+        opened = [*opened_values(places, self, whole=True)]
+        found += [_text(value) for value in elements(opened)]
+        in_array = any(isinstance(value, list) and any(isinstance(item, dict) for item in value) for value in opened)
+        return found[0] if len(found) == 1 and not in_array else found or None
 
 
 class FilterRow(LineRow):
