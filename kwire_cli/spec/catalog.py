@@ -157,7 +157,7 @@ class Catalog:
         """The names of the fields in all definitions."""
         from kwire_cli.spec.field_names import FieldNames  # noqa: PLC0415 - few commands ask for a field by name
 
-        return FieldNames(self)
+        return FieldNames(((entry.type, entry.name) for entry in self), self.message)
 
     @cached_property
     def apis(self) -> tuple[Api, ...]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 _FRAMES = ("header", "response", "request")
@@ -15,14 +14,18 @@ _FRAMES = ("header", "response", "request")
 
 
 class FieldNames:
-    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name that is asked for."""
+    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name that is asked for.
 
-    def __init__(self, catalog: Catalog) -> None:
+    `definitions` are pairs of a type and a name, in the order of the catalogue; `read` returns the definition of a name.
+    """
+
+    def __init__(self, definitions: Iterable[tuple[str, str]], read: Callable[[str], MessageSpec]) -> None:
         self._frames: set[str] = set()
         self._others: set[str] = set()
-        entries = sorted((entry for entry in catalog if entry.type in _FRAMES), key=lambda entry: _FRAMES.index(entry.type))
-        self._unread = (catalog.message(entry.name) for entry in entries)
-        self._unread_others = (catalog.message(entry.name) for entry in catalog if entry.type not in _FRAMES)
+        known = [*definitions]
+        frames = sorted((pair for pair in known if pair[0] in _FRAMES), key=lambda pair: _FRAMES.index(pair[0]))
+        self._unread = (read(name) for _, name in frames)
+        self._unread_others = (read(name) for kind, name in known if kind not in _FRAMES)
 
     def in_frames(self, name: str) -> bool:
         """Return whether a header, request or response has a field of this name."""
