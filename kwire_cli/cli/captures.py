@@ -230,8 +230,8 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
 
 
 def _documents(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:
-    from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
+    from kwire_cli.view.quick_lines import field_text
 
     records, lossless = records_of(options), options["lossless"]
     hide = redaction.record

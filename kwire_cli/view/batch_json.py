@@ -9,10 +9,9 @@ from kwire_cli.view.json import many_dumps
 from kwire_cli.view.record_text import row_text, rows_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.model import Gap, Hide, Record
 
@@ -45,25 +44,6 @@ def line_pieces(
         yield rows[1:] if first else rows
         first = first and not rows
     yield b'],"anomalies":%b}\n' % many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1]
-
-
-def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
-    """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
-    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
-    from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
-    from kwire_cli.view.quick_lines import quick_field  # noqa: PLC0415 - as above
-
-    limits = source_of(b"", limits=reading.limits).limits
-
-    def text(data: bytes) -> str:
-        found = quick_field(data, limits)
-        if found is None:
-            source = source_of(data, catalog=reading.catalog, limits=limits)
-            lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)]
-            found = b"[%b]" % b",".join(lines)
-        return found.decode()
-
-    return text
 
 
 def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Record]]]:

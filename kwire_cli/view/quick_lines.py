@@ -15,10 +15,11 @@ from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.codec.model import Limits
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.record_fields import RecordsAs
     from kwire_cli.records.model import Hide, Source
     from kwire_cli.records.reading import Reader
 
@@ -107,6 +108,25 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
     transactional, control = (bits.names[bits.read(attributes)] for bits in (v2.TRANSACTIONAL, v2.CONTROL))
     text = _HEAD % (codec, TIMESTAMP_TYPE.names[TIMESTAMP_TYPE.read(attributes)], transactional, control)
     return b"{" + before + text[1:].encode() + after
+
+
+def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
+    """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are nobody's messages."""
+    from kwire_cli.records.opening import source_of  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.reading import read_items  # noqa: PLC0415 - as above
+    from kwire_cli.view.batch_json import line_pieces  # noqa: PLC0415 - as above
+
+    limits = source_of(b"", limits=reading.limits).limits
+
+    def text(data: bytes) -> str:
+        found = quick_field(data, limits)
+        if found is None:
+            source = source_of(data, catalog=reading.catalog, limits=limits)
+            lines = [b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)]
+            found = b"[%b]" % b",".join(lines)
+        return found.decode()
+
+    return text
 
 
 def quick_field(data: bytes, limits: Limits) -> bytes | None:

@@ -10,8 +10,8 @@ from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.source.capture.reading import Capture
 from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.view.batch_json import field_text
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
+from kwire_cli.view.quick_lines import field_text
 from kwire_cli.view.table import TABLE, plain_rows, row
 
 CATALOG = kwire.catalog()

@@ -8,8 +8,8 @@ from record_sets import batch, record, segments
 from kwire_cli.message.record_fields import RecordsAs
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader, read_items
-from kwire_cli.view.batch_json import field_text, line_pieces
-from kwire_cli.view.quick_lines import Lines, quick_lines
+from kwire_cli.view.batch_json import line_pieces
+from kwire_cli.view.quick_lines import Lines, field_text, quick_lines
 
 LABELS = ({}, {"file": "100%d/ü.log"})
 RECORDS = st.lists(
