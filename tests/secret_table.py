@@ -1,6 +1,7 @@
 """A table of secrets: messages, versions and where a secret stands in them; frames and captures that carry one, whole and damaged."""
 
 import base64
+import re
 
 import packets
 from wire import Wire
@@ -82,6 +83,13 @@ def shows(text, secret=SECRET, window=4):
     # base64 of bytes at any alignment: the characters that do not depend on what stands before or after
     inner = {base64.b64encode(b"\0" * lead + raw).decode()[(8 * lead + 5) // 6 :].rstrip("=")[:-2] for lead in range(3)}
     return found or any(text64[i : i + 6] in text for text64 in inner for i in range(len(text64) - 5))
+
+
+def numbers(text, secret=SECRET):
+    """The numbers of two, four or eight bytes of the secret in a row that stand in a text in decimal."""
+    raw = secret.encode()
+    found = {int.from_bytes(raw[i : i + size], "big") for size in (2, 4, 8) for i in range(len(raw) - size + 1)}
+    return found & {int(each) for each in re.findall(r"(?<![\d.])\d{4,19}(?![\d.]*\d)", text)}
 
 
 def damages(frame):

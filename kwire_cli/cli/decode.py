@@ -288,7 +288,7 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
         from kwire_cli.view.html.frames import frame_entry, frame_row
         from kwire_cli.view.html.outline import Outline
 
-        options["page"].add(frame_row(frame), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"])))
+        options["page"].add(frame_row(frame.shown(hidden)), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"])))
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 

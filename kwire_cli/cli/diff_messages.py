@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,6 +62,7 @@ def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | N
     versions = _versions(options)
     found = find(environment, catalog, places, versions, options)
     comparison = _compared(catalog, found[0], found[1], options)
+    found = [_shown(catalog, each, options) for each in found]
     _leave_out(comparison, options)
     if options["fmt"] == "json":
         from kwire_cli.view.json import dumps
@@ -131,6 +133,17 @@ def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
     only = options["ignore_bytes"]
     comparison.differences = [each for each in comparison.differences if not ignored(each.at.field) and not (only and each.kind == "bytes")]
     comparison.rewritten = {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
+
+
+def _shown(catalog: Catalog, found: Found, options: dict[str, Any]) -> Found:
+    """Return a message as its title shows it."""
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.redaction import Redaction
+
+    if not isinstance(found.message, Frame):
+        return found
+    redaction = Redaction(catalog, show_secrets=options["show_secrets"])
+    return replace(found, message=found.message.shown(redaction.frame(found.message, known=found.known, asked=found.asked)))
 
 
 def _document(found: Found) -> dict[str, Any]:

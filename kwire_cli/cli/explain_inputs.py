@@ -103,6 +103,7 @@ def _frame(frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked
     from kwire_cli.explain.messages import explain_frame
     from kwire_cli.view.tree import frame_title
 
+    frame = frame.shown(hidden)
     document = {"frame": frame.number, "kind": frame.kind, "size": frame.size, "apiKey": frame.api_key, "api": frame.api}
     document |= {"apiVersion": frame.api_version, "guess": frame.guess}
     return Subject(frame_title(frame), document, explain_frame(frame, hidden, look, asked=asked), frame.kind != "unknown")

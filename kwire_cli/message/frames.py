@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import Decoded, decode_spec
@@ -13,7 +14,7 @@ from kwire_cli.structs.frames import SIZE_PREFIX
 from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.inside import Forwarded
@@ -25,6 +26,8 @@ _SIZE = fixed(declare(SIZE_PREFIX, 0))
 SIZE_BYTES = _SIZE.size
 PAYLOADS = "payloads"
 """Among the names of hidden parts: nothing of what is in fields is shown."""
+HEAD = "head"
+"""Among the names of hidden parts: nothing tells that the frame begins where a frame begins, so that its first bytes are secret too."""
 MAX_SIZE = 100 * 1024 * 1024
 """The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
 
@@ -45,6 +48,8 @@ NEWER = 8
 """How far above the newest known version of an api a request's version may be, and still be one."""
 NEWER_APIS, NEWER_VERSIONS = 32, 4
 """How far above the known ones the api key and version of a request can be without anybody saying that it is one."""
+NO_VERSION = 256
+"""From here on a number is hardly the version of an api."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,8 @@ class Frame:
         named = len(client_id) > LEAST_CLIENT_ID
         if named and self.counted:
             return True
-        cut_in_header = self.cut and not self.header.complete
+        number = self.header.value.get("correlationId", 0)
+        cut_in_header = self.cut and not self.header.complete and (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
         if self.header.anomalies and not cut_in_header:
             return False
         short = client_id != "" and (says_size(self.data, self.start, self.stop) or 0) < SMALL
@@ -158,6 +164,21 @@ class Frame:
         if api is None or not api.request:
             return 0 <= key <= max(known.key for known in self.catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
         return 0 <= version <= self.catalog.entry(api.request).valid_versions.high + NEWER
+
+    def shown(self, hidden: Mapping[str, frozenset[int]]) -> Frame:
+        """Return the frame without numbers that stand outside its parts, as far as they may be bytes of a secret by `hidden`.
+
+        A known api with a version below 256 is hardly an accident: half of its bytes are zero. So are those of a size below 64 KiB.
+        """
+        if HEAD not in hidden:
+            return self
+        is_small = (says_size(self.data, self.start, self.stop) or 0) < SMALL
+        kept = {"FRAME_SIZE_MISMATCH"} if is_small else set()
+        notes = tuple(note if note.code in kept else note._replace(detail=MEANING[note.code]) for note in self.notes)
+        api = self.catalog.api_by_key(self.api_key) if self.api_key is not None else None
+        if self.kind != "request" or (api and 0 <= (self.api_version or 0) < NO_VERSION):
+            return replace(self, notes=notes)
+        return replace(self, api_key=None, api=None, api_version=None, notes=notes)
 
     def contradicts(self, hints: Hints) -> bool:
         """Whether it is of another api or version than was said beforehand."""
@@ -215,6 +236,8 @@ class Frame:
                 raise InputError(
                     "the frame holds secrets, or bytes that may be some, and the lossless form keeps every byte: show_secrets=True keeps them"
                 )
+        if HEAD in hidden:
+            return self.shown(hidden).to_json(records=records, hidden={k: v for k, v in hidden.items() if k != HEAD}, asked=asked, reading=reading)
         if self.kind == "unknown":
             gap = {
                 "frame": self.number,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
-from kwire_cli.message.frames import LEAST_CLIENT_ID, MAX_SIZE, NEWER_APIS, NEWER_VERSIONS, SIZE_BYTES, Frame, Hints, says_size
+from kwire_cli.message.frames import LEAST_CLIENT_ID, MAX_SIZE, NEWER_APIS, NEWER_VERSIONS, NO_VERSION, SIZE_BYTES, Frame, Hints, says_size
 from kwire_cli.message.headers import RequestHead, decode_header, header_version, request_head
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
 
@@ -99,9 +99,10 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
         size = says_size(data, start, stop)
         if size is not None and size != stop - at:
             notes = (Anomaly("FRAME_SIZE_MISMATCH", "", start, f"the size prefix says {size}, {stop - at} bytes follow"),)
-            if size < 0 and _is_left_to_bytes(hints):
+            if size < 0:
                 # its number is not shown: it may be bytes of a secret
                 notes = (notes[0]._replace(detail="these four bytes read as a negative size, and no frame has one"),)
+            if size < 0 and _is_left_to_bytes(hints):
                 return Frame(catalog, number, "unknown", data, start, stop, notes=notes, flavour=hints.header)
     frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
@@ -173,8 +174,11 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
     key, version = head.api_key, head.version
     api = catalog.api_by_key(key)
     if hints.kind == "request" and ((hints.api and hints.api.key != key) or hints.version not in {None, version}):
-        said = f"api {hints.api.name if hints.api else key} version {version if hints.version is None else hints.version}"
-        raise InputError(f"the request's header says api key {key} version {version}, not {said}; leave --api and --version away for requests")
+        said = (f"api {hints.api.name}" if hints.api else "") + ("" if hints.version is None else f" version {hints.version}")
+        known = api and 0 <= version < NO_VERSION
+        # Numbers of no known api may be bytes of a secret.
+        says = f"api key {key} version {version}" if known else "an api or version that is not known"
+        raise InputError(f"the request's header says {says}, not {said.strip()}; leave --api and --version away for requests")
     if not api or not api.request:
         unknown = _unknown_request(catalog, frame, at, hints, key, version)
         newer = 0 <= key <= max(known.key for known in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS

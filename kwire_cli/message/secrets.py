@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import MOST_CORRELATIONS, PAYLOADS, SIZE_BYTES, Hints
+from kwire_cli.message.frames import HEAD, MOST_CORRELATIONS, NO_VERSION, PAYLOADS, SIZE_BYTES, Hints
 from kwire_cli.message.headers import head_size
 from kwire_cli.message.inside import Forwarded, holds
 from kwire_cli.message.reading import read, respond
@@ -83,8 +83,6 @@ OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
 _INDEX = re.compile(r"\[\d+\]")
-NO_VERSION = 256
-"""From here on a number is hardly the version of an api."""
 
 _SENSITIVE = (
     r"passw(?:or)?d|passphrase|secret|jaas|credential|private|certificate|connection[._-]?string|user[._-]?info"
@@ -263,7 +261,7 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
-    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {OUTSIDE: frozenset()}
+    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {OUTSIDE: frozenset(), HEAD: frozenset()}
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:

@@ -73,7 +73,7 @@ class Frames:
 
     def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
         """A frame in one line."""
-        frame = self._frames[number]
+        frame = self._shown(number)
         cells = (number + 1, frame.kind, frame.api or text_of(frame.api_key), text_of(frame.api_version), frame.size)
         styles = ("dim", "", "name", "", "number")
         line: Line = []
@@ -84,7 +84,11 @@ class Frames:
 
     def title(self, number: int) -> str:
         """What a frame is."""
-        return "".join(text for text, _ in frame_title(self._frames[number]))
+        return "".join(text for text, _ in frame_title(self._shown(number)))
+
+    def _shown(self, number: int) -> Frame:
+        frame = self._frames[number]
+        return frame.shown(self.redaction.frame(frame))
 
     def is_odd(self, number: int) -> bool:
         """Whether it has an anomaly."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.frames import HEAD
 from kwire_cli.message.opened import frame_fields, opened_batches
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 
@@ -43,13 +44,23 @@ class FrameRow:
         return self.frame.payloads(self.redaction.frame(self.frame))
 
     def header(self, name: str) -> Any:
-        """A field of the header."""
-        return self.frame.header.value.get(name) if self.frame.header else None
+        """A field of the header, None where it is hidden."""
+        return None if self.hides_head or not self.frame.header else self.frame.header.value.get(name)
+
+    @property
+    def hides_head(self) -> bool:
+        """Whether the frame is hidden from its first byte on."""
+        return HEAD in self.redaction.frame(self.frame)
+
+    @property
+    def shown(self) -> Frame:
+        """The frame as its columns show it."""
+        return self.frame.shown(self.redaction.frame(self.frame))
 
     def roles(self) -> dict[str, list[bytes]]:
         """The values in the body that have a role."""
         body = self.frame.body
-        return {} if body is None or body.guess else role_values(roles(body.spec, body.entry), body.raw)
+        return {} if body is None or body.guess or self.hides_head else role_values(roles(body.spec, body.entry), body.raw)
 
 
 def _topics(row: FrameRow) -> list[str]:
@@ -66,9 +77,9 @@ _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
     "frame": lambda row: row.frame.number,
     "kind": lambda row: row.frame.kind,
     "size": lambda row: row.frame.size,
-    "apiKey": lambda row: row.frame.api_key,
-    "api": lambda row: row.frame.api,
-    "apiVersion": lambda row: row.frame.api_version,
+    "apiKey": lambda row: row.shown.api_key,
+    "api": lambda row: row.shown.api,
+    "apiVersion": lambda row: row.shown.api_version,
     "correlationId": lambda row: row.header("correlationId"),
     "clientId": lambda row: row.header("clientId"),
     "topics": _topics,

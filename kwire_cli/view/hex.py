@@ -33,6 +33,7 @@ def frame_lines(
     catalog: Catalog, frame: Frame, hidden: dict[str, frozenset[int]], *, rows: int | None, reading: RecordsAs | None = None
 ) -> Iterator[Line]:
     """A frame byte by byte; bytes that belong to no part of it are shown as a gap. With `reading` records are shown by their fields too."""
+    frame = frame.shown(hidden)
     yield frame_title(frame, labelled=frame.logged)
     at, secret = frame.start, OUTSIDE in hidden
     for part_name, part in frame.parts:

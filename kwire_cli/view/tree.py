@@ -46,6 +46,7 @@ def frame_lines(
 
     With `reading` records are shown as their batches.
     """
+    frame = frame.shown(hidden)
     yield frame_title(frame)
     payloads = [] if PAYLOADS in hidden else frame.inside(asked)
     last = "payloads" if payloads else "body" if frame.body else "header"
@@ -245,6 +246,8 @@ def _summary(item: Item, look: _Look) -> Line:
     if isinstance(node, Array):
         if not item.parts[0].whole:
             return [(": ", "dim"), ("not reached", "warning")]
+        if item.parts[0].span in look.form.hidden:
+            return [(": ", "dim"), *look.value(item.parts[0])]
         count = read_count(item.parts[0], data)
         if count < 0:
             return [(": ", "dim"), ("null", "null")]

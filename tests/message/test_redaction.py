@@ -8,7 +8,7 @@ import click
 import pytest
 import record_sets
 from command_line import kwire
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, shows
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, numbers, shows
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
@@ -87,6 +87,32 @@ def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
         for fmt in formats(command):
             for words, text in printed(path, command, fmt):
                 assert not shows(text), (how, fmt, words)
+
+
+SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], ["--request", "--api", "Fetch"]]
+"""What is said of bytes that are none of it."""
+
+
+@pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
+def test_no_number_is_made_of_bytes_of_a_secret(number, row):
+    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies, in each view that has frames."""
+    message, path, version = row
+    _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
+    for at, (how, data) in enumerate(damages(frame), number):
+        words = SAID[at % len(SAID)]
+        for fmt in ("jsonl", "tree", "hex", "html")[at % 2 :: 2]:
+            done = kwire("decode", "-f", fmt, "--full", *words, "-", stdin=data.hex().encode())
+            assert not numbers(done.out + done.err), (how, fmt, words)
+            assert not shows(done.out + done.err), (how, fmt, words)
+
+
+def test_the_head_of_a_frame_that_is_not_understood_is_absent():
+    data = SECRET.encode().hex()
+    [hidden] = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()]
+    assert [hidden["kind"], hidden["apiKey"], hidden["api"], hidden["apiVersion"]] == ["request", None, None, None]
+    assert hidden["anomalies"][0]["code"] == "UNKNOWN_API"
+    [whole] = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", "--show-secrets", data).out.splitlines()]
+    assert [whole["apiKey"], whole["apiVersion"]] == [0x5A71, 0x3723]
 
 
 CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]

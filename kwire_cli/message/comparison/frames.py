@@ -35,11 +35,11 @@ def compare_frames(
     `hidden` are the spans to redact by part, `hide` gives those of a payload. InputError where they are not both requests, or both responses, of one
     api, or where a body could not be read. A size prefix follows from what it counts: it is compared only where it lies.
     """
-    for name, frame in (("a", a), ("b", b)):
+    for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
         if not frame.body:
             raise InputError(f"{name} has no body that can be compared: {_what(frame)}; --api and --version say what it is")
     if (a.kind, a.api) != (b.kind, b.api):
-        raise InputError(f"only two of one kind can be compared field by field: a is {_what(a)}, b is {_what(b)}")
+        raise InputError(f"only two of one kind can be compared field by field: a is {_what(a.shown(hidden[0]))}, b is {_what(b.shown(hidden[1]))}")
 
     def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
         return (

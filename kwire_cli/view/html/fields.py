@@ -184,6 +184,8 @@ class _Walk:
         if first is None:
             return [] if item.whole else [("not reached", "warning")]
         if isinstance(item.node, Array):
+            if first.span in self.form.hidden:
+                return self.value(first)
             count = read_count(first, self.tree.spans.data) if first.whole else None
             return [("null", "null")] if count is not None and count < 0 else [(counted(count or 0, "element"), "dim")]
         if isinstance(item.node, Nullable) and first.whole and is_null(first, self.tree.spans.data):

@@ -60,7 +60,7 @@ def frame_entry(
         outline.node(0, "(not part of any field)", "gap", (buffer, low, low, high), [(counted(high - low, "byte"), "warning")])
         if OUTSIDE in hidden:
             outline.mask(buffer, low, high)
-    return outline.to_json([*own, *frame.anomalies])
+    return outline.to_json([*own, *frame.shown(hidden).anomalies])
 
 
 def message_entry(catalog: Catalog, decoded: Decoded, hidden: frozenset[int], reading: RecordsAs | None, outline: Outline) -> dict[str, Any]:
