@@ -168,7 +168,7 @@ def read_records(
     They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each magic byte), "v0", "v1",
     "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic` names theirs; without it the folder of a file does, or
     the records show it, as for `kwire dump`. `max_decompressed` are the bytes that one batch may become. A file may also be text that holds batches
-    in any form, such as hex. InputError for a file that can't be read, and for captures, requests and responses, which `read_frames` reads; nothing
+    in any form, such as hex. InputError for a file that cannot be read, and for captures, requests and responses, which `read_frames` reads; nothing
     else, whatever the bytes.
 
     `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the records

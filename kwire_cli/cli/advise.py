@@ -100,8 +100,8 @@ def show_advice(environment: Environment, catalog: Catalog, seen: Seen, price: C
 
     if not seen.messages:
         raise InputError(
-            "there is no message in this that is known for sure: of a response outside a capture say --api and --version; "
-            "--message, --api and --filter choose among those that there are"
+            "this holds no message that is certain: for a response outside a capture give --api and --version; "
+            "--message, --api and --filter choose among the others"
         )
     advice = drawn(catalog, seen, price, least=options["min_saving"], half=options["half"])
     if options["write_overlay"]:
@@ -115,7 +115,7 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
     try:
         file.write_text(overlay_text(advice.overlay), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"can't be written: {error.strerror}", file=str(file)) from None
+        raise InputError(f"cannot be written: {error.strerror}", file=str(file)) from None
     environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes")
 
 

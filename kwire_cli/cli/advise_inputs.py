@@ -69,7 +69,7 @@ class Messages:
         return kept.name
 
     def each(self) -> Iterator[Message]:
-        """Every message that is wanted. InputError where an input can't be read."""
+        """Every message that is wanted. InputError where an input cannot be read."""
         from kwire_cli.cost.advice.messages import named
 
         self.times += 1

@@ -21,7 +21,7 @@ def accumulators_of(options: dict[str, Any]) -> Accumulators:
     sizes = tuple(_batch_size(text) for text in options["batch_sizes"].split(",")) if options["batch_sizes"] else BATCH_SIZES
     settings = [Setting(linger, size) for linger in sorted({*lingers}) for size in sorted({*sizes})]
     if len(settings) > MOST_SETTINGS:
-        raise click.UsageError(f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most")
+        raise click.UsageError(f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed")
     return Accumulators(settings)
 
 
@@ -35,5 +35,5 @@ def _linger(text: str) -> int:
 def _batch_size(text: str) -> int:
     size = size_of(text, "--batch-size")
     if size > LARGEST_BATCH:
-        raise click.UsageError(f"--batch-size {text.strip()}: {LARGEST_BATCH} is the most that batch.size can be")
+        raise click.UsageError(f"--batch-size {text.strip()}: batch.size can be at most {LARGEST_BATCH}")
     return size

@@ -108,7 +108,7 @@ def capture_lines(
     notices: bool = True,
     key_logs: Sequence[str] = (),
 ) -> Iterator[Captured]:
-    """The lines of a capture: a file by its path, an open one, or the files of a capture point; InputError where it can't be read.
+    """The lines of a capture: a file by its path, an open one, or the files of a capture point; InputError where it cannot be read.
 
     `name` is what to call it, else its path; `key_logs` are for what is TLS in it. What ended the reading early is noted at the end, unless `notices`
     are not wanted.

@@ -49,7 +49,7 @@ class _Passed:
 def show_capture(
     environment: Environment, catalog: Catalog, source: str | IO[bytes] | PointFiles, fmt: str, options: dict[str, Any], *, strict: bool
 ) -> Outcome:
-    """Print the lines of a capture that were asked for, as they come; InputError where it can't be read."""
+    """Print the lines of a capture that were asked for, as they come; InputError where it cannot be read."""
     from kwire_cli.cli.follow import Interrupt, following
     from kwire_cli.source.capture.point_packets import PointFiles
 

@@ -143,4 +143,4 @@ def _refuse_beside_paper(options: dict[str, Any]) -> None:
         name = parameter.name or ""
         if name not in BESIDE_PAPER and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             said = "INPUT" if isinstance(parameter, click.Argument) else f"--{options['kind']}" if name == "kind" else parameter.opts[0]
-            raise click.UsageError(f"--paper measures the document's own examples: leave {said} away")
+            raise click.UsageError(f"--paper measures the document's own examples; omit {said}")

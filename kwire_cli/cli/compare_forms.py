@@ -38,9 +38,9 @@ def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *
 
     fields = tuple(name.strip() for name in (options["fields"] or "").split(",") if name.strip())
     if fields and not options["encodings"]:
-        raise click.UsageError("--fields says which integers get an --encoding")
+        raise click.UsageError("--fields needs an --encoding")
     if options["cases"] and not (options["encodings"] or options["overlays"]) and any(options[name] for name in CHOOSING):
-        raise click.UsageError("--cases are those of an --encoding or --overlay")
+        raise click.UsageError("--cases needs an --encoding or --overlay")
     if not several:
         check_fields(specs, fields)
     if not any(options[name] for name in CHOOSING):
@@ -49,7 +49,7 @@ def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *
     overlays = tuple((Path(name).stem, load_overlay(name)) for name in options["overlays"])
     for name, overlay in overlays:
         if not several and not concerns(overlay, specs[0]):
-            raise InputError(f"the overlay {name} says nothing about {specs[0].name}, but about {', '.join(overlay.messages)}")
+            raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
     versions = _versions(options["versions"], None if several else specs[0])
     both_ways, tagged, encodings, cases = (options[name] for name in ("flexible", "all_tagged", "encodings", "cases"))
     choice = Choice(versions, both_ways=both_ways, tagged=tagged, encodings=encodings, fields=fields, cases=cases, overlays=overlays)
@@ -68,5 +68,5 @@ def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
     except ValueError as error:
         raise click.UsageError(f"--versions: {error}, or all") from None
     if not meant & known:
-        raise InputError(f"{spec.name if spec else 'no message'} has versions {known}, and none of {text}")
+        raise InputError(f"{spec.name if spec else 'no message'} has versions {known}, not {text}")
     return tuple((meant & known).each())

@@ -34,11 +34,11 @@ def messages(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
     bodies = bool(options["message"])
     if bodies:
-        refuse(options, ("api", "framed", "kind"), "is for frames, and --message says that this is a body alone")
+        refuse(options, ("api", "framed", "kind"), "is for frames, and --message is for a bare body")
     for number, given in enumerate(inputs(environment, source, options["form"], catalog=catalog, says=said(options), verbose=options["verbose"])):
         if given.kind is Kind.CAPTURE:
             if bodies:
-                raise click.UsageError("--message says that the input is a body alone, and this is a capture; --filter chooses among its frames")
+                raise click.UsageError("--message is for a bare body, and this is a capture; --filter chooses among its frames")
             each = _of_capture(environment, catalog, given.source, options)
         else:
             found = given.frames

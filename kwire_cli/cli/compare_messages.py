@@ -47,14 +47,14 @@ def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     generated = bool(ranges or paths)
     if options["values"] is not None:
         if source or generated:
-            raise click.UsageError("--values is the input: leave INPUT, --count and the like away")
+            raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
         return _of_values(environment, catalog, options)
     if source and generated:
-        raise click.UsageError("--count, --partitions and the like are for generated values, and there is an INPUT")
+        raise click.UsageError("--count, --partitions and the other options for generated values do not go with an INPUT")
     if source or not (generated or options["message"]) or (not generated and _is_piped(environment)):
         return None
     if not options["message"]:
-        raise click.UsageError("--message says of which message values are to be generated")
+        raise click.UsageError("--message is needed to generate values")
     return _of_generated(environment, catalog, ranges, paths, options)
 
 
@@ -105,7 +105,7 @@ def _of_generated(
     progress.done()
     if len(rows) > 1:
         if options["by_field"]:
-            raise click.UsageError("--by-field is of one message, and the ranges make several")
+            raise click.UsageError("--by-field needs a single message, and these ranges make several")
         several = {name for name, numbers in (ranges | paths).items() if len(numbers) > 1}
         rows = [Row({name: n for name, n in row.counts.items() if name in several}, row.comparison) for row in rows]
         fixed = {name: numbers[0] for name, numbers in (ranges | paths).items() if len(numbers) == 1}
@@ -118,7 +118,7 @@ def _of_generated(
 
 def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, int]:
     if not options["message"]:
-        raise click.UsageError("--message says of which message the values are")
+        raise click.UsageError("--message is needed to read --values")
     spec = catalog.message(options["message"])
     if not spec.valid_versions:
         raise InputError(f"{spec.name} is reserved: no version of it is valid")
@@ -165,7 +165,7 @@ def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, 
     from kwire_cli.cost.forms.pricing import price_as_given
 
     if any(options[name] for name in CHOOSING):
-        raise click.UsageError("two messages are compared with each other as they are; options that choose forms are for one message, or for many")
+        raise click.UsageError("two messages are compared as they are; options that choose encodings are for one message, or for a capture")
     names = [f"{decoded.message} {decoded.version}" for decoded in (a, b)]
     short = [Path(label).name for label in labels]
     labels = short if short[0] != short[1] else [f"{label} ({number})" for number, label in enumerate(short, 1)]

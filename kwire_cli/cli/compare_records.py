@@ -98,7 +98,7 @@ def show_records(environment: Environment, catalog: Catalog, sources: tuple[str,
     wanted = _wanted(options)
     _refuse_message_options(options)
     if wanted and sources:
-        raise click.UsageError("--records makes records up: leave the input away, or --records")
+        raise click.UsageError("--records generates records: omit the input, or --records")
     plan = _plan(options, wanted)
     forms = RecordForms(plan, generated=wanted is not None)
     asked = _names("--headers-as", options["headers_as"] or EVERY, (*HEADER_FORMS,))
@@ -132,7 +132,7 @@ def _refuse_message_options(options: dict[str, Any]) -> None:
     """What is asked of messages alone is not passed over."""
     for name, option in _OF_MESSAGES.items():
         if options.get(name):
-            raise click.UsageError(f"--{option} is of the values of messages, and this compares records")
+            raise click.UsageError(f"--{option} is for values of messages, and this compares records")
 
 
 def _found(
@@ -163,11 +163,11 @@ def _wanted(options: dict[str, Any]) -> Wanted | None:
     if options["records"] is None:
         for name in _GENERATED:
             if options[name] not in {None, ()}:
-                raise click.UsageError(f"--{name.replace('_', '-')} is of records that are made up: it needs --records")
+                raise click.UsageError(f"--{name.replace('_', '-')} is for generated records: it needs --records")
         return None
     for name in ("record_format", "limit"):
         if options[name] is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is of records that are read, and --records makes them up")
+            raise click.UsageError(f"--{name.replace('_', '-')} is for records that are read, and --records generates them")
     sizes = [default if options[name] is None else options[name] for name, default in (("key_size", 16), ("value_size", 100), ("header_size", 16))]
     given = options["header_name"]
     count = len(given) if options["headers"] is None else options["headers"]
@@ -226,7 +226,7 @@ def _codec(text: str) -> Codec:
     if not colon:
         return Codec(name)
     if not number:
-        raise click.UsageError(f"--codec {text}: {name} has no levels")
+        raise click.UsageError(f"--codec {text}: {name} has no compression levels")
     try:
         compress(number, b"", level=int(level))
     except ValueError:
@@ -247,5 +247,5 @@ def _register(file: str | None) -> Register:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from None
     if len(found) != 1:
-        raise InputError(f"one JSON value is the register, and there are {len(found)}", file=file)
+        raise InputError(f"the register is one JSON value, and there are {len(found)}", file=file)
     return register_of(found[0], file)

@@ -38,7 +38,7 @@ def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     for each in ranges.values():
         total *= len(each)
     if total > MOST:
-        raise click.UsageError(f"the ranges make {total} combinations; {MOST} are the most")
+        raise click.UsageError(f"the ranges make {total} combinations; {MOST} are the most allowed")
     return [dict(zip(ranges, chosen, strict=True)) for chosen in product(*ranges.values())]
 
 
@@ -47,7 +47,7 @@ def _numbers(text: str, ctx: click.Context, param: click.Parameter) -> tuple[int
     try:
         found = tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part.strip())))
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no number, list (1,10,100) or range (1..1000, 1..20:5)", ctx, param) from None
+        raise click.BadParameter(f"{text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)", ctx, param) from None
     if len(found) > MOST or min(found) < 0:
         raise click.BadParameter(f"{text!r}: at most {MOST} numbers, none of them negative", ctx, param)
     return found

@@ -120,9 +120,9 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     if in_columns:
         refuse_format("--stats" if options["stats"] else "--fields", fmt, IN_COLUMNS)
     if options["lossless"] and options["records"] not in {None, "base64"}:
-        raise click.UsageError(f"--lossless keeps every byte: leave --records {options['records']} away")
+        raise click.UsageError(f"--lossless keeps every byte: omit --records {options['records']}")
     if options["follow"] and len(source) > 1:
-        raise click.UsageError("--follow takes one capture: it goes on for as long as that grows")
+        raise click.UsageError("--follow takes one capture")
     if fmt == "html" and options["stats"]:
         from kwire_cli.cli.pages import files_among, page_of
 
@@ -139,7 +139,7 @@ def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], fo
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
     logs, others = without_logs(environment, source) if may_be_logs else ([], source)
     if logs and fmt == "html":
-        raise InputError("this is a broker's request log, of whose lines there is no page; --stats has one of what is in it", file=logs[0])
+        raise InputError("this is a broker's request log: only --stats makes a page of it", file=logs[0])
     from kwire_cli.message.redaction import Redaction
 
     options["redaction"] = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=shows_raw_records(fmt, options))
@@ -241,7 +241,9 @@ def _new_page(environment: Environment, source: tuple[str, ...], options: dict[s
 
 def _exit(*, strict: bool, decodable: bool, anomalies: bool) -> Exit:
     if not decodable:
-        raise InputError("nothing could be decoded; --api and --version, or --message and --version, say what it is, --input how it is written")
+        raise InputError(
+            "nothing could be decoded: say what it is with --api and --version or --message and --version, or how it is written with --input"
+        )
     return Exit.FOUND if strict and anomalies else Exit.DONE
 
 
@@ -249,7 +251,7 @@ def _results(environment: Environment, catalog: Catalog, found: Input, options: 
     if options["message"]:
         contradicting = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
         if contradicting or options["header"] != "kafka":
-            raise click.UsageError(f"{(*contradicting, '--header')[0]} is for frames, and --message says that this is a body alone")
+            raise click.UsageError(f"{(*contradicting, '--header')[0]} is for frames, and --message is for a bare body")
         yield from bodies_of(catalog, found, options)
         return
     api = catalog.api(options["api"]) if options["api"] else None

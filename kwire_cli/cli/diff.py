@@ -72,15 +72,15 @@ def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...]
 
         return show_versions(environment, catalog, a, things[1:], fmt, values)
     if len(things) > 3:
-        raise click.UsageError("two things are compared, or a message at two versions: kwire diff MetadataResponse 9 12")
+        raise click.UsageError("diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12")
     if b is not None and _is_version(catalog, a, b):
-        raise click.UsageError(f"a message is compared at two versions, and {b} is one: kwire diff {a} {b} VERSION")
+        raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
     if b is not None and _are_definitions(a, b):
         from kwire_cli.cli.diff_definitions import show_definitions
 
         return show_definitions(environment, catalog, a, b, fmt, values)
     if values is not None:
-        raise click.UsageError("--values are priced where definitions or versions of a message are compared")
+        raise click.UsageError("--values is for definitions, or versions of a message")
     if b is not None and _are_partitions(a, b, options):
         from kwire_cli.cli.diff_partitions import show_partitions
 

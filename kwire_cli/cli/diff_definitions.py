@@ -52,7 +52,7 @@ def show_versions(environment: Environment, catalog: Catalog, message: str, vers
         if not specs:
             raise InputError(f"these are values of {given.message}, and not of {message}", file=given.name)
         if len(specs) > 1:
-            raise InputError(f"whether these values are of {specs[0].name} or {specs[1].name} has to be said", file=given.name)
+            raise InputError(f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them", file=given.name)
     found = []
     for spec in specs:
         for version in (a, b):

@@ -97,7 +97,7 @@ def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
     if options["message"] and not given:
         raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
     if options["message"] and (options["api"] or options["kind"] or options["framed"] is not None):
-        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message says that these are bodies alone")
+        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message is for bare bodies")
     return (given[0], given[-1]) if given else (None, None)
 
 

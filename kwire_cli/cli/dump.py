@@ -79,7 +79,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         return _verify(environment, paths, fmt, options)
     if options["like_kafka"]:
         if asked:
-            raise click.UsageError("--like-kafka prints lines of its own, in no --format")
+            raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
         fmt = "like-kafka"
     run = Run(environment, catalog, fmt, options, _selection(catalog, options, "batches"), several=_several(paths), left=options["limit"])
     if fmt == "html":
@@ -154,7 +154,7 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
     }
     others |= {"filter": "--filter", "limit": "--limit", "as_topic": "--as-topic"}
     for name in [name for name in others if options[name] not in {None, False, ()}]:
-        raise click.UsageError(f"--verify looks at all of a path, without {others[name]}")
+        raise click.UsageError(f"--verify checks all of a path; it does not take {others[name]}")
     refuse_format("--verify", fmt, [each for each in FORMATS if each != "hex"])
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
@@ -167,7 +167,7 @@ def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], f
     from kwire_cli.cli.state import BOTH, show_state
 
     if not options["state"]:
-        raise click.UsageError("--at is of --state; --offsets A-B chooses batches and records")
+        raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 

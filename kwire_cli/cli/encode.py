@@ -192,7 +192,7 @@ def _document(value: Any, options: dict[str, Any]) -> Any:
 def _write(environment: Environment, data: bytes, fmt: str) -> None:
     if fmt == "raw":
         if environment.to_terminal:
-            raise click.UsageError("raw bytes are not for a terminal, which may act on them: send them to a file, or use --format hex")
+            raise click.UsageError("a terminal may act on raw bytes: send them to a file, or use --format hex")
         environment.write_bytes(data)
     else:
         environment.write(data.hex() if fmt == "hex" else base64.b64encode(data).decode("ascii"))

@@ -47,7 +47,7 @@ class ClosedPipeError(Exception):
 
 
 class UnwritableError(Exception):
-    """The results can't be written: a full disk, say."""
+    """The results cannot be written: a full disk, say."""
 
 
 def _stream(stream: TextIO | None) -> IO[bytes]:

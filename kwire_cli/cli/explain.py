@@ -74,7 +74,7 @@ def _refuse_unknown(word: str, topics: list[str]) -> None:
         return
     close = get_close_matches(word.lower(), topics, n=2)
     hint = did_you_mean(close) or _elsewhere(word)
-    raise click.UsageError(f"{word!a} is no topic, and no file or bytes{hint}\nTopics are {', '.join(topics)}")
+    raise click.UsageError(f"{word!a} is neither a topic, nor a file, nor bytes{hint}\nTopics are {', '.join(topics)}")
 
 
 def _elsewhere(word: str) -> str:
@@ -140,7 +140,9 @@ def message(environment: Environment, catalog: Catalog, output: Output, source: 
         readable = readable or subject.readable
         environment.flush()
     if not readable:
-        raise InputError("nothing of it could be read; --api and --version, or --message and --version, say what it is, --input how it is written")
+        raise InputError(
+            "nothing could be read: say what it is with --api and --version or --message and --version, or how it is written with --input"
+        )
     return Exit.DONE
 
 

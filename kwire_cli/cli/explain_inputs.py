@@ -39,7 +39,7 @@ class Subject:
 
 
 def subjects(environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]) -> Iterator[Subject]:
-    """What the arguments name, one after the other; InputError where one can't be read or has nothing with the number that was asked for."""
+    """What the arguments name, one after the other; InputError where one cannot be read or has nothing with the number that was asked for."""
     from kwire_cli.cli.inputs import inputs
     from kwire_cli.message.redaction import Redaction
 
@@ -84,7 +84,7 @@ def _of_capture(
     from kwire_cli.cli.capture_lines import capture_lines
 
     if options["message"]:
-        raise click.UsageError("--message is for bodies alone, and this is a packet capture")
+        raise click.UsageError("--message is for bare bodies, and this is a packet capture")
     label = name or "standard input"
     last = 0
     lines = capture_lines(environment, catalog, source, port=options["port"], notices=False, key_logs=options["tls_keylog"])
@@ -95,7 +95,7 @@ def _of_capture(
                 environment.note(f"kwire: {label}: this is its frame {last}; --frame N, or {label}@N, explains another")
             return _frame(line.frame, redaction.line(line), _look(redaction, options, line.names.topic), asked=line.asked)
         if number == last:
-            raise InputError(f"frame {last} is no request or response, but {line.kind}", file=label)
+            raise InputError(f"frame {last} is not a request or response, but {line.kind}", file=label)
     raise InputError("there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label)
 
 
@@ -131,7 +131,7 @@ def _bodies(redaction: Redaction, found: Input, options: dict[str, Any], look: L
     from kwire_cli.view.tree import message_title
 
     if options["api"] or options["kind"] or options["framed"] is not None:
-        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message says that this is a body alone")
+        raise click.UsageError("--api, --request, --response and --framed are for frames, and --message is for a bare body")
     for i, body in enumerate(bodies_of(redaction.catalog, found, options), 1):
         if number in {None, i}:
             document = {"message": body.message, "version": body.version, "size": body.stop - body.start, "guess": body.guess}

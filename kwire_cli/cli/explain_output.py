@@ -82,7 +82,7 @@ def with_explanation(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def wrapped(*args: Any, fmt: str, short: bool, **kwargs: Any) -> Any:
         if short and fmt != "text":
-            raise click.UsageError(f"--short is of text, and --format {fmt} gives all")
+            raise click.UsageError(f"--short is for text, and --format {fmt} shows everything")
         return command(*args, output=Output(fmt, short), **kwargs)
 
     return wrapped

@@ -46,7 +46,7 @@ def varint(environment: Environment, catalog: Catalog, output: Output, value: tu
             number = int("".join(value).replace("_", ""))
         except ValueError:
             shown = " ".join(value)
-            raise InputError(f"{shown!a} is no number, and no bytes in hex such as 0xac02") from None
+            raise InputError(f"{shown!a} is neither a number nor bytes in hex, such as 0xac02") from None
         long = not -(1 << 31) <= number < 1 << 31
     else:
         long = len(data) > TYPES["varint"].decl.max_bytes
@@ -93,7 +93,7 @@ def type_(environment: Environment, catalog: Catalog, output: Output, name: str 
         return
     key = name.lower().replace("_", "-")
     if key not in TYPES:
-        raise InputError(f"{name!a} is no type that can be explained{did_you_mean(get_close_matches(key, TYPES))}: {', '.join(TYPES)}")
+        raise InputError(f"{name!a} is not a type that can be explained{did_you_mean(get_close_matches(key, TYPES))}: {', '.join(TYPES)}")
     chosen: Type = TYPES[key]
     if value is not None and value.startswith("0x"):
         output.show(environment, catalog, explain_bytes(key, chosen.decl, _hex(value)))
@@ -105,7 +105,7 @@ def _hex(text: str) -> bytes:
     try:
         return bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
-        raise InputError(f"{text!a} is no bytes in hex") from None
+        raise InputError(f"{text!a} is not bytes in hex") from None
 
 
 @click.command(name="tag", short_help="Tagged fields: an example, or the bytes of a tag section.")
@@ -182,7 +182,7 @@ def _version(catalog: Catalog, api: str, version: int | None) -> tuple[Api, int]
     found = catalog.api(api)
     versions = catalog.entry(found.request or found.response or "").valid_versions
     if not versions:
-        raise InputError(f"no version of {found.name} is valid any more")
+        raise InputError(f"{found.name} has no valid version any more")
     if version is not None and version not in versions:
         raise InputError(f"{found.name} has versions {versions}, not {version}")
     return found, versions.high if version is None else version
@@ -235,7 +235,7 @@ def anomaly(environment: Environment, catalog: Catalog, output: Output, code: tu
         for each in code or MEANING:
             name = each.upper().replace("-", "_")
             if name not in MEANING:
-                raise InputError(f"{each!a} is no code of an anomaly{did_you_mean(close_to(name, MEANING)) or '; kwire explain anomaly lists all'}")
+                raise InputError(f"{each!a} is not an anomaly code{did_you_mean(close_to(name, MEANING)) or '; kwire explain anomaly lists all'}")
             yield from explain_anomaly(name)
 
     output.show(environment, catalog, events())

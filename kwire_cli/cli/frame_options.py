@@ -55,7 +55,7 @@ CHOOSING = ("filter", "frames", "stream", "port")
 """What of these chooses among frames, or says what they are."""
 OF_CAPTURES = (*CHOOSING, "tls_keylog")
 """What `of_captures` gives a command."""
-NO_CAPTURE = "is for packet captures, and this input is none"
+NO_CAPTURE = "is for packet captures, and this input is not one"
 """Why they are refused."""
 
 
@@ -84,7 +84,7 @@ def naming_of(options: dict[str, Any]) -> Naming:
     from kwire_cli.source.capture.points import Naming
 
     if options["capture_point"] and options["merge_points"]:
-        raise click.UsageError("--merge-points makes one capture point of all: leave --capture-point away")
+        raise click.UsageError("--merge-points makes all files one capture point; omit --capture-point")
     return Naming(options["capture_point"], merged=options["merge_points"])
 
 

@@ -24,7 +24,7 @@ class Values(NamedTuple):
     name: str | None
 
     def written(self, *specs: MessageSpec) -> dict[str, Any]:
-        """The body with bytes in place of batches where one of the definitions has records; InputError for batches that can't be written."""
+        """The body with bytes in place of batches where one of the definitions has records; InputError for batches that cannot be written."""
         body = self.body
         try:
             for spec in specs:
@@ -37,7 +37,7 @@ class Values(NamedTuple):
 def read_values(environment: Environment, catalog: Catalog, argument: str) -> Values:
     """What decode prints of a message, or its body alone: in a file, on standard input (-), or as the argument itself.
 
-    InputError for what can't be read or is not one JSON object.
+    InputError for what cannot be read or is not one JSON object.
     """
     data, name = _text(environment, argument)
     values = [*documents(data, name)]

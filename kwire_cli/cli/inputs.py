@@ -24,7 +24,7 @@ STANDARD_INPUT = "standard input"
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
     """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken together as text.
 
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that can't be read; `what` is what an argument can be
+    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read; `what` is what an argument can be
     that is no file, with an example of it.
     """
     for source in _sources(environment, arguments, what):
@@ -41,7 +41,7 @@ def inputs(
     `says` is the kind, where an option says it. Without arguments it is standard input, unless that is a terminal.
     """
     if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
-        raise InputError("an argument is empty: it names no file, and as bytes the input is empty")
+        raise InputError("an argument is empty: it is neither a file nor bytes")
     for source in _sources(environment, arguments, BYTES):
         if isinstance(source, bytes):
             with no_file(arguments if form == "auto" else ()):

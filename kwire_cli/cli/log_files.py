@@ -35,7 +35,7 @@ def show_log_file(shown: Shown, file: SegmentFile) -> bool:
     """Show a file; whether something in it is odd.
 
     Raises:
-        InputError: It can't be read, or it is none of Kafka's that has anything to show.
+        InputError: It cannot be read, or it is none of Kafka's that has anything to show.
 
     """
     if file.path is None or file.name.kind not in READABLE:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXIT_CODES = (
     ("0", "Done."),
     ("1", "Something was found that the command looks for: a fault, an anomaly with --strict, a difference that breaks."),
-    ("2", "The arguments are wrong, or the input can't be read."),
+    ("2", "The arguments are wrong, or the input cannot be read."),
     ("130", "Interrupted."),
 )
 ENVIRONMENT = (

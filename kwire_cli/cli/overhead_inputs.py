@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
-    """Count all inputs. InputError where one can't be read, or nothing is there that can be counted."""
+    """Count all inputs. InputError where one cannot be read, or nothing is there that can be counted."""
     counted: Counted | None = None
     options = asked.options
     asked.several = len(arguments) > 1
@@ -34,7 +34,7 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     asked.progress.done()
     if counted is None or not counted.decodable:
         raise InputError(
-            "there is nothing to count in this; --api and --version, or --message and --version, say what it is, --input how it is written"
+            "there is nothing to count: say what it is with --api and --version or --message and --version, or how it is written with --input"
         )
     return counted
 

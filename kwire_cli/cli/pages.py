@@ -26,7 +26,7 @@ MOST = 500
 def refuse_terminal(environment: Environment) -> None:
     """UsageError where a page would go to a terminal."""
     if environment.to_terminal:
-        raise click.UsageError("a page in HTML is for a browser: send it to a file, as in … --format html > report.html")
+        raise click.UsageError("HTML is for a browser: write it to a file, as in … --format html > report.html")
 
 
 def title_of(command: str, names: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ def _in_input(asked: Asked, found: Recognised, form: str) -> Iterator[Found]:
         refuse(asked.options, (*OF_CAPTURES, *OF_FRAMES), "is for messages, and this input is batches")
         yield from _batches(asked, found.label, found.label, _from_json(bytes(found.held), found.label), AUTO)
     else:
-        refuse(asked.options, OF_CAPTURES, "is for captures, and this input is none")
+        refuse(asked.options, OF_CAPTURES, "is for captures, and this input is not one")
         for chunk in found.frames.chunks:
             yield from _in_frames(asked, chunk)
 

@@ -48,7 +48,7 @@ def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> No
 
 
 def opened(environment: Environment, name: str) -> AbstractContextManager[IO[bytes]]:
-    """A file to read, or standard input as `-`, which stays open. InputError where it can't be read."""
+    """A file to read, or standard input as `-`, which stays open. InputError where it cannot be read."""
     if name == "-":
         return contextlib.nullcontext(environment.stdin)
     try:
@@ -77,7 +77,7 @@ def read_log(
         more = f", and {log.faults - 1} more" if log.faults > 1 else ""
         environment.note(f"kwire: {label}:{first.line}: {first.code}: {first.detail}{more}")
     if not log.exchanges:
-        raise InputError("holds no logged request that could be read", file=label)
+        raise InputError("holds no readable logged request", file=label)
 
 
 def show_stats(environment: Environment, catalog: Catalog, names: list[str], fmt: str, options: dict[str, Any], *, strict: bool) -> bool:
@@ -88,9 +88,7 @@ def show_stats(environment: Environment, catalog: Catalog, names: list[str], fmt
     from kwire_cli.source.request_log.exchange import Exchange
 
     if not options["stats"]:
-        raise InputError(
-            "is a broker's request log, which holds no bytes: --stats counts what is in it, kwire clients lists who asked", file=names[0]
-        )
+        raise InputError("is a broker's request log, which holds no bytes: use --stats, or kwire clients", file=names[0])
     given = [f"--{name.replace('_', '-')}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
     if given:
         raise click.UsageError(f"{given[0]} is for packet captures, and {names[0]} is a broker's request log")

@@ -137,7 +137,7 @@ def _errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"can't be written: {error.strerror or error}", file=str(path)) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", file=str(path)) from None
 
 
 @contextlib.contextmanager

@@ -103,7 +103,7 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
     if not paths:
         raise click.UsageError("give files, folders or globs")
     if len(asked) != 1:
-        raise click.UsageError("say what to show by one of --table, --sql and --report")
+        raise click.UsageError("say what to show with --table, --sql or --report")
     check(options)
     if options["columns"] and not options["table"]:
         raise click.UsageError("--columns goes with --table")
@@ -115,11 +115,11 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
     if options["follow"] and (options["overwrite"] or options["limit"] is not None):
         raise click.UsageError(f"--follow does not go with --{'overwrite' if options['overwrite'] else 'limit'}")
     if options["follow"] and options["tls_keylog"]:
-        raise click.UsageError("--follow does not decrypt TLS: leave --tls-keylog away, or scan what is there")
+        raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
     if options["every"] is not None and not options["follow"]:
         raise click.UsageError("--every goes with --follow")
     if options["report"] and (options["out"] or options["limit"] is not None):
-        raise click.UsageError(f"a report is printed in whole, without {'--out' if options['out'] else '--limit'}")
+        raise click.UsageError(f"a report is printed as a whole; it does not take {'--out' if options['out'] else '--limit'}")
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -232,5 +232,5 @@ def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
         rate = summary.size / max(seconds, 1e-3) / 1e6
         parts.append(f"{summary.size:,} bytes read, {rate:.1f} MB/s")
     if summary.faults:
-        parts.append(f"{counted(summary.faults, 'gap or file', 'gaps or files')} that can't be read (--table faults)")
+        parts.append(f"{counted(summary.faults, 'gap or file', 'gaps or files')} that cannot be read (--table faults)")
     environment.note(f"kwire: {', '.join([*parts, f'{seconds:.1f} s'])}")

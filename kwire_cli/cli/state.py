@@ -56,7 +56,7 @@ def show_state(
         refuse_format("--state", fmt, FORMATS)
     for option, name in INSTEAD.items():
         if options.get(name) not in {None, False}:
-            raise click.UsageError(f"--state takes all records up to an offset (--at), so that {option} has no meaning with it")
+            raise click.UsageError(f"--state uses all records up to an offset (--at); it does not take {option}")
     from kwire_cli.message.redaction import Redaction
 
     odd, redaction = False, Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
@@ -105,7 +105,7 @@ def _answers(catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, 
         if folded:
             if not any(part.passed.batches for part in folded):
                 looked = counted(sum(map(len, partitions[topic].values())), "file")
-                raise InputError(f"0 batches in {looked} of {topic}: there is nothing that --state could say")
+                raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
             yield Answer(topic, folded)
     if unreachable:
         raise unreachable[0]

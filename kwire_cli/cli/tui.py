@@ -66,7 +66,7 @@ def command(environment: Environment, /, catalog: Catalog, source: str, filter_t
 
 
 def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listing:
-    """What is in a file, as a list; InputError where it can't be read."""
+    """What is in a file, as a list; InputError where it cannot be read."""
     from kwire_cli.cli.captures import filter_of
     from kwire_cli.message.redaction import Redaction
 
@@ -84,7 +84,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
         return _segments(redaction, found, partial(filter_of, catalog, rows="batches"), options)
     if options["topic"]:
-        raise click.UsageError("--topic is of a segment, and this file is none")
+        raise click.UsageError("--topic is for segments, and this file is not a segment")
     if found.kind is Kind.CAPTURE:
         refuse(options, _OF_FRAMES, "is for frames without a capture around them, and this is one")
         from kwire_cli.tui.captures import Captures

@@ -59,7 +59,7 @@ def find(environment: Environment, catalog: Catalog, places: Sequence[Place], ve
         name = content.name or "the argument"
         if content.kind is Kind.CAPTURE:
             if options["message"]:
-                raise click.UsageError("--message is for bodies alone, and this is a packet capture")
+                raise click.UsageError("--message is for bare bodies, and this is a packet capture")
             numbers = [number for argument, number in places if argument == text]
             read[text] = name, _of_capture(environment, catalog, content.source, numbers, name, options)
         else:
@@ -97,7 +97,7 @@ def _numbered(found: list[Any], number: int | None, name: str, one: str, many: s
     if not found:
         raise InputError(f"there is no {one} in it", file=name)
     if number is None and len(found) > 1:
-        raise InputError(f"there are {len(found)} {many} in it: say which one as {name}@N, or two of them with --frames A,B", file=name)
+        raise InputError(f"there are {len(found)} {many} in it: choose one with {name}@N, or two with --frames A,B", file=name)
     if number is not None and not 1 <= number <= len(found):
         raise InputError(f"there is no {one} {number}: it has {len(found)}", file=name)
     return found[(number or 1) - 1]
@@ -114,7 +114,7 @@ def _of_capture(
         last = line.number
         if None in numbers:
             if None in out:
-                raise InputError(f"this is a capture of several frames: say which one as {name}@N, or two of them with --frames A,B", file=name)
+                raise InputError(f"this is a capture of several frames: choose one with {name}@N, or two with --frames A,B", file=name)
             out[None] = _captured(line, name)
         if last in numbers:
             out[last] = _captured(line, _shown(name, last))
@@ -128,5 +128,5 @@ def _of_capture(
 
 def _captured(line: Captured, name: str) -> Found:
     if not line.frame:
-        raise InputError(f"frame {line.number} is no request or response, but {line.kind}", file=name)
+        raise InputError(f"frame {line.number} is not a request or response, but {line.kind}", file=name)
     return Found(name, line.frame, line.asked, known=line.kind == "request" or line.request is not None, names=line.names.topic)

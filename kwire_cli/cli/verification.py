@@ -24,7 +24,7 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
     """Verify all paths, show each fault as it is found, and say on standard error how much was looked at.
 
     Raises:
-        InputError: A path is not there, can't be read, or holds nothing that could be verified.
+        InputError: A path is not there, cannot be read, or holds nothing that could be verified.
 
     """
     checked = Checked()
@@ -34,7 +34,7 @@ def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, d
 def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths, which are files and folders that are there; InputError for others."""
     if not paths or "-" in paths:
-        raise InputError("--verify holds the files of a log directory against each other: give files or folders, not standard input")
+        raise InputError("--verify cross-checks the files of a log directory: give files or folders, not standard input")
     for path in paths:
         if not path_of(path).exists():
             raise InputError("there is no such file", file=path_text(path))

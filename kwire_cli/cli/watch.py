@@ -128,7 +128,7 @@ def _written(path: str, source: str, *, force: bool) -> Iterator[IO[bytes]]:
     except FileExistsError:
         raise InputError("is there already; --force writes over it", file=path) from None
     except OSError as error:
-        raise InputError(f"can't be written: {error.strerror or error}", file=path) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
     with file:
         yield file
 
@@ -138,7 +138,7 @@ def _keep(file: IO[bytes], data: bytes) -> None:
         while data:
             data = data[file.write(data) :]
     except OSError as error:
-        raise InputError(f"can't be written: {error.strerror or error}", file=file.name) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", file=file.name) from None
 
 
 class _Shown:

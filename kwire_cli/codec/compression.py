@@ -79,7 +79,7 @@ def compress(codec_id: int, data: Any, *, level: int | None = None, magic: int =
         return bytes(data)
     codec = _CODECS.get(codec_id)
     if codec is None:
-        raise EncodeError(f"no codec has the number {codec_id}; those there are go from 0 to {max(CODECS)}", value=codec_id)
+        raise EncodeError(f"no codec has the number {codec_id}; codecs are 0 to {max(CODECS)}", value=codec_id)
     if level is not None and level not in codec.levels:
         which = f"{codec.levels.start} to {codec.levels.stop - 1}" if codec.levels else "no levels"
         raise EncodeError(f"{CODECS[codec_id]} has {which}, not {level}", value=level)

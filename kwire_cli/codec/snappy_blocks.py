@@ -78,7 +78,7 @@ def _block(data: memoryview, at: int, size: int, out: Output) -> None:
             out.add(bytes(cramjam.snappy.decompress_raw(block)), at + size)
             return
         else:
-            fault = f"a snappy block of {size} bytes can't become {length} bytes, as it says"
+            fault = f"a snappy block of {size} bytes cannot become the {length} bytes that it states"
     except cramjam.DecompressionError as error:
         length, fault = out.left, f"the snappy data is damaged ({error})"
     out.add(snappy_block(block, min(length, out.left)), out.used)

@@ -220,7 +220,7 @@ def _check_size(places: Mapping[str, Place], counts: Mapping[str, int]) -> None:
         totals[places[path].field.type in _SIZED] += total
     for sized, what, most in ((False, "elements", MOST_ELEMENTS), (True, "bytes", MOST_BYTES)):
         if totals[sized] > most:
-            raise InputError(f"{totals[sized]} {what} are more than is generated ({most})")
+            raise InputError(f"{totals[sized]} {what} are too many: at most {most} are generated")
 
 
 def _check(spec: MessageSpec, version: int, places: Mapping[str, Place], roles: Mapping[str, int], paths: Mapping[str, int]) -> None:
@@ -231,4 +231,4 @@ def _check(spec: MessageSpec, version: int, places: Mapping[str, Place], roles: 
     for path in paths:
         if path not in places:
             close = get_close_matches(path, places, n=3, cutoff=0.4)
-            raise InputError(f"{path!a} is no array, string or bytes of {spec.name} {version}{did_you_mean(close)}")
+            raise InputError(f"{path!a} is not an array, string or bytes field of {spec.name} {version}{did_you_mean(close)}")

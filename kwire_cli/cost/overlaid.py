@@ -95,7 +95,7 @@ class Overlaid:
         return self._forms[key]
 
     def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
-        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it can't be written again.
+        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it cannot be written again.
 
         EncodeError with the path of a value that the overlay has no room for.
         """

@@ -70,7 +70,7 @@ class RecordForms:
         }
 
     def add(self, partition: str, batch: Batch) -> list[Record] | None:
-        """Price the records of a batch, and give them; None where it is passed over, since it can't be read whole, or has more than MOST_RECORDS."""
+        """Price the records of a batch, and give them; None where it is passed over, since it cannot be read whole, or has more than MOST_RECORDS."""
         records = _records(batch)
         if records is None:
             self.written.skipped += 1

@@ -59,7 +59,7 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
         costs = [tag_cost(spec, item.spec, version) for item in tagged]
         plain = struct_size(spec, [item.spec for item in items if item not in tagged], version) - _SECTION
     except KwireError:
-        return  # what can't be written is for the rules to say
+        return  # what cannot be written is for the rules to say
     for item, cost in zip(tagged, costs, strict=True):
         if cost.header > cost.plain_default:
             left_out = f"{cost.header} of {cost.header + cost.plain_default}"

@@ -47,7 +47,7 @@ KERNEL_BITS = {
 }
 
 COMPRESSION = {
-    "UNKNOWN_COMPRESSION": "a codec number that Kafka does not have (5 to 7); the records can't be read",
+    "UNKNOWN_COMPRESSION": "a codec number that Kafka does not have (5 to 7); the records cannot be read",
     "DECOMPRESSION_FAILED": "compressed records that are cut or damaged; what comes before the fault is kept",
     "DECOMPRESSION_LIMIT": "compressed records that become more than the limit allows; what comes up to there is kept",
     "COMPRESSED_TRAILING_BYTES": "bytes after the end of the compressed records; Kafka's readers ignore them, but for zstd",

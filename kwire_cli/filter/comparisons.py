@@ -159,7 +159,7 @@ def _search(node: Compare, subject: Subject, context: Context) -> Test:
     (literal,) = node.literals
     column = subject.column
     if column and column.type in {"number", "duration", "size", "time"}:
-        raise context.wrong(f"{column.name} is no text; compare with == != < <= > >= or in", node.column)
+        raise context.wrong(f"{column.name} is not text; compare with == != < <= > >= or in", node.column)
     if column and column.name == "apiKey":
         raise context.wrong("apiKey is a number; the column api has names", node.column)
     pattern = _compiled(literal, context, re.IGNORECASE if column and column.type in NO_CASE else re.NOFLAG)

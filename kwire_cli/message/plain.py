@@ -57,7 +57,7 @@ class Layouts:
         self._known: dict[tuple[str, int, int], Layout | None] = {}
 
     def get(self, kind: str, api_key: int, version: int) -> Layout | None:
-        """None where frames of this kind can't be read without ado: of an unknown api or version, or by more than one layout."""
+        """None where frames of this kind cannot be read without ado: of an unknown api or version, or by more than one layout."""
         key = (kind, api_key, version)
         if key not in self._known:
             self._known[key] = self._make(kind, api_key, version)

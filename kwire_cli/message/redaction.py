@@ -87,7 +87,7 @@ class RecordRedaction:
         return self._last[1]
 
     def gap(self, topic: str | None) -> bool:
-        """Return whether bytes of a topic that can't be read may be a secret: those of Kafka's own topics may."""
+        """Return whether bytes of a topic that cannot be read may be a secret: those of Kafka's own topics may."""
         return topic is not None and is_internal(topic)
 
     def batch(self, batch: Batch) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with captures, as rows: files that can't be read, or not to their end; bytes that are missing; what is odd about frames."""
+"""What is wrong with captures, as rows: files that cannot be read, or not to their end; bytes that are missing; what is odd about frames."""
 
 from __future__ import annotations
 

@@ -58,18 +58,18 @@ class Captures:
         port: The broker's, where it is known.
         records: How records are shown in bodies: decoded, size or base64.
         show_secrets: Whether secrets are.
-        shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files can't be read by position cheaply.
+        shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files cannot be read by position cheaply.
         part_size: Bytes of a file for each task that reads packets.
         partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
         catalog: The definitions by which frames are read; the bundled ones by default.
         key_logs: Files with the keys of TLS connections, beside those that are in the captures. They are read here and sent to the tasks.
         naming: How files are put together to capture points; by their folders by default.
         note: Is told of files that are capture points of their own, as others of their folder hold the same connections.
-        fail_fast: Whether a file that can't be read to its end is an error.
+        fail_fast: Whether a file that cannot be read to its end is an error.
         tally: Is told of the bytes that are read, and of such files.
 
     Raises:
-        InputError: There is nothing of a name, or no capture in a folder; with `fail_fast` at the first file that can't be read.
+        InputError: There is nothing of a name, or no capture in a folder; with `fail_fast` at the first file that cannot be read.
 
     """
 
@@ -173,7 +173,7 @@ class Captures:
         return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in amounts))
 
     def faults(self) -> DataFrame:
-        """A row for each anomaly, each gap, and each file that can't be read, or not to its end."""
+        """A row for each anomaly, each gap, and each file that cannot be read, or not to its end."""
         of_lines = self._lines(CAPTURE_FAULTS, lambda lines, _: line_faults(lines), learnt=False)
         return of_lines.unionByName(self.file_faults())
 
@@ -191,7 +191,7 @@ class Captures:
         return found.unionByName(self._spark.createDataFrame(rows, schema)) if rows else found
 
     def unread(self) -> list[FileFault]:
-        """The files that can't be read, or not to their end, and why."""
+        """The files that cannot be read, or not to their end, and why."""
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect() if row.code != SAME_CONNECTIONS]
 
     def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:

@@ -62,7 +62,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class IndexTable:
-    """As `model.Table`; `rows` makes the rows of a file, with all columns, and `unread` those of one that can't be read."""
+    """As `model.Table`; `rows` makes the rows of a file, with all columns, and `unread` those of one that cannot be read."""
 
     name: str
     schema: pa.Schema

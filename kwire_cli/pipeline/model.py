@@ -23,7 +23,7 @@ MOST_NAMED = 5
 
 @dataclass(slots=True)
 class Told:
-    """The bytes that were read of a part, and the gaps in it that are no rows. A file that can't be read is such a gap.
+    """The bytes that were read of a part, and the gaps in it that are no rows. A file that cannot be read is such a gap.
 
     With `stop` the first gap is an error. `first` are the first gaps: the file of each, and what is wrong with it.
     """
@@ -34,7 +34,7 @@ class Told:
     first: list[tuple[str, str]] = field(default_factory=list)
 
     def fault(self, file: str, text: str) -> None:
-        """Something can't be read. InputError where that is to be."""
+        """Something cannot be read. InputError where that is to be."""
         self.faults += 1
         if len(self.first) < MOST_NAMED:
             self.first.append((file, text))
@@ -47,7 +47,7 @@ class Reading:
     """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
 
     `naming` says which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections.
-    With `fail_fast` what can't be read is an error. All of it goes to the tasks: a
+    With `fail_fast` what cannot be read is an error. All of it goes to the tasks: a
     catalogue takes with it what was added to it.
     """
 
@@ -78,4 +78,4 @@ class Table(Protocol):
         """
 
     def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """The rows of a part with these columns in this order; a file that can't be read has none."""
+        """The rows of a part with these columns in this order; a file that cannot be read has none."""

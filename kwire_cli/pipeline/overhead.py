@@ -85,7 +85,7 @@ def _of_lines(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None
 
 
 def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]) -> Spent:
-    """What one task counts of segments. One that can't be read is a fault."""
+    """What one task counts of segments. One that cannot be read is a fault."""
     tallies, faults = Tallies(catalog, dimensions, limits=limits), Faults()
     for segment in segments:
         try:

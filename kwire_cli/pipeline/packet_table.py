@@ -65,7 +65,7 @@ def without_payload(schema: pa.Schema) -> pa.Schema:
 def refuse_payload(schema: pa.Schema, names: Iterable[str], *, show_secrets: bool) -> None:
     """InputError where the payload of packets is asked for and secrets are not shown."""
     if PAYLOAD in names and schema.equals(PACKETS) and not show_secrets:
-        raise InputError("the column payload of packets holds all that was said, secrets too: it needs --show-secrets (showSecrets in Spark)")
+        raise InputError("the column payload of packets holds everything, secrets included: it needs --show-secrets (showSecrets in Spark)")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class PacketTable:
     naming: Naming = field(default_factory=Naming)
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Wanted]:
-        """The parts of all captures that have packets of the times that are wanted; a file that can't be read is one part."""
+        """The parts of all captures that have packets of the times that are wanted; a file that cannot be read is one part."""
         since, until = _times_behind(filters)
         of_files = wanted(self.name, filters)
         outlines = [("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]]

@@ -63,7 +63,7 @@ def write_in_tasks(rows: Rows, folder: Path, by: Sequence[str], *, overwrite: bo
     Rows with the same values in the columns `by` have to come one after the other, or each turn is a file of its own.
 
     Raises:
-        InputError: The folder is there, if it is not to be replaced, or can't be written to.
+        InputError: The folder is there, if it is not to be replaced, or cannot be written to.
 
     """
     if not overwrite and os.path.lexists(folder) and not _left_over(folder):

@@ -80,7 +80,7 @@ class Tally:
 
     @property
     def faults(self) -> int:
-        """Gaps between batches, and files that can't be read, or not to their end."""
+        """Gaps between batches, and files that cannot be read, or not to their end."""
         return sum(each.faults for each in self.counted.value.values())
 
 

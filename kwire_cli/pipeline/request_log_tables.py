@@ -181,7 +181,7 @@ class LogTable:
 
 
 def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
-    """What is in a part, and how much of it there was; a file that can't be read is a fault."""
+    """What is in a part, and how much of it there was; a file that cannot be read is a fault."""
     told = reading.told
     try:
         for found in RequestLog(part.path, reading.catalog, part):

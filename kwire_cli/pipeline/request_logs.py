@@ -24,7 +24,7 @@ def parts_of_all(paths: Iterable[str]) -> list[LogPart]:
 
 
 def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
-    """What is in a part of a log; faults are counted too. A log that can't be read, or not to its end, is a fault."""
+    """What is in a part of a log; faults are counted too. A log that cannot be read, or not to its end, is a fault."""
     try:
         for found in RequestLog(part.path, catalog, part):
             if not isinstance(found, Exchange):

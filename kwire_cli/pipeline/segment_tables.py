@@ -62,7 +62,7 @@ class SegmentTable:
     times: dict[str, str]
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
-        """As `model.Table`. InputError for what there is not; a file that can't be read is one part."""
+        """As `model.Table`. InputError for what there is not; a file that cannot be read is one part."""
         (files,) = by_kind(paths, SEGMENTS)
         return self.parts_of(files, filters, split_size)
 
@@ -76,7 +76,7 @@ class SegmentTable:
                 yield Part(segment, found.selection, start, stop)
 
     def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`; of faults, a file that can't be read is one."""
+        """As `model.Table`; of faults, a file that cannot be read is one."""
         own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
         try:
             data = mapped(part.segment.path, part.start, part.stop)
@@ -118,7 +118,7 @@ class SegmentTable:
 
 
 def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
-    """Where the parts of a segment begin and end; a file that can't be read is one."""
+    """Where the parts of a segment begin and end; a file that cannot be read is one."""
     try:
         return [*split_file(segment.path, split_size)]
     except InputError:

@@ -147,7 +147,7 @@ def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -
     own = {option: value for option, value in options.items() if option.lower() not in not_of_tables}
     asked = KwireReader(own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None)
     if asked.table not in reader.STREAMED:
-        raise InputError(f"the table {asked.table} can't be a stream: those that can are {', '.join(reader.STREAMED)}")
+        raise InputError(f"the table {asked.table} cannot be a stream; streams are {', '.join(reader.STREAMED)}")
     given_reading = _option(options, "reading")  # by `streams`: how things are read, with definitions that no option says
     reading = pickle.loads(b64decode(given_reading)) if given_reading else asked.reading  # noqa: S301 - our own
     given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), reading, asked.split_size, numbers)

@@ -23,7 +23,7 @@ def verified(spark: SparkSession, paths: Sequence[str], checked: Checked, *, dee
     """Each path with its faults, in the order of `verify_path`; `checked` counts as they are taken.
 
     Raises:
-        InputError: A folder can't be read. A file that can't be is a fault, UNREADABLE.
+        InputError: A folder cannot be read. A file that can't be is a fault, UNREADABLE.
 
     """
     units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(absolute(path))]

@@ -44,6 +44,6 @@ def fault_columns(source: Source, start: int = 0, stop: int | None = None) -> It
 
 
 def unreadable(reason: str) -> pa.RecordBatch:
-    """The one fault of a file that can't be read."""
+    """The one fault of a file that cannot be read."""
     row = {"position": 0, "size": 0, "code": "UNREADABLE", "path": "", "offset": 0, "detail": reason}
     return pa.RecordBatch.from_pylist([row], schema=FAULTS)

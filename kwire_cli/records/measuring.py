@@ -101,7 +101,7 @@ class Meter:
             yield self._mark(f"b{number}")
             yield f"at += {decl.length}"
         else:
-            raise TypeError(f"{decl!r} can't be measured")
+            raise TypeError(f"{decl!r} cannot be measured")
         yield from (self._mark(f"c{number}"), f"n{number} += 1")
 
     def _compiled(self, decl: SizedStruct, body: list[str]) -> Any:

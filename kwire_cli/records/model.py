@@ -30,7 +30,7 @@ class Hide(Protocol):
         """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
 
     def gap(self, topic: str | None) -> bool:
-        """Return whether bytes of a topic that can't be read may be a secret."""
+        """Return whether bytes of a topic that cannot be read may be a secret."""
 
     def batch(self, batch: Batch) -> bool:
         """Return whether a record of a batch holds a secret."""

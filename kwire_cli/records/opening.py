@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def source_of(data: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None, limits: Limits | None = None) -> Source:
-    """A record set: bytes-like, or the path of a file. InputError for a format that there is not, and for what can't be read."""
+    """A record set: bytes-like, or the path of a file. InputError for a format that there is not, and for what cannot be read."""
     layouts = layouts_of(form)
     view = mapped(data) if isinstance(data, str) or hasattr(data, "__fspath__") else _view(data)
     return Source(view, layouts, catalog, topic, limits or Limits())

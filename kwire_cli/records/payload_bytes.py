@@ -62,7 +62,7 @@ class Payloads:
         if not {"key", "value"} <= record.value.keys():
             if what := record.inner("control"):
                 if not control:
-                    reason = "this format has no control records" if control is None else "its batch says that it is no control batch"
+                    reason = "this format has no control records" if control is None else "its batch says that it is not a control batch"
                     raise record.refuse("control", f"{reason}; give key and value")
                 made = self._control(what)
             elif what := record.inner("decoded"):

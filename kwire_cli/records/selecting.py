@@ -86,7 +86,7 @@ def grep_pattern(text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(text.encode())
     except re.error as error:
-        raise InputError(f"{text!r} is no regular expression: {error}") from None
+        raise InputError(f"{text!r} is not a regular expression: {error}") from None
 
 
 def _range(text: str, read: Callable[[str], int | None], what: str, forms: str) -> Range:

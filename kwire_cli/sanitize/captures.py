@@ -142,7 +142,7 @@ class Sanitizer:
         self._delivered = -1
 
     def run(self, packets: Packets, tell: Callable[[], None] = lambda: None) -> Summary:
-        """All packets; `tell` is called now and then. InputError where the file can't be read, or is no capture."""
+        """All packets; `tell` is called now and then. InputError where the file cannot be read, or is no capture."""
         writer: PcapWriter | PcapngWriter | None = None
         kinds, lengths, sizes = array("H"), array("I"), array("I")
         for batch in packets.batches():

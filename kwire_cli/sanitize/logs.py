@@ -38,7 +38,7 @@ def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
     """What there is to do for a folder: a partition's, a log directory, or one of them. All folders are named anew.
 
     Raises:
-        InputError: A file can't be read.
+        InputError: A file cannot be read.
 
     """
 
@@ -63,5 +63,5 @@ def _only_numbers(file: Path) -> bool:
 
 
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
-    """The bytes of a segment or snapshot, piece by piece. InputError where it can't be read."""
+    """The bytes of a segment or snapshot, piece by piece. InputError where it cannot be read."""
     return RecordSets(fields).items(source_of(file, topic=topic, catalog=fields.catalog))

@@ -77,7 +77,7 @@ class Growing:
                     self._wait()
                     self._sleep()
         except OSError as error:
-            raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
         finally:
             if self._path:
                 self._file.close()
@@ -86,7 +86,7 @@ class Growing:
         try:
             return path.open("rb", buffering=0)
         except OSError as error:
-            raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
 
     def _read(self) -> bytes | None:
         """What has come; None where a pipe has nothing yet, no bytes at a file's end."""

@@ -141,7 +141,7 @@ def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name:
         catalog: The definitions by which requests are told from batches.
 
     Raises:
-        InputError: It can't be read, or its text is in no form that holds bytes.
+        InputError: It cannot be read, or its text is in no form that holds bytes.
 
     """
     if isinstance(given, bytes | bytearray | memoryview):

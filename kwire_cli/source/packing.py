@@ -44,7 +44,7 @@ class Pieces:
         try:
             file = path_of(self._source).open("rb", buffering=0)
         except OSError as error:
-            raise InputError(f"can't be read: {error.strerror or error}", file=self.name) from None
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
         with file:
             had = _size(file)
             yield from self._pieces(file)
@@ -140,7 +140,7 @@ def _raw(file: Any, name: str | None) -> Iterator[bytes]:
         while data := read(PIECE):
             yield data
     except OSError as error:
-        raise InputError(f"can't be read: {error.strerror or error}", file=name) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", file=name) from None
 
 
 def source_name(source: Any) -> str | None:

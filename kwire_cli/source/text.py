@@ -92,10 +92,10 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limi
     if form == "auto":
         what = recognised_binary(data)
         if what is not None:
-            raise InputError(f"this is {what}, which is no text; `--input raw` takes its bytes", file=file)
+            raise InputError(f"this is {what}, which is not text; `--input raw` takes its bytes", file=file)
         text = as_text(data)
         if text is None:
-            return _raw(data, "it holds control characters or is no UTF-8, so it is no text")
+            return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
     else:
         text = as_text(data) or _decoded(data, form, file)
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)

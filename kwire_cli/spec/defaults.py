@@ -55,7 +55,7 @@ def parse_default(field: FieldSpec) -> Any:
         return _float(text)
     elif kind == "uuid":
         return _uuid(text)
-    raise ValueError(f"{text!a} is no default of the type {kind}")
+    raise ValueError(f"{text!a} is not a default of the type {kind}")
 
 
 def has_leading_zero(text: str) -> bool:
@@ -73,7 +73,7 @@ def _integer(text: str, kind: str) -> int:
     except ValueError:
         value = None
     if value is None:
-        raise ValueError(f"{text!a} is no integer in decimal or 0x notation")
+        raise ValueError(f"{text!a} is not an integer in decimal or 0x notation")
     low, high = INTEGER_RANGES[kind]
     if not low <= value <= high:
         raise ValueError(f"{text} is outside the range of {kind}, {low} to {high}")
@@ -90,7 +90,7 @@ def _float(text: str) -> float | str:
     if set(plain) <= set("0123456789.eE+-"):
         value = float(plain)
         return value if abs(value) != float("inf") else _JAVA_FLOATS["Infinity" if value > 0 else "-Infinity"]
-    raise ValueError(f"{text!a} is no floating-point number")
+    raise ValueError(f"{text!a} is not a floating-point number")
 
 
 def _uuid(text: str) -> str:

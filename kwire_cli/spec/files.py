@@ -26,11 +26,11 @@ def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a definition file; InputError where it can't be read, SpecError where it is not UTF-8."""
+    """The text of a definition file; InputError where it cannot be read, SpecError where it is not UTF-8."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        raise InputError(f"can't be read: {error}", file=str(path)) from error
+        raise InputError(f"cannot be read: {error}", file=str(path)) from error
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -192,7 +192,7 @@ class _Scanner:
         return chr(int(digits.group(), 16))
 
     def joined(self, text: str, start: int) -> str:
-        r"""A string whose escaped surrogate pairs (\ud83d\ude00) are made one character; a lone one can't be written as UTF-8."""
+        r"""A string whose escaped surrogate pairs (\ud83d\ude00) are made one character; a lone one cannot be written as UTF-8."""
         if not _SURROGATE.search(text):
             return text
         try:

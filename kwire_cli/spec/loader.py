@@ -45,7 +45,7 @@ def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition,
 
 
 def load_file(path: str | os.PathLike[str]) -> Loaded:
-    """Load the definition in a file, as `load_text` does; InputError where the file can't be read."""
+    """Load the definition in a file, as `load_text` does; InputError where the file cannot be read."""
     return load_text(read_text(path), str(path))
 
 

@@ -21,13 +21,13 @@ def specs_folder() -> str:
 
 
 def read_bundled(name: str) -> Any:
-    """The parsed JSON of a bundled file, named relative to the specs folder; SpecError where it can't be read."""
+    """The parsed JSON of a bundled file, named relative to the specs folder; SpecError where it cannot be read."""
     path = os.path.join(specs_folder(), name)  # noqa: PTH118 - as above
     loader: Any = __spec__.loader  # it reads from what this module was read from: a folder or a zip
     try:
         return json.loads(loader.get_data(path))
     except ValueError as error:
         how = "; definitions get there by python -m kwire_cli.spec.importer add FILE, which leaves comments out"
-        raise SpecError(f"a file of kwire's installation is no plain JSON: {error}{how if name[:1].isupper() else ''}", file=path) from error
+        raise SpecError(f"a file of kwire's installation is not valid JSON: {error}{how if name[:1].isupper() else ''}", file=path) from error
     except OSError as error:
-        raise SpecError(f"a file of kwire's installation can't be read: {error}", file=path) from error
+        raise SpecError(f"a file of kwire's installation cannot be read: {error}", file=path) from error

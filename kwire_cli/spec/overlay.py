@@ -57,7 +57,7 @@ class Overlay:
         not take of the definition that comes out (and took before).
         """
         if spec.type == "header" and spec.name in self.messages:
-            raise self.fail("headers can't be laid over: they are read before anything is known of a message", ("messages", spec.name))
+            raise self.fail("an overlay cannot change headers: they are read before the message is known", ("messages", spec.name))
         names = [name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)]
         if not names:
             return spec
@@ -116,7 +116,7 @@ class _Laying:
                 found = True
         if not found and name != EVERY:
             all_of = [f"{path.rpartition('.')[0]}.{EVERY}" for path in self.fields if "." in path]
-            raise self.overlay.fail(f"{pattern} is no integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name)
+            raise self.overlay.fail(f"{pattern} is not an integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name)
 
     def _lay_one(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
         field, keys = self.fields[path]

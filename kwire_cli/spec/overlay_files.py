@@ -36,7 +36,7 @@ def overlay_file(name: str | os.PathLike[str]) -> Path:
         if path.exists() and not path.is_dir():
             return path
     except (OSError, ValueError) as error:
-        raise InputError(f"can't be read: {error}", file=str(name)) from error
+        raise InputError(f"cannot be read: {error}", file=str(name)) from error
     bundled = bundled_overlays()
     if str(name) not in bundled:
         raise InputError(f"no overlay, neither a file nor one of {', '.join(bundled)}", file=str(name))
@@ -80,5 +80,5 @@ def _object(overlay: Overlay, value: Any, at: Keys, known: Collection[str] = ())
         raise overlay.fail(f"{at[-1]!a} takes an object" if at else "an overlay is an object, and messages is a key of it", at)
     for key in value:
         if known and key not in known:
-            raise overlay.fail(f"{key!a} is no key here; there are {', '.join(known)}", (*at, key))
+            raise overlay.fail(f"{key!a} is not a key here; keys are {', '.join(known)}", (*at, key))
     return value

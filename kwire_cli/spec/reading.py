@@ -147,7 +147,7 @@ def _unknown_keys(keys: Mapping[str, Any], known: frozenset[str], spot: Spot, re
     if keys.keys() <= known:
         return
     for key in keys.keys() - known:
-        report.add("UNKNOWN_KEY", f"{key!a} is no key of this grammar", spot.key(key))
+        report.add("UNKNOWN_KEY", f"{key!a} is not a key of this grammar", spot.key(key))
 
 
 def _listeners(keys: Mapping[str, Any], spot: Spot, report: Report) -> tuple[str, ...]:

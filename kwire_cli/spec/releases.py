@@ -41,7 +41,7 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
 
     A definition whose validVersions became none is left alone, since its versions are still on the wire elsewhere. What the release accepts is what
     the newest one so far does, but for the requests given. InputError for what
-    can't be read, SpecError for a definition that is not JSON.
+    cannot be read, SpecError for a definition that is not JSON.
     """
     given = [*read_release(sources)]
     index = _index(specs)
@@ -53,7 +53,7 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
 def add_definitions(sources: Iterable[Path], specs: Path) -> Merged:
     """Write the definitions of files, folders and jars into a specs folder and its index: each replaces the one of its name.
 
-    Nothing is said of a release. InputError for what can't be read and where there is no definition, SpecError (file, line, column) for one that
+    Nothing is said of a release. InputError for what cannot be read and where there is no definition, SpecError (file, line, column) for one that
     can't be loaded; then nothing is written.
     """
     given = [*read_release(sources, check=True)]
@@ -145,7 +145,7 @@ def jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
                 if name.startswith(JAR_FOLDERS) and name.endswith(".json"):
                     yield f"{jar}!{name}", archive.read(name).decode("utf-8")
     except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise InputError(f"can't be read as a jar: {error}", file=str(jar)) from error
+        raise InputError(f"cannot be read as a jar: {error}", file=str(jar)) from error
 
 
 def _plain(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def opened(path: str | os.PathLike[str]) -> Mapped | Fetched:
 
 
 def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None) -> memoryview:
-    """As many bytes as a file has: of one on a store those in [start, stop), and zeros for all others. InputError where it can't be read."""
+    """As many bytes as a file has: of one on a store those in [start, stop), and zeros for all others. InputError where it cannot be read."""
     return opened(path).view(start, stop)
 
 

@@ -103,7 +103,7 @@ class Sized(Prefixed):
         except (binascii.Error, ValueError) as error:
             raise EncodeError(f"{self.kind} takes base64 text: {error}", path=path, value=value) from None
         if self.kind == "string" and self.longest is not None and len(data) > self.longest and not (lenient and self.compact):
-            raise EncodeError(f"the string has {len(data)} bytes of UTF-8; {self.longest} is the most", path=path, value=value)
+            raise EncodeError(f"the string has {len(data)} bytes of UTF-8; at most {self.longest} fit", path=path, value=value)
         return data
 
 

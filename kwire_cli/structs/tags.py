@@ -82,7 +82,7 @@ class TagSection(construct.Construct):
         try:
             return self._payload(field, field.default, context, path)
         except EncodeError:
-            return None  # a default that can't be written, such as the null of records that are not nullable
+            return None  # a default that cannot be written, such as the null of records that are not nullable
 
     def _unknown(self, obj: Any, path: str) -> list[tuple[int, bytes]]:
         path = f"{path}.{UNKNOWN_KEY}".lstrip(".")
@@ -96,7 +96,7 @@ class TagSection(construct.Construct):
                 raise EncodeError('an unknown tagged field is {"tag": number, "data": base64 text}', path=where, value=entry)
             tag, text = entry["tag"], entry["data"]
             if isinstance(tag, bool) or not isinstance(tag, int) or not 0 <= tag < 1 << 31:
-                raise EncodeError(f"{shown(tag)} is no tag number (0 to 2147483647)", path=where, value=tag)
+                raise EncodeError(f"{shown(tag)} is not a tag number (0 to 2147483647)", path=where, value=tag)
             if tag in out:
                 raise EncodeError(f"tag {tag} occurs twice", path=where, value=tag)
             try:

@@ -60,7 +60,7 @@ class Captures:
         self.catalog, self.path, self.port, self.key_logs, self.redaction = redaction.catalog, path, port, key_logs, redaction
         self.notes: list[str] = []
         self._filter_of = filter_of
-        self._index = Index(self.catalog, self._capture().origin)  # what can't be read says so at once
+        self._index = Index(self.catalog, self._capture().origin)  # what cannot be read says so at once
         self._read = False
         self._size = max(Path(path).stat().st_size, 1)
         self._known: dict[int, dict[str, Any]] = {}

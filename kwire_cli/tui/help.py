@@ -49,7 +49,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Signs",
         (
-            ("!", "something is odd about this frame or batch"),
+            ("!", "this frame or batch has anomalies"),
             ("**", "a secret; kwire tui --show-secrets shows it"),
         ),
     ),

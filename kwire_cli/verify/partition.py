@@ -40,7 +40,7 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
     `checked`, here and below, counts what is looked at.
 
     Raises:
-        InputError: A file or folder can't be read, or a file is none of a log directory.
+        InputError: A file or folder cannot be read, or a file is none of a log directory.
 
     """
     for part in parts_to_verify(path):
@@ -51,7 +51,7 @@ def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
     """What can be verified without the rest, in order: a file, or of a folder its log directories' own files and each of their partitions.
 
     Raises:
-        InputError: A folder can't be read.
+        InputError: A folder cannot be read.
 
     """
     folder = path_of(path)
@@ -64,7 +64,7 @@ def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
 
 
 def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
-    """The faults of one of these; `deep` as below. InputError where it can't be read."""
+    """The faults of one of these; `deep` as below. InputError where it cannot be read."""
     return verify_partition(path, deep=deep, checked=checked) if path.is_dir() else verify_file(path, deep=deep, checked=checked)
 
 
@@ -75,7 +75,7 @@ def verify_partition(folder: str | os.PathLike[str], *, deep: bool = False, chec
     records too: decompression, counts, sizes, whatever `anomalies` of a batch has.
 
     Raises:
-        InputError: A file or folder can't be read.
+        InputError: A file or folder cannot be read.
 
     """
     return _Verification(partition(folder), deep=deep, checked=checked).faults()
@@ -85,7 +85,7 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
     """The faults of one file: of a `.log` with the indexes and the snapshot that belong to its segment, of any other by itself; `deep` as above.
 
     Raises:
-        InputError: It can't be read, or is no file of a log directory.
+        InputError: It cannot be read, or is no file of a log directory.
 
     """
     file = path_of(path)

@@ -54,7 +54,7 @@ def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
         yield [(f"{_VALUES[cost.values]}, {which}: ", "title"), *_sizes(cost)]
         for price in (cost.old, cost.new):
             if price.refusal:
-                yield without_control([(f"   {price.form.name} can't be written: ", "warning"), (price.refusal, "")])
+                yield without_control([(f"   {price.form.name} cannot be written: ", "warning"), (price.refusal, "")])
             for loss in price.lost if cost.values == "given" else ():
                 about = f" ({counted(loss.number, 'value')})"
                 yield without_control([(f"   {price.form.name} can't carry ", "warning"), (loss.path, "name"), (about, "dim")])

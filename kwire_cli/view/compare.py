@@ -77,7 +77,7 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
         yield from _cut(("field", "default", "forms"), [(path, value, names_text(names)) for (path, value), names in filled.items()])
     if refused:
         yield []
-        yield [("forms that can't be written", "title")]
+        yield [("forms that cannot be written", "title")]
         yield from _cut(("why", "forms"), [(reason[:100], names_text(names)) for reason, names in refused.items()])
 
 
@@ -215,7 +215,7 @@ def _padded(texts: Sequence[str]) -> list[str]:
 def _remark(each: Sum, *, several: bool) -> str:
     said = [f"all {', '.join(sorted(f'{name} {number}' for name, number in each.integers.items()))}"] if each.integers else []
     if each.refused:
-        said.append(f"{counted(each.refused.total(), 'message')} refused" if several else "can't be written")
+        said.append(f"{counted(each.refused.total(), 'message')} refused" if several else "cannot be written")
     if each.cut:
         fields = counted(len(each.lost), "field") if each.lost else "values"
         said.append(f"{fields} lost" + (f" in {counted(each.cut, 'message')}" if several else ""))

@@ -35,7 +35,7 @@ def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Call
     """An index or producer snapshot; `label` is its path as it was asked for, `note` takes what belongs on standard error at once.
 
     Raises:
-        InputError: It can't be read.
+        InputError: It cannot be read.
 
     """
     contents = read_log_file(path)

@@ -84,7 +84,7 @@ def test_what_of_a_request_log_can_not_be_written_is_said(tmp_path):
     damaged, left_out = done.err.splitlines()
     assert damaged.startswith(f"kwire: {log}:3: DAMAGED_LINE")
     assert left_out.startswith(f"kwire: {log}:1: HeartbeatRequest 4: groupId: ")
-    assert left_out.endswith(": it can't be written as bytes and is left out, as is 1 more")
+    assert left_out.endswith(": it cannot be written as bytes and is left out, as is 1 more")
 
 
 def test_the_other_half_is_advised_by_the_first():
@@ -128,7 +128,7 @@ def test_small_savings_are_left_out():
 def test_an_overlay_that_can_not_be_written(tmp_path):
     done = kwire("advise", "--write-overlay", tmp_path / "none" / "mine.json", SAMPLES / "captures" / "ipv6.pcap")
     assert (done.code, done.out) == (2, "")
-    assert "can't be written" in done.err
+    assert "cannot be written" in done.err
 
 
 def test_no_input_at_all():

@@ -152,4 +152,4 @@ def test_a_pipe_beside_a_file_is_a_capture_of_its_own():
 def test_options_that_contradict():
     found = kwire("decode", str(PYTHON), str(SARAMA), "--merge-points", "--capture-point", "{name}")
     assert found.code == 2
-    assert "leave --capture-point away" in found.err
+    assert "omit --capture-point" in found.err

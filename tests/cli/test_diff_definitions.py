@@ -60,7 +60,7 @@ def test_what_one_side_has_no_field_for_is_told(tmp_path):
     assert "given values, version 0: 7 -> 1 byte (-6)" in done.out
     assert "the new version 0 can't carry b (1 value)" in done.out
     wrong = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": "text", "b": "gone"}')
-    assert "can't be written: a: int8 takes an integer" in wrong.out
+    assert "cannot be written: a: int8 takes an integer" in wrong.out
 
 
 @pytest.mark.parametrize(("a", "b", "status"), [(BEFORE, "empty", "removed"), ("empty", BEFORE, "added")])
@@ -107,7 +107,7 @@ def test_values_are_what_decode_prints_records_and_all(tmp_path):
     for arguments in (("--specs", old, "Test", 0, 1), (old, new)):
         done = kwire("diff", *arguments, "--values", values)
         assert "given values" in done.out
-        assert "can't be written" not in done.out
+        assert "cannot be written" not in done.out
     wrong = kwire("diff", old, new, "--values", '{"r": [{"magic": 9}]}')
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
     assert "r[0]" in wrong.err

@@ -249,7 +249,7 @@ def test_a_guess_is_said():
         (("--batching", "--linger", "5ms", CAPTURE), "--linger takes milliseconds"),
         (("--linger", "9" * 5000, CAPTURE), "--linger takes milliseconds"),
         (("--batching", "--batch-size", "9GB", CAPTURE), "is the most that batch.size can be"),
-        (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most"),
+        (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most allowed"),
         (("--filter", "api == Fetch", FETCHED), "is for packet captures"),
         (("--frames", "1-2", ROOT / "samples" / "logs"), "is for packet captures"),
         (("--topic", "t", CAPTURE), "is for folders of a log directory"),

@@ -56,7 +56,7 @@ def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
     for done in (stats(log)[0], kwire("clients", log)):
         assert done.code == 2
         assert "the text that Kafka wrote before 2.8 is not understood" in done.err
-        assert f"{log}: holds no logged request that could be read" in done.err
+        assert f"{log}: holds no readable logged request" in done.err
 
 
 def test_a_log_beside_other_inputs():

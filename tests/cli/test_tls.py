@@ -97,7 +97,7 @@ def test_errors(tmp_path):
     done = kwire("decode", "--tls-keylog", tmp_path / "none", BROKER)
     assert (done.code, "does not exist" in done.err) == (2, True)
     done = kwire("decode", "--tls-keylog", CASES, BROKER)
-    assert (done.code, "is no TLS key log" in done.err) == (2, True)
+    assert (done.code, "is not a TLS key log" in done.err) == (2, True)
     for command in (("decode",), ("overhead",)):
         done = kwire(*command, "--tls-keylog", BROKER_KEYS, "0000002b0012")
         assert (done.code, "--tls-keylog is for packet captures" in done.err) == (2, True), done.err

@@ -21,7 +21,7 @@ HEX = ROOT / "samples/frames/fetch-v18-response.hex"
         (["x" * 5000], "there is no such file"),
         ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
         ([CAPTURE, "--api", "Fetch"], "--api is for frames without a capture around them, and this is one"),
-        ([CAPTURE, "--topic", "t"], "--topic is of a segment, and this file is none"),
+        ([CAPTURE, "--topic", "t"], "--topic is for segments, and this file is not a segment"),
         ([SEGMENT, "--port", "9092"], "--port is for frames, and this file has batches"),
         ([HEX, "--port", "9092"], "--port is for packet captures, and this file is none"),
         ([HEX, "--input", "xxd"], "expected an offset and a colon"),

@@ -76,7 +76,7 @@ def test_no_file_is_written_over_unless_that_is_asked_for(tmp_path):
     assert other.read_bytes() == CONTENT
     done = kwire("watch", "-", "--write", tmp_path / "no" / "folder", stdin=CONTENT)
     assert done.code == 2
-    assert "can't be written" in done.err
+    assert "cannot be written" in done.err
 
 
 def test_where_nothing_is_of_kafka_it_says_so():

@@ -77,7 +77,7 @@ OPERATORS = "an operator (== != < <= > >= ~ !~ in), 'and' or 'or'"
             10,
             "a time of day is compared with the column time; a date with fields whose name ends in Ms or Timestamp; put a text in quotes",
         ),
-        ("size ~ 5", 6, "size is no text; compare with == != < <= > >= or in"),
+        ("size ~ 5", 6, "size is not text; compare with == != < <= > >= or in"),
         ("apiKey !~ 5", 8, "apiKey is a number; the column api has names"),
         ('topic ~ "ab(c"', 12, "expected a regular expression: missing ), unterminated subpattern"),
         ("topic ~ *", 9, "expected a regular expression: nothing to repeat"),

@@ -175,7 +175,7 @@ def test_scan_stops_at_the_first_fault_where_it_is_to(tmp_path):
     done = kwire("scan", tmp_path, "--sql", "select count(*) as n from ledger", "--format", "jsonl")
     assert done.code == 0
     assert f"{PYTHON.stat().st_size - 5:,} bytes read, " in done.err
-    assert "1 gap or file that can't be read" in done.err
+    assert "1 gap or file that cannot be read" in done.err
     (tmp_path / "none.pcap").write_bytes(b"no capture")
     done = kwire("scan", tmp_path / "none.pcap", "--table", "ledger", "--fail-fast")
     assert (done.code, done.out) == (2, "")

@@ -42,7 +42,7 @@ def test_loops_of_links_end(tmp_path):
     (tmp_path / "logs" / "self").symlink_to("self")
     (tmp_path / "logs" / "other").symlink_to(tmp_path / "other")
     (tmp_path / "other" / "back").symlink_to(tmp_path / "logs")
-    assert below(tmp_path / "logs") == ["deep/a", "other/b", "self"]  # a link that leads nowhere is a file that can't be read
+    assert below(tmp_path / "logs") == ["deep/a", "other/b", "self"]  # a link that leads nowhere is a file that cannot be read
 
 
 def test_a_deep_tree_is_no_trouble(tmp_path):

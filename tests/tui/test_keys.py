@@ -295,7 +295,7 @@ def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
         raise OSError(28, "No space left on device")
 
     def unreadable(*_, **__):
-        raise InputError("\x1b[2J can't be read")
+        raise InputError("\x1b[2J cannot be read")
 
     monkeypatch.setattr("kwire_cli.tui.index.Index.add", full_disk)
     monkeypatch.setattr(Captures, "look", unreadable)
@@ -306,6 +306,6 @@ def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
             monkeypatch.undo()
             monkeypatch.setattr(Captures, "look", unreadable)
         async with opened(CAPTURE) as pilot:
-            assert messages(pilot.app) == ["this can't be shown \\x1b[2J can't be read"]
+            assert messages(pilot.app) == ["this can't be shown \\x1b[2J cannot be read"]
 
     run(steps())

@@ -33,7 +33,7 @@ def show(asked: Asked) -> int:
     if looked.left_out.text:
         asked.environment.note(f"kwire: {looked.left_out.text}")
     if not seen.messages:
-        raise InputError("there is no message in this that is known for sure; --message and --api choose among those that there are")
+        raise InputError("this holds no message that is certain, or none that --message and --api choose")
     summary = asked.summary
     summary.files, summary.size, summary.rows = messages.files, messages.size, seen.messages
     show_advice(asked.environment, catalog, seen, messages.priced, asked.fmt, options)

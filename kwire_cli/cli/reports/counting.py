@@ -45,7 +45,7 @@ def counted(asked: Asked, how: How, together: str) -> list[Any]:
     if len(found) > 1:
         tell_of_logs(asked.environment, found[0].files, together)
     if not read:
-        raise InputError("nothing could be read of the captures and request logs in this")
+        raise InputError("no capture or request log in this could be read")
     summary = asked.summary
     summary.files, summary.size, summary.rows = (
         sum(len(each.files) for each in found),

@@ -32,7 +32,7 @@ def show(asked: Asked) -> int:
     found = spent(asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked))
     tell(asked, found.faults)
     if not found.bytes.messages:
-        raise InputError("nothing could be read of the captures and segments in this")
+        raise InputError("no capture or segment in this could be read")
     counted = Counted(tables, Tallies(options["catalog"], names), None, found.file_bytes, len(captures), not captures, summed=found.bytes)
     show_counted(how, counted, asked.fmt)
     summary = asked.summary

@@ -111,12 +111,12 @@ def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 
 def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
-    """InputError for a path that is no integer field of any of the messages."""
+    """InputError for a path that is not an integer field of any of the messages."""
     known = [path for spec in specs for path, _ in integers(spec)]
     for name in paths:
         if not any(_meant(path, name) for path in known):
             close = get_close_matches(name, known, n=3, cutoff=0.4)
-            raise InputError(f"{name!a} is no integer field of {' or '.join(spec.name for spec in specs[:3])}{did_you_mean(close)}")
+            raise InputError(f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}{did_you_mean(close)}")
 
 
 def concerns(overlay: Overlay, spec: MessageSpec) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def price(form: Form, value: Any) -> Price:
-    """What the values cost in a form. They are in JSON form, records as base64 text; what can't be written at all is a refusal."""
+    """What the values cost in a form. They are in JSON form, records as base64 text; what cannot be written at all is a refusal."""
     fit = carried(form, value)
     try:
         data = written(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)

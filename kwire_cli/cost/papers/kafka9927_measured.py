@@ -99,7 +99,7 @@ def syntax_error() -> str:
 
 
 def too_small(version: int, number: int) -> int | str:
-    """The bytes of the example's field in a version, or why they can't be written."""
+    """The bytes of the example's field in a version, or why they cannot be written."""
     try:
         return len(written(Form("test", load_text(definition(TOO_SMALL)).spec, version), {"tooSmall": number}))
     except EncodeError as error:

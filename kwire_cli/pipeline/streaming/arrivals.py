@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.streaming.files import Entry, Files, Portion
 
 _TRIES = 20
-"""Looks in vain at a folder that can't be read, after which that is an error."""
+"""Looks in vain at a folder that cannot be read, after which that is an error."""
 REPLACED, GONE = "REPLACED", "GONE"
 MEANING = {
     REPLACED: "another file has this path now, or this one was cut: it is read from its beginning",
@@ -56,7 +56,7 @@ class Arrivals:
         self._until = {path: entry.size for path, entry in self._listed().items()}
 
     def _listed(self) -> dict[str, Entry]:
-        """The files that are there. InputError where a folder is not, or can't be read."""
+        """The files that are there. InputError where a folder is not, or cannot be read."""
         return {entry.path: entry for kind in self._kinds for entry in kind.listed(self._paths)}
 
     def later(self, start: Progress, most: int) -> Progress:
@@ -107,7 +107,7 @@ class Arrivals:
         first = _first_bytes(entry.path, mark.at)
         same = entry.size >= mark.at and beginning_of(first) == mark.beginning
         if (not first and entry.size) or (same and entry.size == mark.at):
-            return mark  # it can't be read just now, or has not changed
+            return mark  # it cannot be read just now, or has not changed
         if same and entry.kind.goes_on(entry.path):
             return mark
         if entry.kind.rewritten(entry, mark):
@@ -162,7 +162,7 @@ def _marks(start: Progress, listed: Iterable[str]) -> tuple[dict[str, Mark], lis
 
 
 def _first_bytes(path: str, at: int) -> bytes:
-    """Of the first `at` bytes of a file the first FIRST; none where it can't be read."""
+    """Of the first `at` bytes of a file the first FIRST; none where it cannot be read."""
     with contextlib.suppress(OSError, InputError), path_of(path).open("rb") as file:
         return file.read(min(at, FIRST)) or b""
     return b""

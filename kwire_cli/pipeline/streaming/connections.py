@@ -188,7 +188,7 @@ class Connections(StatefulProcessor):
         version, _, data = kept
         if version != VERSION:
             said = f"the connections of this stream were put away by kwire {version}, and this is {VERSION}"
-            raise InputError(f"{said}: go on with that one, or begin with a new checkpoint")
+            raise InputError(f"{said}: continue that stream, or start with a new checkpoint")
         ongoing, places, last = pickle.loads(bytes(data))  # noqa: S301 - our own
         known = Known(key[0])
         known.ongoing, known.places, known.last = taken_up(ongoing, self._layouts, known), places, last

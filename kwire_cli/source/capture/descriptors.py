@@ -56,7 +56,7 @@ class Described:
 def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
     """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files and of stores always do.
 
-    A file that can't be read has none: that is a notice of the `reader`, which is one of the part.
+    A file that cannot be read has none: that is a notice of the `reader`, which is one of the part.
     """
     part = scheduled.part
     reader = reader or PartReader(part)
@@ -82,7 +82,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
 
 @lru_cache(maxsize=64)
 def _file(path: str) -> memoryview:
-    """The bytes of a file; none where it can't be read any more."""
+    """The bytes of a file; none where it cannot be read any more."""
     try:
         return mapped(path)
     except InputError:

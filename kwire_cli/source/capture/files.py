@@ -170,7 +170,7 @@ class Packets:
         """The packets, as many at once as a piece of the file completes.
 
         Raises:
-            InputError: The file can't be read, or is no capture file.
+            InputError: The file cannot be read, or is no capture file.
 
         """
         packets = position = 0

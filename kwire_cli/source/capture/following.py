@@ -107,7 +107,7 @@ class Following:
     def _packets(self, piece: bytes) -> list[Packet]:
         if self._reader.format is None and piece.startswith((GZIP, ZSTD)):
             raise InputError(
-                "a packed file can't be followed; unpack it into a pipe: gunzip -c or zstd -dc FILE | kwire decode --follow -", file=self.name
+                "a packed file cannot be followed; unpack it into a pipe: gunzip -c or zstd -dc FILE | kwire decode --follow -", file=self.name
             )
         return self._reader.feed(piece)
 

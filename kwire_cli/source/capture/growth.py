@@ -23,7 +23,7 @@ def grown(onward: Part, upto: int, *, least: int = 1) -> Grown:
     """The packets that are whole from the start of a part on, as far as they end at `upto` or before; `least` at least, if there are so many.
 
     Raises:
-        InputError: It can't be read, or is no capture yet.
+        InputError: It cannot be read, or is no capture yet.
 
     """
     data = mapped(onward.file)

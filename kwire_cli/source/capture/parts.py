@@ -77,7 +77,7 @@ class Outline:
 
 
 def mapped(path: str | os.PathLike[str]) -> Octets:
-    """The bytes of a file, which are not read before they are looked at. InputError where it can't be read."""
+    """The bytes of a file, which are not read before they are looked at. InputError where it cannot be read."""
     return octets(bytes_of(path))
 
 
@@ -85,7 +85,7 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     """How a capture is cut into parts of about `size` bytes.
 
     Raises:
-        InputError: It can't be read, or is no capture.
+        InputError: It cannot be read, or is no capture.
 
     """
     whole, file = opened(path), str(path)
@@ -139,7 +139,7 @@ class PartReader:
         self.secrets: list[Secrets] = []
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
-        """Iterate once. InputError where the file can't be read, or is no capture."""
+        """Iterate once. InputError where the file cannot be read, or is no capture."""
         file = opened(self.part.file)
         data = octets(file.view(0, HEADER_SIZE))
         self.packed, self.size = not _hops(data), file.size

@@ -80,7 +80,7 @@ class PointPackets:
         return [secret for reader in self._readers for secret in reader.secrets]
 
     def batches(self) -> Iterator[list[Packet]]:
-        """The packets, many at a time. InputError for a file that can't be read, or is no capture file."""
+        """The packets, many at a time. InputError for a file that cannot be read, or is no capture file."""
         if isinstance(self.origin, Merged):
             yield from self._merged(self.origin)
         elif isinstance(self.origin, InRow):

@@ -149,7 +149,7 @@ def apart_notes(names: Iterable[str]) -> Iterator[str]:
 def points_of(paths: Sequence[str], naming: Naming, known: Mapping[str, Timed] | None = None) -> list[Point]:
     """Return the capture points of files that lie on this machine or a store.
 
-    Files are looked through only if several are of the same point, and not those with `known` times. A file that can't be read has no times.
+    Files are looked through only if several are of the same point, and not those with `known` times. A file that cannot be read has no times.
     """
     keys = [naming.key(path) for path in paths]
     several = {key for key, count in Counter(keys).items() if count > 1}
@@ -160,7 +160,7 @@ def points_of(paths: Sequence[str], naming: Naming, known: Mapping[str, Timed] |
 
 
 def timed(path: str) -> Timed:
-    """Return a file with its times; NO_TIME for both if it can't be read."""
+    """Return a file with its times; NO_TIME for both if it cannot be read."""
     first: int | None = None
     latest = NO_TIME
     with contextlib.suppress(InputError):  # reading it says why

@@ -149,5 +149,5 @@ def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
 
 
 def events(source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> Iterator[Event]:
-    """The events of a capture: a path, or a binary file object. InputError when it can't be read or is no capture."""
+    """The events of a capture: a path, or a binary file object. InputError when it cannot be read or is no capture."""
     yield from Capture(source, limits)

@@ -58,7 +58,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All parts of all files, and the capture points; `faults` are files that can't be read, and why.
+    """All parts of all files, and the capture points; `faults` are files that cannot be read, and why.
 
     `secrets` are what decrypts TLS in them: those of key logs, and those in the files.
     """

@@ -123,5 +123,5 @@ def _reason(tool: str, interface: str, said: str) -> str:
             f"sudo setcap cap_net_raw,cap_net_admin+eip $(command -v {tool}); or sudo {tool} … -w - | kwire watch -"
         )
     if _NO_INTERFACE.search(said):
-        return f"there is no interface of this name; there are {', '.join(interfaces()) or 'none'}, and any for all of them"
+        return f"there is no interface of this name; interfaces are {', '.join(interfaces()) or 'none'}, or any for all"
     return f"{tool} can't capture on {interface}: {last}" if last else f"{tool} ended without a word"

@@ -68,7 +68,7 @@ def read(text: str) -> Reading:
             at = stop
             continue
         if stop > at + 1:
-            _note(notes, f"line {at + 1}: rows of a hexdump that can't be read; --input xxd or hexdump says why")
+            _note(notes, f"line {at + 1}: rows of a hexdump that cannot be read; --input xxd or hexdump says why")
         taken, passed = _of_line(line, at + 1, above, notes)
         chunks += taken
         left += passed

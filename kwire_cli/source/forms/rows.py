@@ -136,7 +136,7 @@ def _offset(row: Row, radix: int) -> int:
     try:
         return int(row.digits, radix)
     except ValueError:
-        raise MismatchError(row.start, f"offset {row.digits} is no number of base {radix}") from None
+        raise MismatchError(row.start, f"offset {row.digits} is not a number of base {radix}") from None
 
 
 def _restarts(row: Row, after: Row, offset: int, next_offset: int) -> bool:

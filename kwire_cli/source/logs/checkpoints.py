@@ -114,7 +114,7 @@ class _Rows:
         line = self._found[number]
         self.head[name] = _number(line.text.strip(), "int32")
         if self.head[name] is None:
-            self._odd(number + 1, line, f"the {name} is no number")
+            self._odd(number + 1, line, f"the {name} is not a number")
         else:
             self.pieces.append(Piece(HEAD, line.at, line.size))
 

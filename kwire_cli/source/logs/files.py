@@ -96,7 +96,7 @@ def walk(path: str | os.PathLike[str]) -> Logs:
     a log directory itself are a partition too, under that folder's path.
 
     Raises:
-        InputError: It is no folder, or a folder below it can't be read.
+        InputError: It is no folder, or a folder below it cannot be read.
 
     """
     found = tree(path_of(path))
@@ -148,7 +148,7 @@ def partition(path: str | os.PathLike[str]) -> Partition:
     """The files of one partition in a folder, whatever its name.
 
     Raises:
-        InputError: It is no folder, or can't be read.
+        InputError: It is no folder, or cannot be read.
 
     """
     folder = path_of(path)
@@ -170,7 +170,7 @@ def _file_order(file: File) -> tuple[int, int, int, str]:
 
 def _listed(folder: Place) -> tuple[File, ...]:
     try:
-        # A link that leads nowhere can't be read, as whoever reads it says.
+        # A link that leads nowhere cannot be read, as whoever reads it says.
         return _files([entry for entry in folder.iterdir() if entry.is_file() or (entry.is_symlink() and not entry.is_dir())])
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(folder)) from None

@@ -41,7 +41,7 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
     """What the file says; what it is, and its base offset, are taken from its name.
 
     Raises:
-        InputError: It can't be read, or its name is of no kind in READABLE.
+        InputError: It cannot be read, or its name is of no kind in READABLE.
 
     """
     file = path_of(path)

@@ -46,7 +46,7 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tup
     """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file, none for an empty one.
 
     Raises:
-        InputError: The segment can't be read.
+        InputError: The segment cannot be read.
 
     """
     file, whole = path_of(path), opened(path)

@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
 
 class Unwritten(NamedTuple):
-    """A body that can't be written, and why; where it is as in `Exchange`."""
+    """A body that cannot be written, and why; where it is as in `Exchange`."""
 
     line: int
     reason: str
@@ -43,7 +43,7 @@ class Unwritten(NamedTuple):
 
 @dataclass(slots=True)
 class LeftOut:
-    """Bodies that can't be written: how many, and why not the first one and where it is."""
+    """Bodies that cannot be written: how many, and why not the first one and where it is."""
 
     count: int = 0
     first: str | None = None
@@ -65,7 +65,7 @@ class LeftOut:
             return None
         more = self.count - 1
         also = f", as {'is' if more == 1 else 'are'} {more} more" if more else ""
-        return f"{self.first}: it can't be written as bytes and is left out{also}"
+        return f"{self.first}: it cannot be written as bytes and is left out{also}"
 
 
 class Bodies:

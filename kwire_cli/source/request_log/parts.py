@@ -35,7 +35,7 @@ class LogPart(NamedTuple):
 
 
 def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
-    """The parts of a log, of about `size` bytes each. One that can't be read is one part: reading it says why."""
+    """The parts of a log, of about `size` bytes each. One that cannot be read is one part: reading it says why."""
     try:
         file = opened(path)
         if file.size <= size or bytes(file.view(0, MAGIC_SIZE)[:MAGIC_SIZE]).startswith((GZIP, ZSTD)):
@@ -46,7 +46,7 @@ def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
 
 
 def lines_in(part: LogPart) -> Iterator[TextLine]:
-    """The lines that begin in a part of a plain file, counted from its start. InputError where it can't be read."""
+    """The lines that begin in a part of a plain file, counted from its start. InputError where it cannot be read."""
     file = opened(part.path)
     stop = file.size if part.stop is None else part.stop
     first = _first_line(file, part.start) if part.start else 0

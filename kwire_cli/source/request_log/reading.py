@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LineFault(NamedTuple):
-    """A line that ought to be a request and can't be read as one, or where the file itself ends badly; lines count from 1.
+    """A line that ought to be a request and cannot be read as one, or where the file itself ends badly; lines count from 1.
 
     `start` is where the line begins in the file, unpacked.
     """

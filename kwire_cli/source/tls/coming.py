@@ -45,7 +45,7 @@ class Coming:
         """A ClientHello came from a side; what it says, in words."""
         hello = client_hello(body) if body else None
         if hello is None:
-            self.refused = "the ClientHello can't be read"
+            self.refused = "the ClientHello cannot be read"
             return None
         self._asked, self._client = hello, side
         self._forget()
@@ -55,7 +55,7 @@ class Coming:
         """A ServerHello came; what it says, in words."""
         hello = server_hello(body) if body else None
         if hello is None:
-            self.refused = "the ServerHello can't be read"
+            self.refused = "the ServerHello cannot be read"
             return None
         if hello.retries:
             self._retried = True

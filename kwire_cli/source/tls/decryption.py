@@ -28,7 +28,7 @@ class Decryption:
     `paths` are key logs; `blocks` gives the secrets that the capture file has had so far. Without both nothing is done at all.
 
     Raises:
-        InputError: A key log can't be read or is none, or there is one and the package that decrypts is not installed.
+        InputError: A key log cannot be read or is none, or there is one and the package that decrypts is not installed.
 
     """
 

@@ -35,7 +35,7 @@ class KeyLog:
     """The secrets of key logs: files by their paths, and the secrets blocks that a capture has had so far, where it has any.
 
     Raises:
-        InputError: A file can't be read, or is no key log.
+        InputError: A file cannot be read, or is no key log.
 
     """
 
@@ -74,13 +74,13 @@ class KeyLog:
                 rest = b""
                 while piece := file.read(_PIECE):
                     if not self._files[path] and not rest and not _begins_log(piece):
-                        text = "is no TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex"
+                        text = "is not a TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex"
                         raise InputError(text, file=path)
                     lines, end, rest = (rest + piece).rpartition(b"\n")
                     self._add(lines)
                     self._files[path] += len(lines) + len(end)
                     if len(rest) > _PIECE:
-                        raise InputError("is no TLS key log: a line of it does not end", file=path)
+                        raise InputError("is not a TLS key log: a line of it does not end", file=path)
                 self._add(rest)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=path) from None

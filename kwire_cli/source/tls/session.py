@@ -11,7 +11,7 @@ Rules
 - A record that does not open is tried as the first one of the keys that come. So what is missing in the capture or in the key log costs only itself.
 - One that opens under none is counted, and costs no more than itself: the next has the next number.
 - Behind a loss nobody knows how many records were lost: all numbers are tried that fit into its bytes. A record that opens under one is that one.
-- In place of data that are lost or can't be read stands a gap, as long as they are unless records were padded.
+- In place of data that are lost or cannot be read stands a gap, as long as they are unless records were padded.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def revision_files(place: str, suffix: str) -> Iterator[tuple[str, bytes]]:
     PATH is one of git's: from the top of the repository, or from here if it begins with ./ . InputError where git finds nothing, or is not there.
     """
     if place.startswith("-"):
-        raise InputError(f"{place!a} is no REV:PATH of git")
+        raise InputError(f"{place!a} is not a REV:PATH of git")
     if _git("cat-file", "-t", place).strip() == b"blob":
         yield place, _git("cat-file", "blob", place)
         return
@@ -39,7 +39,7 @@ def _git(*arguments: str, given: bytes = b"") -> bytes:
     try:
         done = subprocess.run(["git", *arguments], input=given, capture_output=True, check=False)  # noqa: S603, S607 - the user's own git; no shell
     except OSError as error:
-        raise InputError(f"the git command can't be run, which reads revisions: {error.strerror}") from None
+        raise InputError(f"the git command, which reads revisions, cannot be run: {error.strerror}") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise InputError(f"git says: {said}; a revision is given as REV:PATH, such as HEAD~1:specs", file=arguments[-1])

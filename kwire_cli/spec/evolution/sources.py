@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def read_definitions(sources: Iterable[str]) -> Definitions:
     """The definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
 
-    Of a folder those in it, or where there are none those at any depth. InputError for what can't be read or holds no definition, and for a
+    Of a folder those in it, or where there are none those at any depth. InputError for what cannot be read or holds no definition, and for a
     message that is defined twice; SpecError for a definition that can't be loaded.
     """
     found: Definitions = {}
@@ -39,7 +39,7 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
         for given in these:
             name, file = given.spec.name, given.spec.file
             if name in found and found[name].spec != given.spec:
-                raise InputError(f"{name} is defined here and in {found[name].spec.file}; of a release there is one", file=file)
+                raise InputError(f"{name} is defined here and in {found[name].spec.file}; a release defines a message once", file=file)
             found[name] = given
         if not these:
             raise InputError("there is no message definition here", file=source)
@@ -57,7 +57,7 @@ def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
 
 
 def holds_definitions(source: str) -> bool:
-    """Whether this is a definition, or a folder, jar or git revision that holds some; what can't be read holds none."""
+    """Whether this is a definition, or a folder, jar or git revision that holds some; what cannot be read holds none."""
     if not is_revision(source) and not (exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})):
         return False
     try:

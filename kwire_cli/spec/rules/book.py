@@ -54,7 +54,7 @@ def _refused_keys(definition: Definition, refused: frozenset[str]) -> None:
     places = [(Spot(), definition.keys), *((struct.spot, struct.keys) for struct in definition.structs)]
     for spot, keys in (*places, *((item.spot, item.keys) for item in definition.walk())):
         for key in sorted(refused.intersection(keys)):
-            definition.report.add("UNKNOWN_KEY", f"{key!a} is no key of this rule book", spot.key(key))
+            definition.report.add("UNKNOWN_KEY", f"{key!a} is not a key of this rule book", spot.key(key))
 
 
 def _of_book(findings: list[Finding], rules: str) -> list[Finding]:

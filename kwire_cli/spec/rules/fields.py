@@ -40,7 +40,7 @@ def field_rules(definition: Definition) -> None:
         _distinct_names(struct.items, report)
     for item in definition.items:
         if item.spec.map_key:
-            report.add("MAP_KEY_TOP_LEVEL", "a field of the message itself is no mapKey", item.spot.key("mapKey"))
+            report.add("MAP_KEY_TOP_LEVEL", "a field of the message itself cannot be a mapKey", item.spot.key("mapKey"))
 
 
 def _presence(item: Item, report: Report) -> None:
@@ -62,17 +62,17 @@ def _type(item: Item, report: Report) -> None:
     if not field.type:
         report.add("FIELD_TYPE_MISSING", "the field has no type", spot)
     elif field.is_array and (not element or element.startswith("[]")):
-        report.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which is no array", spot.key("type"))
+        report.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which cannot be an array", spot.key("type"))
     elif element not in PRIMITIVE_TYPES and not (field.struct_name and element.isascii() and element.isalnum()):
-        report.add("FIELD_TYPE_UNKNOWN", f"{element!a} is no type and no name of a struct", spot.key("type"))
+        report.add("FIELD_TYPE_UNKNOWN", f"{element!a} is neither a type nor the name of a struct", spot.key("type"))
     if field.nullable_versions and field.type in FIXED_TYPES:
-        report.add("NULLABLE_TYPE", f"the type {field.type} can't be null", spot.key("nullableVersions"))
+        report.add("NULLABLE_TYPE", f"the type {field.type} cannot be null", spot.key("nullableVersions"))
     if item.items and not field.struct_name:
         report.add("SUBFIELDS_ON_NON_STRUCT", f"the type {field.type} has no sub-fields", spot.key("fields"))
     if field.zero_copy and field.type != "bytes":
         report.add("ZERO_COPY_TYPE", "only bytes can be zeroCopy", spot.key("zeroCopy"))
     if field.zero_copy and field.tag is not None:
-        report.add("ZERO_COPY_TAGGED", "a tagged field can't be zeroCopy", spot.key("zeroCopy"))
+        report.add("ZERO_COPY_TAGGED", "a tagged field cannot be zeroCopy", spot.key("zeroCopy"))
     if field.entity_type is not None:
         _entity_type(field, item, report)
 

@@ -43,7 +43,7 @@ def _name_and_type(definition: Definition) -> None:
     if spec.api_key is None and spec.type in _KEYED:
         report.add("API_KEY_MISSING", f"a {spec.type} message has an apiKey", _TOP)
     elif spec.api_key is not None and not -MAX - 1 <= spec.api_key <= MAX:
-        report.add("API_KEY_RANGE", f"{spec.api_key} is no int16", _TOP.key("apiKey"))
+        report.add("API_KEY_RANGE", f"{spec.api_key} is not an int16", _TOP.key("apiKey"))
 
 
 def _versions(definition: Definition) -> None:

@@ -53,11 +53,11 @@ def _tagged(item: Item, definition: Definition) -> None:
     field, report, spot = item.spec, definition.report, item.spot.key("taggedVersions")
     tagged = field.tagged_versions
     if field.map_key:
-        report.add("TAG_MAP_KEY", "a tagged field is no mapKey", item.spot.key("mapKey"))
+        report.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", item.spot.key("mapKey"))
     if field.is_array:
         report.add("DRAFT_TAGGED_ARRAY", "the draft forbids tagged arrays", item.spot.key("type"))
     if field.type == "records":
-        report.add("TAGGED_RECORDS", "records can't be tagged", item.spot.key("type"))
+        report.add("TAGGED_RECORDS", "records cannot be tagged", item.spot.key("type"))
     if tagged and tagged.high != MAX:
         report.add("TAGGED_VERSIONS_CLOSED", "taggedVersions is not open-ended", spot)
     if not field.versions.covers(tagged):

@@ -126,7 +126,9 @@ class SizedStruct(MessageStruct):
             form = form.form(obj)
             if form is None:
                 if obj.get(sc.name) is not None:
-                    raise EncodeError(f"by its {sc.subcon.attributes} the struct has no such field", path=field_path(where), value=obj[sc.name])
+                    raise EncodeError(
+                        f"the {sc.subcon.attributes} say that this struct has no such field", path=field_path(where), value=obj[sc.name]
+                    )
                 return
         if sc.name not in obj:
             raise EncodeError("the field is missing", path=field_path(where))

@@ -289,7 +289,7 @@ def test_no_capture(data, what):
 def test_errors_name_the_file(tmp_path):
     with pytest.raises(InputError, match="nosuch"):
         list(packets(tmp_path / "nosuch"))
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         list(packets(tmp_path))
     (tmp_path / "text").write_text("some text")
     with pytest.raises(InputError, match="text: neither"):

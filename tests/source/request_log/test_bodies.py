@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_said_with_its_line_and_path():
     for each in (request, unknown, newer):
         left_out.add(f"a.log:{each.line}", each)
     assert left_out.text.startswith("a.log:7: HeartbeatRequest 4: groupId: ")
-    assert left_out.text.endswith(": it can't be written as bytes and is left out, as are 2 more")
+    assert left_out.text.endswith(": it cannot be written as bytes and is left out, as are 2 more")
 
 
 def test_a_refused_api_versions_is_answered_in_version_0():

@@ -120,7 +120,7 @@ def test_a_packed_log_that_was_cut_gives_what_is_there():
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         [*RequestLog(tmp_path / "none.log", CATALOG)]
 
 

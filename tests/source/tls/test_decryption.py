@@ -90,7 +90,7 @@ def test_keys_that_come_late(tmp_path):
 
 
 def test_a_key_log_that_is_none():
-    with pytest.raises(InputError, match="is no TLS key log"):
+    with pytest.raises(InputError, match="is not a TLS key log"):
         Decryption([str(BROKER)])
 
 

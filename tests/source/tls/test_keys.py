@@ -92,7 +92,7 @@ def test_secrets_of_a_capture_as_they_come():
 def test_what_is_no_key_log_is_refused(text, tmp_path):
     path = tmp_path / "keys"
     path.write_bytes(text)
-    with pytest.raises(InputError, match="is no TLS key log"):
+    with pytest.raises(InputError, match="is not a TLS key log"):
         KeyLog([str(path)])
 
 
