@@ -297,7 +297,7 @@ def test_it_ends_with_the_last_line_that_was_asked_for(tmp_path, options):
     ("content", "error"),
     [
         (gzip.compress(pcap(SARAMA)), "a packed file cannot be followed; unpack it into a pipe"),
-        (b"\x28\xb5\x2f\xfd....", "a packed file can't be followed"),
+        (b"\x28\xb5\x2f\xfd....", "a packed file cannot be followed"),
         (b"text, not packets", "neither pcap nor pcapng, nor packets as text: it begins with 74 65 78 74"),
     ],
 )

@@ -33,7 +33,7 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "--input names the form\n"),
-        (("diff", "FetchRequest", "12"), "a message is compared at two versions, and 12 is one: kwire diff FetchRequest 12 VERSION\n"),
+        (("diff", "FetchRequest", "12"), "give two versions of the message: kwire diff FetchRequest 12 VERSION\n"),
     ],
 )
 def test_what_is_wrong_is_said(command, said, monkeypatch):

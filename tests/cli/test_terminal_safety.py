@@ -235,5 +235,5 @@ def test_raw_bytes_are_not_sent_to_a_terminal():
     assert kwire(*words).raw == b"\0\0"
     done = kwire(*words, terminal=True)
     assert done.code == 2
-    assert "raw bytes are not for a terminal" in done.err
+    assert "a terminal may act on raw bytes" in done.err
     assert done.raw == b""

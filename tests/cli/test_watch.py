@@ -200,7 +200,7 @@ def test_dumpcap_serves_too_and_the_time_may_be_limited(tool):
     ("script", "why"),
     [
         ('echo "tcpdump: eth7: You don\'t have permission to perform this capture" >&2; exit 1', "setcap cap_net_raw"),
-        ('echo "tcpdump: eth7: No such device exists" >&2; exit 1', "there is no interface of this name; there are lo"),
+        ('echo "tcpdump: eth7: No such device exists" >&2; exit 1', "there is no interface of this name; interfaces are lo"),
         ('echo "tcpdump: something else" >&2; exit 1', "can't capture on eth7: tcpdump: something else"),
         ("exit 1", "without a word"),
     ],

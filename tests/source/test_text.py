@@ -102,7 +102,7 @@ def test_raw_is_what_is_no_text():
 def test_captures_and_compressed_input_are_recognised(start, what):
     start = bytes.fromhex(start) + bytes(20)
     assert what in (recognised_binary(start) or "")
-    with pytest.raises(InputError, match=f"{what}.*is no text"):
+    with pytest.raises(InputError, match=f"{what}.*is not text"):
         read_input(start)
     assert data(start, "raw") == [start]
     assert recognised_binary(gzip.compress(FRAME)) == "compressed by gzip"

@@ -153,10 +153,10 @@ BAD = {
     "a default that does not fit": ({"controllerId": {"default": "many"}}, 6, "DEFAULT_INVALID"),
     "an unknown type": ({"controllerId": {"type": "int128"}}, 6, "FIELD_TYPE_UNKNOWN"),
     "a null number": ({"controllerId": {"nullableVersions": "0+"}}, 6, "NULLABLE_TYPE"),
-    "no integers there": ({"brokers[].port.*": {"encoding": "packed"}}, 5, "no integer field"),
+    "no integers there": ({"brokers[].port.*": {"encoding": "packed"}}, 5, "not an integer field"),
     "an array without brackets": ({"brokers.*": {"encoding": "packed"}}, 5, r"did you mean brokers[].*"),
-    "an unknown key": ({LEADER: {"coding": "packed32"}}, 6, "no key here"),
-    "a tag for all": ({"*": {"tag": 0}}, 6, "no key here"),
+    "an unknown key": ({LEADER: {"coding": "packed32"}}, 6, "not a key here"),
+    "a tag for all": ({"*": {"tag": 0}}, 6, "not a key here"),
     "no object": ({LEADER: "packed32"}, 5, "takes an object"),
 }
 
@@ -177,9 +177,9 @@ def test_what_is_wrong_is_said_with_its_place(name):
         ("[]", "1:1", "an overlay is an object"),
         ("{", "1:2", "expected a key"),
         ("{}", "1:1", "'messages' takes an object"),
-        ('{"message": {}}', "1:2", "no key here"),
+        ('{"message": {}}', "1:2", "not a key here"),
         ('{"messages": {"MetadataResponse": 3}}', "1:15", "takes an object"),
-        ('{"messages": {"*": {"validVersions": "0-9"}}}', "1:21", "no key here"),
+        ('{"messages": {"*": {"validVersions": "0-9"}}}', "1:21", "not a key here"),
         ('{"messages": {"*": {"fields": {"topics": {}}}}}', "1:32", "only * can be meant"),
         ('{"messages": {"A": {}, "A": {}}}', "1:24", "occurs twice"),
         ('{"messages": {}} more', "1:18", "expected the end"),
@@ -237,7 +237,7 @@ def test_each_use_of_a_common_struct_can_be_changed():
 
 
 def test_headers_stay_as_they_are():
-    with pytest.raises(SpecError, match="headers can't be laid over"):
+    with pytest.raises(SpecError, match="an overlay cannot change headers"):
         overlay({"correlationId": {"encoding": "packed"}}, "RequestHeader").laid(kwire.catalog().message("RequestHeader"))
 
 

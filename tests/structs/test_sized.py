@@ -163,8 +163,8 @@ def test_other_presence_varints(data, null):
     [
         ("string", 1, "takes text"),
         ("string", "\ud800", "lone surrogate"),
-        ("string", "x" * 32768, "32767 is the most"),
-        ("string", "é" * 16384, "32767 is the most"),
+        ("string", "x" * 32768, "at most 32767 fit"),
+        ("string", "é" * 16384, "at most 32767 fit"),
         ("string", "<redacted 5 bytes>", "was redacted"),
         ("bytes", "<redacted 5 bytes>", "was redacted"),
         ("bytes", "a", "base64"),

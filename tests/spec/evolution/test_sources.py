@@ -85,7 +85,7 @@ def test_a_revision_without_definitions():
 
 def test_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="git command can't be run"):
+    with pytest.raises(InputError, match="git command, which reads revisions, cannot be run"):
         read_definitions(["HEAD:specs"])
 
 
