@@ -178,7 +178,7 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         known = api and 0 <= version < NO_VERSION
         # Numbers of no known api may be bytes of a secret.
         says = f"api key {key} version {version}" if known else "an api or version that is not known"
-        raise InputError(f"the request's header says {says}, not {said.strip()}; leave --api and --version away for requests")
+        raise InputError(f"the request's header says {says}, not {said.strip()}; omit --api and --version for requests")
     if not api or not api.request:
         unknown = _unknown_request(catalog, frame, at, hints, key, version)
         newer = 0 <= key <= max(known.key for known in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
