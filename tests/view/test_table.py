@@ -37,7 +37,7 @@ def test_secrets_are_in_no_format(fmt, fields):
     data = capture((0, authenticate()))
     shown = kwire("decode", "--format", fmt, *fields, "-", stdin=data)
     refused = fmt in {"tree", "hex"} and fields[:1] in {("--fields",), ("--stats",)}
-    assert (shown.code, shown.raw == b"") == ((2, True) if refused else (0, False))
+    assert shown.code == (2 if refused else 0)
     for secret in (b"wonderland", b"d29uZGVybGFuZA", b"AGFsaWNlAHdvbmRlcmxhbmQ", b"77 6f 6e 64"):
         assert secret not in shown.raw
     if fields[:1] == ("--fields",) and not refused:
