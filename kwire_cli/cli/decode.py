@@ -168,7 +168,7 @@ def _decode(
     page, several = options["page"], len(sources) - points.together > 1
     batches: Run | None = None
     says = Kind.CAPTURE if options["follow"] else said(options)
-    for each in inputs(environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"]):
+    for each in inputs(environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"], pieces=page is None):
         if page and page.more:
             break
         if page and several:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.kinds import Kind, Recognised, recognise
+from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
@@ -34,27 +34,42 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
 
 
 def inputs(
-    environment: Environment, arguments: tuple[str, ...], form: str, *, catalog: Catalog | None, says: Kind | None = None, verbose: bool = False
+    environment: Environment,
+    arguments: tuple[str, ...],
+    form: str,
+    *,
+    catalog: Catalog | None,
+    says: Kind | None = None,
+    verbose: bool = False,
+    pieces: bool = False,
 ) -> Iterator[Recognised]:
     """What each input is: files, folders, `-` for standard input, and arguments that are neither taken together as text.
 
-    `says` is the kind, where an option says it. Without arguments it is standard input, unless that is a terminal.
+    `says` is the kind, where an option says it. With `pieces` a text whose pieces are of several kinds is one input of each.
+    Without arguments it is standard input, unless that is a terminal.
     """
     if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
         raise InputError("an argument is empty: it is neither a file nor bytes")
+
+    def recognised(given: Any, **how: Any) -> tuple[Recognised, ...]:
+        return recognise_pieces(given, **how) if pieces else (recognise(given, **how),)
+
     for source in _sources(environment, arguments, BYTES):
         if isinstance(source, bytes):
             with no_file(arguments if form == "auto" else ()):
-                found = recognise(source, form=form, says=says, catalog=catalog)
+                found = recognised(source, form=form, says=says, catalog=catalog)
         elif says is not Kind.CAPTURE and (source == "-" or path_of(source).is_fifo()):
-            found = recognise(_live(environment, source), form=form, says=says, name=STANDARD_INPUT if source == "-" else source, catalog=catalog)
+            found = recognised(_live(environment, source), form=form, says=says, name=STANDARD_INPUT if source == "-" else source, catalog=catalog)
         else:
-            found = recognise(environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog)
-        if verbose and found.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
-            environment.note(f"{found.label}: {found.detail}")
-        for note in found.text.notes if found.text else ():
-            environment.note(f"kwire: {found.label}: {note}")
-        yield found
+            found = recognised(environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog)
+        if len(found) > 1:
+            environment.note(f"kwire: {found[0].label}: {kinds_by_line(found)}, shown in this order")
+        for each in found:
+            if verbose and each.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
+                environment.note(f"{each.label}: {each.detail}")
+            for note in each.text.notes if each.text else ():
+                environment.note(f"kwire: {each.label}: {note}")
+            yield each
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
@@ -20,6 +20,8 @@ from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
@@ -94,6 +96,8 @@ class Recognised:
     stream: Any = None
     held: memoryview | None = None
     text: Input | None = None
+    beside: tuple[Recognised, ...] = ()
+    """The pieces of the same text that are of another kind."""
 
     @property
     def label(self) -> str:
@@ -141,9 +145,24 @@ def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name:
         catalog: The definitions by which requests are told from batches.
 
     Raises:
-        InputError: It cannot be read, or its text is in no form that holds bytes.
+        InputError: It cannot be read, its text is in no form that holds bytes, or its pieces are of several kinds.
 
     """
+    found, *others = recognise_pieces(given, form=form, says=says, name=name, catalog=catalog)
+    if others:
+        raise InputError(f"{kinds_by_line((found, *others))}; the tree, hex and JSON of kwire decode show each as what it is", file=found.name)
+    return found
+
+
+def recognise_pieces(
+    given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None
+) -> tuple[Recognised, ...]:
+    """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the first line's kind first."""
+    found = _recognised(given, form, says, name, catalog)
+    return (replace(found, beside=()), *found.beside) if found.beside else (found,)
+
+
+def _recognised(given: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
     if isinstance(given, bytes | bytearray | memoryview):
         return _of_bytes(given, form, None if says is Kind.CAPTURE else says, name, catalog)
     if hasattr(given, "read"):
@@ -340,11 +359,35 @@ def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog
     if all(reasons):
         return Recognised(Kind.BATCHES, reasons[0], name, text=text)
     if any(reasons):
-        lines = [next(chunk.line for chunk, why in zip(text.chunks, reasons, strict=True) if bool(why) is batches) for batches in (True, False)]
-        raise InputError(f"line {lines[0]} holds a record batch, and line {lines[1]} does not; give them one by one", file=name)
+        return _of_pieces(text, reasons, name)
     if path is not None and text.form == "raw" and not split(text.chunks[0].data)[-1][2] and (found := _by_name(path, name or "", loosely=True)):
         return found
     return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
+
+
+def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> Recognised:
+    """Return the record batches and the frames of a text that holds both; `reasons` say which of its chunks are batches, and why."""
+    batches = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if why)
+    frames = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if not why)
+    why = next(filter(None, reasons), "")
+    pieces = [
+        Recognised(Kind.BATCHES, why, name, text=replace(text, chunks=batches)),
+        Recognised(Kind.FRAMES, "nothing else fits", name, text=replace(text, chunks=frames, notes=())),
+    ]
+    first, second = pieces if reasons[0] else pieces[::-1]
+    return replace(first, beside=(second,))
+
+
+def kinds_by_line(pieces: Sequence[Recognised]) -> str:
+    """Return which lines of a text hold pieces of which kind, for a message."""
+    return " and ".join(f"{_lines(each.text)} {each.kind.what}" for each in pieces)
+
+
+def _lines(text: Input | None, most: int = 5) -> str:
+    """Return the lines of the chunks of a text, for a message."""
+    numbers = [str(chunk.line) for chunk in text.chunks] if text else []
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {', '.join(numbers[:most])}{more} hold"
 
 
 def _kind_of_json(data: bytes) -> Kind | None:
