@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+_QUERY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s?\"']*)\?[A-Za-z_][\w.-]*=[^\s\"')]*")
+
+
+def without_queries(text: str) -> str:
+    """Return a text in which URLs have no queries: these say how to reach a store, and may be credentials."""
+    return _QUERY.sub(r"\1", text) if "://" in text else text
 
 
 class KwireError(Exception):
@@ -42,6 +51,7 @@ class InputError(KwireError):
     """A text, a file or an argument is not what it claims to be; `line` and `column` count from 1 where the input is text."""
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None) -> None:
+        message, file = without_queries(message), without_queries(str(file)) if file is not None else None
         self.reason, self.file, self.line, self.column = message, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)

@@ -12,6 +12,8 @@ from functools import cached_property
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
+from kwire_cli.errors import without_queries
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -121,7 +123,7 @@ class Environment:
     def note(self, text: str) -> None:
         """A remark on standard error."""
         with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
-            self.stderr.write(_escaped(text) + b"\n")
+            self.stderr.write(_escaped(without_queries(text)) + b"\n")
             self.stderr.flush()
 
     def flush(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from kwire_cli.cli.environment import Environment
+from kwire_cli.errors import without_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +32,7 @@ def refuse_terminal(environment: Environment) -> None:
 
 def title_of(command: str, names: Sequence[str]) -> str:
     """What a page is called: the command, and what it was given, the end of it where it is long."""
+    names = [without_queries(name) for name in names]
     shown = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return " ".join(["kwire", command, *shown]) + more

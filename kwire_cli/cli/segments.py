@@ -11,7 +11,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, spooled, why_batches
 from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_at
-from kwire_cli.stores import exists, mapped, path_of
+from kwire_cli.stores import exists, location, mapped, path_of
 from kwire_cli.stores.folders import tree
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class SegmentFile:
 
 
 def path_text(path: str | Place) -> str:
-    """A path as text that can be written, whatever its bytes."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    """Return a path as text that can be written, whatever its bytes; of a URL without its query."""
+    return os.fsencode(location(path)).decode("utf-8", "replace")
 
 
 def holds_batches(argument: str) -> bool:

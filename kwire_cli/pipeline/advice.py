@@ -21,7 +21,7 @@ from kwire_cli.source.logs.segments import Segment, segments_of
 from kwire_cli.source.request_log.bodies import Bodies, LeftOut
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.parts import LogPart, parts_of
-from kwire_cli.stores import mapped, sizes
+from kwire_cli.stores import location, mapped, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,7 +97,8 @@ class Messages:
             Captures(spark, [*captures], port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note) if captures else None
         )
         self._units: list[Unit] = [(segments[each.path], each) for each in (segments_of(segments) if segments else ()) if each.topic in OWN_TOPICS]
-        self._places = [place_of(min(captures[file] for file in point.files)) for point in self._captures.plan.points] if self._captures else []
+        numbers = {location(path): number for path, number in captures.items()}
+        self._places = [place_of(min(numbers[file] for file in point.files)) for point in self._captures.plan.points] if self._captures else []
         first = 1 + max((*segments.values(), *captures.values()), default=0)
         self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
 

@@ -11,6 +11,7 @@ from kwire_cli.engine.row_batches import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.source.capture.parts import PartReader
 from kwire_cli.source.capture.points import APART
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +66,7 @@ def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBa
 
 
 def _of_file(point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str) -> tuple[Any, ...]:
-    return point, file, packet, position, None, None, None, None, None, code, None, None, detail
+    return point, location(file), packet, position, None, None, None, None, None, code, None, None, detail
 
 
 def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,7 @@ from kwire_cli.records.fault_columns import FAULTS, unreadable
 from kwire_cli.source.logs.names import OFFSET_CHECKPOINTS, file_name
 from kwire_cli.source.logs.reading import read_log_file
 from kwire_cli.source.logs.segments import Segment, segment_at
-from kwire_cli.stores import path_of, sizes
+from kwire_cli.stores import location, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +82,7 @@ class IndexTable:
         for path, bytes_of_file in zip(files, sizes(files), strict=True):
             file = segment_at(path_of(path))
             kind = file_name(path_of(path).name).kind
-            own: dict[str, Any] = {"file": file.path, "kind": kind.value}
+            own: dict[str, Any] = {"file": location(file.path), "kind": kind.value}
             if kind not in OFFSET_CHECKPOINTS:  # whose entries are of many partitions
                 own |= {"topic": file.topic, "partition": file.partition}
             if not found.has(own):
@@ -115,7 +115,7 @@ def _entries(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]
     for start in range(0, len(contents.entries), _ROWS):
         some = contents.entries[start : start + _ROWS]
         names = [_HUMP.sub("_", name).lower() for name in some[0].to_json()]
-        said: dict[str, Any] = {"file": [file.path] * len(some), "topic": [file.topic] * len(some), "partition": [file.partition] * len(some)}
+        said: dict[str, Any] = {name: [each] * len(some) for name, each in zip(("file", "topic", "partition"), _place(file), strict=True)}
         said |= {"kind": [contents.kind.value] * len(some), "entry": range(start, start + len(some))}
         said |= zip(names, zip(*some, strict=True), strict=True)
         columns = {field.name: pa.array(said[field.name], field.type) for field in INDEX if field.name in said}
@@ -135,7 +135,7 @@ def _unreadable(file: Segment, reason: str) -> Iterator[pa.RecordBatch]:
 
 
 def _place(file: Segment) -> tuple[str, str | None, int | None]:
-    return file.path, file.topic, file.partition
+    return location(file.path), file.topic, file.partition
 
 
 INDEX_TABLE = IndexTable("index", INDEX, _entries, lambda _file, _reason: iter(()))

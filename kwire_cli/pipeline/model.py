@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.codec.model import Limits
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_queries
 from kwire_cli.source.capture.points import Naming
 from kwire_cli.spec.catalog import Catalog, catalog
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +38,7 @@ class Told:
         """Something cannot be read. InputError where that is to be."""
         self.faults += 1
         if len(self.first) < MOST_NAMED:
-            self.first.append((file, text))
+            self.first.append((location(file), without_queries(text)))
         if self.stop:
             raise InputError(text, file=file)
 

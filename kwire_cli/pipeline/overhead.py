@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.folding import Faults, FileFault, folded
 from kwire_cli.source.logs.segments import segments_of
-from kwire_cli.stores import mapped
+from kwire_cli.stores import location, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -93,7 +93,7 @@ def _of_segments(catalog: Catalog, dimensions: Sequence[str], limits: Limits | N
         except InputError as error:
             faults.add(FileFault(segment.path, error.reason))
             continue
-        tallies.file = segment.path
+        tallies.file = location(segment.path)
         for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
             pass
     return Spent(_summed(tallies), faults=faults)

@@ -19,7 +19,7 @@ from kwire_cli.source.capture.points import Naming, Timed, points_of
 from kwire_cli.source.capture.schedule import outlined
 from kwire_cli.source.capture.segment_columns import payloads, segment_columns
 from kwire_cli.source.capture.segments import Segments
-from kwire_cli.stores import is_url
+from kwire_cli.stores import is_url, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,7 +83,7 @@ class PacketTable:
         outlines = [("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]]
         points = self._points(outlines)
         for found, path in outlines:
-            if not of_files.has({"file": path}):
+            if not of_files.has({"file": location(path)}):
                 continue
             for part in (Part(path),) if isinstance(found, str) else found.parts:
                 if part.times is None or (part.times[0] <= until and part.times[1] >= since):
@@ -150,7 +150,7 @@ def _shown(part: Wanted, data: npt.NDArray[np.uint8], found: SegmentColumns, nam
     for name in names:
         kind = PACKETS.field(name).type
         if name in {"capture_point", "file"}:
-            column = pa.repeat(pa.scalar(part.part.file if name == "file" else part.point), len(rows))
+            column = pa.repeat(pa.scalar(location(part.part.file) if name == "file" else part.point), len(rows))
         elif name in {"time", "time_ns"}:
             column = _times(rows["time"], kind)
         elif name in {"src", "dst"}:

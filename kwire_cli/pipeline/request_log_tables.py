@@ -20,7 +20,7 @@ from kwire_cli.source.request_log.bodies import Bodies, Written
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.parts import LogPart, parts_of
 from kwire_cli.source.request_log.reading import LineFault, RequestLog
-from kwire_cli.stores import path_of
+from kwire_cli.stores import location, path_of
 from kwire_cli.structs.numbers import RANGES
 from kwire_cli.view.json import dumps
 
@@ -172,11 +172,11 @@ class LogTable:
             if self.name == FAULTS_NAME:
                 return []
             kinds = ("request",) if found.response is None else ("request", "response")
-            rows = [Row(part.path, found, kind, logged) for kind in kinds]
+            rows = [Row(location(part.path), found, kind, logged) for kind in kinds]
             return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
         if self.name != FAULTS_NAME:
             return []
-        fault = {"file": part.path, "position": found.start, "code": found.code, "detail": found.detail}
+        fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
         return [[fault.get(name) for name in names]]
 
 

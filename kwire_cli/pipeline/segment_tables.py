@@ -22,7 +22,7 @@ from kwire_cli.records.recognised import recognised_source
 from kwire_cli.records.record_columns import RECORDS, record_columns
 from kwire_cli.source.logs.segments import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import in_parallel, mapped, path_of
+from kwire_cli.stores import in_parallel, location, mapped, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,22 +70,24 @@ class SegmentTable:
         """The same of files that are known to be segments."""
         found = wanted(self.name, filters)
         segments = [segment_at(path_of(path)) for path in files]
-        some = [each for each in segments if found.has({"file": each.path, "topic": each.topic, "partition": each.partition})]
+        some = [each for each in segments if found.has({"file": location(each.path), "topic": each.topic, "partition": each.partition})]
         for segment, places in zip(some, in_parallel(partial(_places, split_size), some, lambda each: each.path), strict=True):
             for start, stop in places:
                 yield Part(segment, found.selection, start, stop)
 
     def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`; of faults, a file that cannot be read is one."""
-        own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
+        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
         try:
-            data = mapped(part.segment.path, part.start, part.stop)
-            source = recognised_source(data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start)
-        except InputError as error:
+            yield from self._read(part, names, reading)
+        except InputError as error:  # the file is gone, or became shorter while it was read
             reading.told.fault(part.segment.path, error.reason)
             if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
-            return
+
+    def _read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        own = [name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}]
+        data = mapped(part.segment.path, part.start, part.stop)
+        source = recognised_source(data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start)
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         reading.told.size += max(stop - part.start, 0)
@@ -104,7 +106,7 @@ class SegmentTable:
         return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
 
     def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-        place = {"file": part.segment.path, "topic": part.segment.topic, "partition": part.segment.partition}
+        place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
         made = []
         for name in names:
             field = self.schema.field(name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_queries
 from kwire_cli.stores.filesystems import filesystem, told
 
 if TYPE_CHECKING:
@@ -51,9 +51,8 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def location(path: str | os.PathLike[str]) -> str:
-    """Return the text of a path; of a URL without its query, which says how to reach the store and not where on it something is."""
-    place = path_of(path)
-    return str(Stored(place.root, place.path)) if isinstance(place, Stored) else str(place)
+    """Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a credential."""
+    return without_queries(os.fspath(path))
 
 
 def exists(path: str | os.PathLike[str]) -> bool:

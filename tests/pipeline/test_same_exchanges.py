@@ -88,3 +88,23 @@ def test_scan_says_the_same_of_a_folder(both):
     rows = kwire("scan", folder, "--sql", "select packet is null as logged, count(*) as n from frames group by all order by all", "--format", "jsonl")
     assert [json.loads(row)["logged"] for row in rows.out.splitlines()] == [False, True]
     assert "frames has rows of both" in rows.err
+
+
+@pytest.mark.spark
+@pytest.mark.numba
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--report", "overhead"),
+        ("--report", "advise"),
+        ("--sql", "select kind, api_key, sum(size) as size, count(*) as n from ledger group by all order by all"),
+        ("--sql", "select count(*) as fields, (select count(*) from packets) as packets from fields"),
+        ("--sql", "select kind, api, sum(size) as size, count(*) as n from frames where size is not null group by all order by all"),
+    ],
+    ids=" ".join,
+)
+def test_sums_are_those_of_the_capture_alone(both, asked):
+    together, alone = (kwire("scan", path, *asked, "--format", "jsonl") for path in (both[0].parent, both[0]))
+    assert (together.code, together.out) == (alone.code, alone.out)
+    assert alone.out

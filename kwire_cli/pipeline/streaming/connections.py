@@ -26,6 +26,7 @@ from kwire_cli.source.capture.origin import Origin, Place
 from kwire_cli.source.capture.schedule import Scheduled
 from kwire_cli.source.capture.segment_columns import DESCRIPTOR
 from kwire_cli.source.kafka.ongoing import FORM, Ongoing, taken_up
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,7 +116,7 @@ class Known(Origin):
         numbers = np.maximum.accumulate(np.maximum(rows["packet"] - steps, self.last + 1)) + steps
         before = np.array([each.before for each in given])[which] + numbers - rows["packet"]
         for row in np.flatnonzero(np.append(True, (np.diff(which) != 0) | (np.diff(before) != 0))).tolist():
-            self.places.append(_Place(int(numbers[row]), given[which[row]].file, int(before[row])))
+            self.places.append(_Place(int(numbers[row]), location(given[which[row]].file), int(before[row])))
         rows["packet"], self.last = numbers, int(numbers[-1])
         kept = b"".join(payloads)
         for start in range(0, len(rows), AT_ONCE):

@@ -19,6 +19,7 @@ from kwire_cli.pipeline.streaming.progress import Progress
 from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.parts import Part as CapturePart, PartReader
 from kwire_cli.source.naming import named
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -167,5 +168,8 @@ def _of_capture(part: CapturePart, names: Sequence[str]) -> Iterator[pa.RecordBa
 
 def _faults(found: Sequence[tuple[str, int, str, str]], names: Sequence[str]) -> pa.RecordBatch:
     """Faults of files as rows of the table."""
-    rows = [{"file": file, "position": at, "size": 0, "code": code, "path": "", "offset": at, "detail": detail} for file, at, code, detail in found]
+    rows = [
+        {"file": location(file), "position": at, "size": 0, "code": code, "path": "", "offset": at, "detail": detail}
+        for file, at, code, detail in found
+    ]
     return pa.RecordBatch.from_pylist(rows, schema=SEGMENT_FAULTS.schema).select([*names])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.source.capture.files import Packets, packets
 from kwire_cli.source.capture.model import NO_TIME, Packet
 from kwire_cli.source.capture.origin import FileRow, InRow, Merged
-from kwire_cli.stores import sizes
+from kwire_cli.stores import location, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class PointFiles:
         """Where packets are, to be told while they are read."""
         point = self.point
         named: dict[str, Any] = {"capture": point.name if self.others else None, "several": self.several, "index": self.index}
-        rows = [FileRow([file.path for file in chain], [0]) for chain in point.chains]
+        rows = [FileRow([location(file.path) for file in chain], [0]) for chain in point.chains]
         return InRow(rows[0], point.name, **named) if len(rows) == 1 else Merged(rows, point.name, **named)
 
 

@@ -14,6 +14,7 @@ from kwire_cli.source.capture.model import NO_TIME
 from kwire_cli.source.capture.origin import FileRow, InRow, Merged
 from kwire_cli.source.capture.parts import PART_SIZE, Outline, Part, outline
 from kwire_cli.source.capture.points import Naming, Timed, capture_points
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -120,7 +121,7 @@ def schedule(
                 befores.append(packets)
                 packets += _PACKED if each.packets is None else each.packets
                 latest = max(latest, each.latest)
-            rows.append(FileRow(tuple(file.path for file in chain), tuple(befores), packets))
+            rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows), point.apart))
     known = (*secrets, *(block for path in files for block in outlines[path].secrets))
     return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), known)

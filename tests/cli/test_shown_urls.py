@@ -1,0 +1,66 @@
+"""The query of a URL leads to a store, and may be a credential: no row, note or error shows it."""
+
+import pytest
+from command_line import ROOT, kwire
+from object_store import serving
+
+pytest.importorskip("moto")
+pytest.importorskip("pyarrow")
+pytest.importorskip("fsspec")
+
+from kwire_cli.errors import InputError, without_queries
+from kwire_cli.stores import location
+
+SAMPLES = ROOT / "samples"
+SECRET = "endpoint_override"
+COMMANDS = [
+    ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),
+    ("decode", "--stats", "captures/midstream.pcap"),
+    ("decode", "--format", "html", "captures/midstream.pcap"),
+    ("decode", "nothing.pcap"),
+    ("decode", "cut.pcap"),
+    ("dump", "segments/bitflip-0", "segments/orders-zstd-0"),
+    ("dump", "--format", "html", "segments/bitflip-0"),
+    ("dump", "--format", "table", "segments/bitflip-0", "segments/orders-zstd-0"),
+    ("dump", "--verify", "segments/bitflip-0"),
+    ("dump", "--all", "logs/txn-out-1"),
+    ("dump", "--state", "segments/__cluster_metadata-0"),
+    ("overhead", "segments/orders-zstd-0", "captures/midstream.pcap"),
+    ("advise", "captures/midstream.pcap"),
+    ("clients", "request-logs/kafka-request.log", "captures/midstream.pcap"),
+]
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """The samples on a server that speaks S3."""
+    with serving() as store:
+        for name in {each.partition("/")[0] for command in COMMANDS for each in command if "/" in each}:
+            store.copy(SAMPLES / name, f"shown/{name}")
+        store.put("shown/cut.pcap", (SAMPLES / "captures" / "ipv6.pcap").read_bytes()[:-7])
+        yield store
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_command_shows_the_query_of_a_url(stored, command):
+    words = [stored.url(f"shown/{each}") if "/" in each or each.endswith(".pcap") else each for each in command]
+    done = kwire(*words)
+    assert done.out or done.err
+    assert SECRET not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://b/a.pcap?token=secret", "s3://b/a.pcap"),
+        ("https://host/a.pcap?X-Amz-Signature=abc&b=c", "https://host/a.pcap"),
+        ("cannot open 's3://b/a?x=1': no (s3://b/c?y=2)", "cannot open 's3://b/a': no (s3://b/c)"),
+        ("s3://b/a?.pcap", "s3://b/a?.pcap"),
+        ("/a?b=c", "/a?b=c"),
+    ],
+)
+def test_a_text_shows_no_query(text, shown):
+    assert without_queries(text) == shown
+    assert str(InputError(text, file=text)) == f"{shown}: {shown}"
+    if " " not in text:
+        assert location(text) == shown
