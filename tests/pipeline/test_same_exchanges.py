@@ -98,7 +98,7 @@ def test_scan_says_the_same_of_a_folder(both):
     [
         ("--report", "overhead"),
         ("--report", "advise"),
-        ("--sql", "select kind, api_key, sum(size) as size, count(*) as n from ledger group by all order by all"),
+        ("--sql", "select kind, api, sum(prefix_bytes + value_bytes) as bytes, sum(count) as n from ledger group by all order by all"),
         ("--sql", "select count(*) as fields, (select count(*) from packets) as packets from fields"),
         ("--sql", "select kind, api, sum(size) as size, count(*) as n from frames where size is not null group by all order by all"),
     ],
