@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.records.cut import CutBatch
+from kwire_cli.records.cut import MOST_CUT, CutBatch, is_header
 from kwire_cli.records.opening import source_of
 from kwire_cli.records.reading import Reader
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.reading import Frame
 
-_LATEST = 1 << 48
-"""Milliseconds since 1970 (in the year 10889) that no timestamp of a real log reaches."""
-_MOST_OFFSET = 1 << 48
-"""An offset that no partition reaches: a million records each second for nine years."""
-_MOST_CUT = 100 * 1024 * 1024
-"""Bytes that no cut batch says that it has: a broker takes no larger request by default (socket.request.max.bytes)."""
 _MOST_CUT_KEY = 1 << 7
 """Bytes of a key that is longer than what is there: a longer key is likelier to be other bytes."""
-_MOST_EPOCH = 1 << 20
-"""Elections of a leader that no partition has behind it."""
 _LENGTH = v0.NULLABLE_BYTES.prefix
 """Before the key and the value of a message of format v0 or v1."""
 
@@ -64,7 +54,7 @@ def beginning(data: Any) -> Beginning | None:
     valid = whole and reader.right(frame, 0)
     if valid:
         return Beginning(frame.layout, frame.end, whole, valid, sure=True)
-    if not whole and frame.end > _MOST_CUT:
+    if not whole and frame.end > MOST_CUT:
         return None
     fits = _fits(frame, reader)
     return None if fits is False else Beginning(frame.layout, frame.end, whole, valid, sure=fits is True)
@@ -76,21 +66,11 @@ def _fits(frame: Frame, reader: Reader) -> bool | None:
     said = CutBatch(reader.source, 0, len(view), layout, crc_valid=None).fields()  # type: ignore[arg-type]
     attributes = said.get("attributes", 0)
     codecs = LEGACY_COMPRESSION if layout.is_message else COMPRESSION
-    if attributes & ~layout.known_bits or codecs.read(attributes) not in codecs.names or not _is_header(said):
+    if attributes & ~layout.known_bits or codecs.read(attributes) not in codecs.names or not is_header(said):
         return False
     if layout.is_message:
         return _lengths_fit(frame, view)
     return True
-
-
-def _is_header(said: Mapping[str, int]) -> bool:
-    """Whether the fields that are there of a header hold what a log can have in them."""
-    deltas = said.get("lastOffsetDelta", 0)
-    absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
-    times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
-    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MOST_OFFSET
-    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MOST_EPOCH
-    return offsets and epoch and deltas >= 0 and absent and times and said.get("recordsCount", -1) <= deltas + 1
 
 
 def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:

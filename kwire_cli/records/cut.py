@@ -13,10 +13,19 @@ from kwire_cli.records.layouts import FRAME, OVERHEAD, leading
 from kwire_cli.records.model import TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, MutableSequence
+    from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.model import Hide, Record, Source
+
+_LATEST = 1 << 48
+"""Milliseconds since 1970 (in the year 10889) that no timestamp of a real log reaches."""
+_MOST_OFFSET = 1 << 48
+"""An offset that no partition reaches: a million records each second for nine years."""
+MOST_CUT = 100 * 1024 * 1024
+"""Bytes that no cut batch says that it has: a broker takes no larger request by default (socket.request.max.bytes)."""
+_MOST_EPOCH = 1 << 20
+"""Elections of a leader that no partition has behind it."""
 
 
 class CutBatch(Batch):
@@ -93,6 +102,16 @@ def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBa
     """Return the batch that begins here and ends beyond `stop`; None where its header says what no batch says."""
     found = CutBatch(source, position, stop - position, layout, crc_valid=None)  # type: ignore[arg-type]
     said = found.fields()
-    offset = next(iter(said.values()))
-    likely = offset >= 0 and said.get("lastOffsetDelta", 0) >= 0 and said.get("recordsCount", 0) >= 0
+    # Nothing but the header tells that it is a batch, and its bytes may be those of a secret.
+    likely = found.whole_size <= MOST_CUT and said.get("recordsCount", 0) >= 0 and is_header(said)
     return found if likely and not said.get("attributes", 0) & ~layout.known_bits else None
+
+
+def is_header(said: Mapping[str, int]) -> bool:
+    """Whether the fields that are there of a header hold what a log can have in them."""
+    deltas = said.get("lastOffsetDelta", 0)
+    absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
+    times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
+    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MOST_OFFSET
+    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MOST_EPOCH
+    return offsets and epoch and deltas >= 0 and absent and times and said.get("recordsCount", -1) <= deltas + 1

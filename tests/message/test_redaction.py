@@ -8,7 +8,8 @@ import click
 import pytest
 import record_sets
 from command_line import kwire
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, numbers, shows
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, numbers, shows, sized
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
@@ -225,3 +226,42 @@ def test_every_hidden_part_of_a_record_has_a_size(fmt, shift, tmp_path):
         done = kwire("dump", *words, "--as-topic", "__cluster_metadata", "-f", fmt, segment)
         assert not shows(done.out + done.err)
         assert not CLIPPED.sub("", done.out.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted")
+
+
+TOKENS = {
+    "SCRAM": b"r=fyko+d2lbbFgONRv9qkxdawL" + SECRET.encode() + b",s=QSXCR+Q6sek8bf92,i=4096",
+    "GSSAPI": b"\x60\x82\x01\x10\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02" + SECRET.encode() * 3,
+    "of its own": SECRET.encode(),
+    "as a response with a body": (5).to_bytes(4, "big") + b"\0\0" + SECRET.encode(),
+    "as a response with a count": (5).to_bytes(4, "big") + b"\0\0\0\1\0\x14" + SECRET.encode(),
+}
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("first", [0, 1])
+def test_tokens_of_a_broker_alone_are_not_shown(token, opened, first):
+    """Only the broker's side was captured, so that nothing tells a token from a response."""
+    said = [
+        (1, Wire.response("SaslHandshake", 0, 1, errorCode=0, mechanisms=["GSSAPI"])),
+        (1, sized(token)),
+        (1, Wire.response("Metadata", 1, 2)),
+        (1, Wire.response("Metadata", 1, 3)),
+    ]
+    for fmt in formats("decode"):
+        for words in (["--full"], ["--port", "9092"]):
+            done = kwire("decode", "-f", fmt, *words, "-", stdin=capture(said[first:], opened=opened))
+            assert not shows(done.out + done.err), fmt
+            assert not numbers(done.out), fmt
+
+
+@pytest.mark.parametrize("row", FRAMES, ids=str)
+def test_dump_of_bytes_from_a_secret_on_shows_none_of_it(row):
+    """A cut batch has no valid checksum, so that its header has to be one that a log may have."""
+    message, path, version = row
+    _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
+    at = frame.index(SECRET.encode())
+    for start in range(at, at + len(SECRET) - 4):
+        done = kwire("dump", "-f", "jsonl", "-", stdin=frame[start:] + frame)
+        assert not shows(done.out + done.err), start
+        assert not numbers(done.out), start
