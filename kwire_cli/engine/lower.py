@@ -123,15 +123,15 @@ class Lowering:
     def array(self, decl: ArrayOf, name: str, path: str) -> Array:
         """A count, and a loop or an array of fixed size."""
         count = self.leaf("count", name, path, decl)
-        weight = _weight(decl.element)
+        heavy = weight(decl.element)
         fixed = None if isinstance(decl, VarintArray) else self.fixed_element(decl.element, name, f"{path}[]")
         if fixed:
             element, run = fixed
-            self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run) if run else weight, len(run), decl.nullable)
+            self.emit(p.FIXEDV if decl.compact else p.FIXED32, count.id, self.run_rows(run) if run else heavy, len(run), decl.nullable)
             self.program.widest = max(self.program.widest, len(run))
             return Array(name, path, count, element)
         op = p.ARRAYZ if isinstance(decl, VarintArray) else p.ARRAYV if decl.compact else p.ARRAY32
-        start = self.emit(op, count.id, 0, decl.nullable, weight)
+        start = self.emit(op, count.id, 0, decl.nullable, heavy)
         self.open()
         body = self.here()
         element = self.node(decl.element, name, f"{path}[]")
@@ -142,7 +142,7 @@ class Lowering:
 
     def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
         """The element and its fields if all of it has a fixed size; else nothing, and no trace of the try. One with bytes must not have a weight."""
-        if not _is_fixed(decl) or (_weight(decl) and _extent(decl)[1]):
+        if not _is_fixed(decl) or (weight(decl) and _extent(decl)[1]):
             return None
         self.flush()
         element = self.node(decl, name, path)
@@ -198,7 +198,7 @@ def _is_fixed(decl: Any) -> bool:
     return isinstance(decl, FIXED_SIZE)
 
 
-def _weight(decl: Any) -> int:
+def weight(decl: Any) -> int:
     """What an element costs beyond its bytes, for which the kernel bounds how many there can be: its structs above WEIGHTLESS for each byte."""
     structs, size = _extent(decl)
     return max(structs - p.WEIGHTLESS * size, 0)

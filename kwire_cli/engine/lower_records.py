@@ -85,7 +85,8 @@ class _RecordLowering(Lowering):
                 self.attempted(trial, fields[decl.at :])
         self.emit(p.SIZEEND)
         self.opened.pop()
-        return Struct(name, path, tuple(fields), None, len(fields) if all(type(field) is Leaf for field in fields) else 0)
+        flat = len(fields) if all(type(field) is Leaf for field in fields) else 0
+        return Struct(name, path, tuple(fields), None, flat, decl.at)
 
     def size(self, decl: Any, name: str, path: str) -> Leaf:
         leaf = self.leaf(decl.kind, name, path, decl)

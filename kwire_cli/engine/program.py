@@ -86,7 +86,8 @@ class Leaf:
 class Struct:
     """Fields in order, then the tag section of a flexible version.
 
-    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes say; else 0.
+    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes say; else 0. `size` is the
+    number of the field that is the size of what follows it, -1 without one.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Struct:
     fields: tuple[Node, ...]
     tags: Tags | None
     flat: int = 0
+    size: int = -1
 
 
 @dataclass(frozen=True, slots=True)

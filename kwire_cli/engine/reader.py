@@ -1,0 +1,191 @@
+"""Readers of one layout: Python functions generated from it, which read well-formed bytes without spans.
+
+The generator is `engine.reader_source`. A reader gives exactly what the kernel's spans say, or it raises MalformedError. The kernel then says what is
+malformed, and where.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.program import Series, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.python_source import Source
+    from kwire_cli.engine.sinks import Counter, Sink
+
+TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
+"""Roles of leaves whose values a reader collects."""
+SKIP = "skip"
+"""The form of values in which there are only the single fields of the message itself."""
+MOST_READERS = 4096
+"""Readers that are kept; Kafka has fewer layouts, but definitions can come and go."""
+_FAULTS = "IndexError, struct_error, UnicodeDecodeError"
+"""Exceptions of generated source where bytes end too early, or are no text."""
+
+
+class MalformedError(Exception):
+    """The bytes are not well-formed, or a reader can't tell: ask the kernel."""
+
+
+class Read(NamedTuple):
+    """The value of a message in JSON form, and the values of its leaves with a role, in order.
+
+    `topics` are names of topics that are not empty, `ids` topic ids that are not zero, `errors` error codes that are
+    not 0, `names` pairs of a topic's id and name that stand in one structure.
+    """
+
+    value: dict[str, Any]
+    topics: list[str]
+    ids: list[str]
+    errors: list[int]
+    names: list[tuple[str, str]]
+
+
+_READERS: dict[tuple[int, str, bool], tuple[Entry, Callable[[Any, int, int], Read]]] = {}
+_COUNTERS: dict[int, tuple[Entry, Counter]] = {}
+
+
+def reader_of(
+    entry: Entry, form: str = "base64", roles: Mapping[int, str] | None = None, naming: Sequence[tuple[int, int]] = ()
+) -> Callable[[Any, int, int], Read]:
+    """Return `read(data, start, stop)` of messages of a layout; made once for each form.
+
+    `form` is SKIP, or how records are shown, as in `values.Form`. `roles` has the roles of leaves by node, and
+    `naming` the nodes of a topic's name and id in one structure, always the same for a layout. The reader of a layout
+    that none can be made for raises MalformedError.
+    """
+    key = (id(entry), form, roles is not None)
+    known = _READERS.get(key)
+    if known is None:
+        if len(_READERS) >= MOST_READERS:
+            _READERS.clear()
+        known = _READERS[key] = entry, _reader(entry, form, roles or {}, naming)  # the entry is kept, so that its id stays its own
+    return known[1]
+
+
+def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
+    """Return the counter of messages of a layout, made once: `count(data, start, stop, sums, rows)`.
+
+    `places` are the nodes of leaves whose places `rows` gets, always the same for a layout: 0, the node, where the
+    value begins and where it ends. The counter of a layout that none can be made for raises MalformedError.
+    """
+    known = _COUNTERS.get(id(entry))
+    if known is None:
+        if len(_COUNTERS) >= MOST_READERS:
+            _COUNTERS.clear()
+        known = _COUNTERS[id(entry)] = entry, _counter(entry, places)
+    return known[1]
+
+
+# The generator is imported where the first reader is made: who decodes a single message needs none.
+
+
+def _refuse(*_: Any) -> Any:
+    """Read nothing: there is no reader of the layout."""
+    raise MalformedError
+
+
+def _reader(entry: Entry, form: str, roles: Mapping[int, str], naming: Sequence[tuple[int, int]]) -> Callable[[Any, int, int], Read]:
+    from kwire_cli.engine.python_source import UnsupportedError  # noqa: PLC0415 - see above
+    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
+    from kwire_cli.engine.sinks import Sink, Skip  # noqa: PLC0415 - see above
+
+    writer = Writer(Skip() if form == SKIP else Sink(form), roles, naming)
+    out = writer.out
+    there = {"topics": TOPIC in roles.values(), "ids": TOPIC_ID in roles.values(), "errors": ERROR in roles.values(), "names": bool(naming)}
+    try:
+        with out.block("def read(data, at, stop):"):
+            with out.block("if type(data) is not bytes:"):  # only bytes can be read as text
+                out.add("data = bytes(data[at:stop])", "at, stop = 0, len(data)")
+            out.add(*(f"{name} = []" for name, wanted in there.items() if wanted))
+            _whole(writer, out, entry, kept=True)
+            out.add(f"return make(Read, (value, {', '.join(name if wanted else '[]' for name, wanted in there.items())}))")
+        return out.function("read")
+    except UnsupportedError:
+        return _refuse
+
+
+def _whole(writer: Any, out: Source, entry: Entry, *, kept: bool) -> None:
+    """Write what reads a message up to its end."""
+    with out.block("try:"):
+        writer.struct(entry.root, "value", kept=kept, top=True)
+    out.add(f"except ({_FAULTS}): raise Malformed from None", "if at != stop: raise Malformed")
+
+
+def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
+    from kwire_cli.engine.python_source import UnsupportedError  # noqa: PLC0415 - see above
+    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
+    from kwire_cli.engine.sinks import Counter  # noqa: PLC0415 - see above
+
+    counter = Counter(places)
+    counter.count = _refuse
+    writer = Writer(counter)
+    out = writer.out
+    try:
+        with out.block("def count(data, at, stop, sums, rows):"):
+            counter.begin(out)
+            _whole(writer, out, entry, kept=False)
+            counter.end(out)
+        counter.count = out.function("count")
+    except UnsupportedError:
+        return counter
+    return counter
+
+
+# Records: the layout of a series of records, each behind its size
+
+
+def records_reader(entry: Entry, sink: Sink, given: Sequence[str], then: Sequence[str], last: str) -> Callable[..., Any]:
+    """Return `read(data, at, stop, most, *given)` of at most so many records.
+
+    It returns a list of results, where it stopped, whether that is not a malformed record, how many records it read, and `last`.
+    `then` are the statements for a record, which call `add` with a result or extend `out` by several. They use the
+    names in `given`, those in the sink's `names` and `space`, and for such a field `name_at`, where its bytes begin.
+    `last` is the name of what is wanted of the last record, 0 without one.
+    """
+    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
+
+    writer = Writer(sink)
+    out = writer.out
+    with out.block(f"def read(data, at, stop, most, {', '.join(given)}):"):
+        out.add("out = []", "add = out.append", "begin, room = at, most", f"{last} = 0")
+        with out.block("try:"), out.block("while at < stop and most:"):
+            out.add("begin = at")
+            writer.struct(_record(entry), "", kept=False, top=True)
+            out.add(*then, "most -= 1")
+        out.add(f"except (Malformed, {_FAULTS}): return out, begin, False, room - most, {last}")
+        out.add(f"return out, at, True, room - most, {last}")
+    return out.function("read")
+
+
+def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: Sequence[str], result: str) -> Counter:
+    """Return the counter of records: `count(data, at, stop, sums, *given)` adds to `sums` and returns `result`.
+
+    Where a record is malformed it returns None, and `sums` stay.
+    `then` are the statements for a record, as for `records_reader`; they may use the counters in `Counter.most`.
+    """
+    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
+
+    writer = Writer(counter)
+    out = writer.out
+    with out.block(f"def count(data, at, stop, sums, {', '.join(given)}):"):
+        counter.begin(out)
+        with out.block("try:"), out.block("while at < stop:"):
+            writer.struct(_record(entry), "", kept=False, top=True)
+            out.add(*then)
+        out.add(f"except (Malformed, {_FAULTS}): return None")
+        counter.end(out)
+        out.add(f"return {result}")
+    counter.count = out.function("count")
+    return counter
+
+
+def _record(entry: Entry) -> Struct:
+    (series,) = entry.root.fields
+    assert isinstance(series, Series)  # noqa: S101 - for the type checker
+    assert isinstance(series.element, Struct)  # noqa: S101 - as above
+    return series.element
