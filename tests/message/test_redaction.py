@@ -21,7 +21,7 @@ ONE = ("SaslAuthenticateRequest", "authBytes", 2)
 
 CALLS = {
     "decode": [["decode", "--full"], ["decode", "--lossless"], ["decode", "--pairs"], ["decode", "--stats"], ["decode", "--fields", "header,body"]],
-    "explain": [["explain", "--every"]],
+    "explain": [["explain", "--all", "--frame", "3"]],
     "overhead": [["overhead", "--by", by] for by in ("field", "client", "topic")],
     "clients": [["clients"]],
     "compare": [["compare", "--versions", "all"]],
@@ -61,6 +61,7 @@ def test_every_command_is_called_or_named():
 def printed(path, command, fmt):
     for words in CALLS[command]:
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
+        assert "No such option" not in done.err, words
         text = (done.out + done.err).replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "<").replace("&gt;", ">")
         assert not CLIPPED.sub("", text).count("<redacted"), (words, fmt)
         yield words, text
