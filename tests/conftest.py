@@ -1,3 +1,4 @@
+import os
 import signal
 from pathlib import Path
 
@@ -13,6 +14,10 @@ settings.load_profile("kwire")
 # Hypothesis also draws constants of the modules that are loaded, which differ from process to process.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
+
+# What a terminal or a user's settings say of width, colours and pagers must not change what commands print.
+for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "KWIRE_PAGER", "GIT_PAGER"):
+    os.environ.pop(name, None)
 
 # Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

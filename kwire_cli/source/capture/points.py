@@ -31,6 +31,7 @@ OVERLAP = 1_000_000_000
 """Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need
 not keep the order."""
 _FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
+_BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
 
 
 class Timed(NamedTuple):
@@ -70,6 +71,9 @@ class Naming:
     merged: bool = False
 
     def __post_init__(self) -> None:
+        unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
+        if unknown:
+            raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")
         if self.template is not None and not _FIELD.search(self.template):
             try:
                 re.compile(self.template)

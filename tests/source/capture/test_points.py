@@ -48,7 +48,7 @@ def test_templates_that_say_nothing():
     with pytest.raises(InputError, match="not a regular expression"):
         Naming("(")
     with pytest.raises(InputError, match="does not match this path"):
-        Naming("{paren}").name("/a/b.pcap")
+        Naming("broker-").name("/a/b.pcap")
 
 
 def test_folders_are_points_however_they_are_written(tmp_path, monkeypatch):
@@ -143,3 +143,14 @@ def test_files_that_cannot_be_read_are_there(tmp_path):
     shutil.copy(PYTHON, tmp_path)
     (point,) = points_of([str(tmp_path / "none.pcap"), str(tmp_path / PYTHON.name)], Naming())
     assert len(point.files) == 2
+
+
+@pytest.mark.parametrize("template", ["{parnet}", "{parent}-{parnet}", "{name.parent}", "{parent.name}", "{}{folder}", "{Parent}"])
+def test_a_field_that_no_path_has_is_refused(template):
+    with pytest.raises(InputError, match="a path has no field"):
+        Naming(template)
+
+
+@pytest.mark.parametrize("template", [r"broker-\d{2}", "{parent.parent}", "{stem}{name}", r"a{1,3}b{2}"])
+def test_fields_and_repetitions_are_no_unknown_fields(template):
+    assert Naming(template).template == template
