@@ -95,7 +95,7 @@ def test_a_view_of_batches(copy):
 def test_a_definition_with_comments_in_the_folder_itself_is_told_how_it_gets_there(copy):
     definition = (ROOT / "samples" / "definitions" / "before" / "LeaseRequest.json").read_text("utf-8")
     (copy / "specs" / "HeartbeatRequest.json").write_text(definition, "utf-8")
-    with pytest.raises(AssertionError, match=r"no plain JSON.*python -m kwire_cli\.spec\.importer add FILE"):
+    with pytest.raises(AssertionError, match=r"not valid JSON.*python -m kwire_cli\.spec\.importer add FILE"):
         kwire(copy, "spec", "show", "HeartbeatRequest")
 
 

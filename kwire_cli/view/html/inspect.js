@@ -59,7 +59,8 @@ class Inspector {
     });
     this.field.addEventListener("input", () => {
       clearTimeout(this.typing);
-      this.typing = setTimeout(() => this.search.start(this.field.value), 120);
+      this.typing = setTimeout(() => this.find(), 120);
+      this.tellFound(this.search.found, false);
     });
     this.listHost = el("div", { class: "list rows", tabindex: "0", role: "listbox", "aria-label": what[1] });
     this.listHost.addEventListener("click", (event) => {
@@ -221,6 +222,12 @@ class Inspector {
     this.foundHost.replaceChildren(el("p", { class: "count" }, `${more}${counted(found.length, "place")} found`), ...shown);
   }
 
+  find() {
+    clearTimeout(this.typing);
+    this.typing = 0;
+    this.search.start(this.field.value);
+  }
+
   toHit(index) {
     const hit = this.search.found[index];
     if (!hit) return;
@@ -242,10 +249,11 @@ class Inspector {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     if (event.target === this.field) {
+      if (event.key === "Enter" && this.typing) this.find();
       if (event.key === "Enter") this.toHit(this.foundAt < 0 ? 0 : Math.max(0, Math.min(this.search.found.length - 1, this.foundAt + (event.shiftKey ? -1 : 1))));
       else if (event.key === "Escape") {
         this.field.value = "";
-        this.search.start("");
+        this.find();
         this.treeHost.focus();
       } else return;
       event.preventDefault();
