@@ -157,4 +157,4 @@ def test_what_does_not_go_together_is_refused():
         assert (done.code, done.out) == (2, "")
         assert why in done.err
     none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
-    assert (none.code, "there is no message in this that is known for sure" in none.err) == (2, True)
+    assert (none.code, "this holds no message that is certain" in none.err) == (2, True)

@@ -254,5 +254,5 @@ def test_what_is_wrong_is_said(spark):
         streams(spark, "samples")["ledger"]
     with pytest.raises(kwire.InputError, match="the table frames has no column apis"):
         streams(spark, "samples").table("frames", ["apis"])
-    with pytest.raises(Exception, match="the table index can't be a stream"):
+    with pytest.raises(Exception, match="the table index cannot be a stream"):
         spark.readStream.format("kwire").option("table", "index").load("samples").writeStream.format("noop").start().awaitTermination(LONGEST)
