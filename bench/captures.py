@@ -1,6 +1,8 @@
-"""Block `captures`: whole processes against tshark on the same captures; and kwire's memory on a capture and on one ten times as long.
+"""Block `captures`: whole processes against tshark on the same captures; and kwire's memory on a capture and on one ten
+times as long.
 
-Measured is processor time: all rows are one busy thread, and a machine that has other things to do gives the same ratios.
+Measured is processor time: all rows are one busy thread, and a machine that has other things to do gives the same
+ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +22,14 @@ from timing import Row, measure_in_turns, print_verdict, ratio
 
 import kwire_cli
 
-FIELDS = ("frame.number", "kafka.api_key", "kafka.api_version", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name")
+FIELDS = (
+    "frame.number",
+    "kafka.api_key",
+    "kafka.api_version",
+    "kafka.correlation_id",
+    "kafka.client_id",
+    "kafka.topic_name",
+)
 VERBOSE, EK, SOME = "tshark -V", "tshark -Y kafka -J kafka -T ek", "tshark -T fields"
 JSONL, TABLE = "kwire decode --format jsonl", "kwire decode --format table"
 BASE64 = "kwire decode --format jsonl --records base64"
@@ -46,8 +55,16 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
         files = make_traffic.captures(where, messages)
         if not tshark:
             print("  tshark is not here: kwire alone")
-        rows = [Row(name, row, *busy(tshark, "-n", "-r", str(path), *words)) for name, path in files.items() for row, words in TSHARK.items()]
-        rows += [Row(name, row, *busy(kwire, *words, str(path))) for name, path in files.items() for row, words in KWIRE.items()]
+        rows = [
+            Row(name, row, *busy(tshark, "-n", "-r", str(path), *words))
+            for name, path in files.items()
+            for row, words in TSHARK.items()
+        ]
+        rows += [
+            Row(name, row, *busy(kwire, *words, str(path)))
+            for name, path in files.items()
+            for row, words in KWIRE.items()
+        ]
         measure_in_turns(rows, runs)
         for name, path in files.items():
             print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
@@ -84,7 +101,12 @@ def timed(program: str | None, *words: str):
     def once() -> float:
         start = time.perf_counter()
         subprocess.run(
-            (program, *words), env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+            (program, *words),
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
         )
         return time.perf_counter() - start
 
@@ -109,7 +131,9 @@ def peak(*command: str) -> int:
 
 
 def _usage(*command: str):
-    child = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:

@@ -1,4 +1,6 @@
-"""Block `columns`: the compiled engine on a segment, in process and on one thread, against what DumpLogSegments takes for each further MB."""
+"""Block `columns`: the compiled engine on a segment, in process and on one thread, against what DumpLogSegments takes
+for each further MB.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from logs import ITERATED, KAFKA, _kafka
 from make_records import segment
 from timing import Row, find, measure_in_turns, print_verdict, ratio, ratio_at_best
 
-from kwire_cli.codec.checksums import crc32c
-from kwire_cli.records.opening import source_of
+from kwire_cli.records.codecs import crc32c
+from kwire_cli.records.reading import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.records.model import Source
+    from kwire_cli.records.batch import Source
 
 SHORT, LONG = 30, 300
 NAME = f"{LONG} MB of records of 1 kB, none compressed"
@@ -45,7 +47,9 @@ def block(turns: int, folder: Path | None) -> None:
 
 
 def rows_of(short: Path, path: Path) -> list[Row]:
-    """Seconds for a MB of a segment, by kwire and by DumpLogSegments; `short` is one of less of the same, which takes what starting Java takes."""
+    """Seconds for a MB of a segment, by kwire and by DumpLogSegments; `short` is one of less of the same, which takes
+    what starting Java takes.
+    """
     try:
         rows = [Row(NAME, name, _timed(work, path)) for name, work in _works().items()]
     except ImportError as error:
@@ -55,8 +59,8 @@ def rows_of(short: Path, path: Path) -> list[Row]:
 
 
 def _works() -> dict[str, Callable[[Source], object]]:
-    from kwire_cli.records.located import heads, located
-    from kwire_cli.records.record_columns import record_columns
+    from kwire_cli.records.bulk_batches import heads, located
+    from kwire_cli.records.columns import record_columns
 
     sizes = ["offset", "key_size", "value_size"]
     return {

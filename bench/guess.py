@@ -1,7 +1,7 @@
 """Block `guess`: how often the first guess is right when api and version of a response are hidden.
 
-Two kinds of responses: golden vectors, which are spread evenly over all apis and versions and full of random values, and what real brokers answered
-real clients, taken from the brokers' request logs.
+Two kinds of responses: golden vectors, which are spread evenly over all apis and versions and full of random values,
+and what real brokers answered real clients, taken from the brokers' request logs.
 """
 
 from __future__ import annotations
@@ -42,22 +42,36 @@ def block(golden: list[Path] | None, logs: Path | None) -> None:
     print_table("real responses, each as often as it was sent", judge(catalog, cases))
     once = {case[1:]: case for case in cases}
     print_table("real responses, each different one once", judge(catalog, once.values()))
-    print(f"    left out: {sum(left_out.values())} log lines ({', '.join(f'{n} {why}' for why, n in left_out.most_common())})")
+    print(
+        f"    left out: {sum(left_out.values())} log lines "
+        f"({', '.join(f'{n} {why}' for why, n in left_out.most_common())})"
+    )
 
 
 def golden_cases(catalog: Any, path: Path) -> Iterator[Case]:
     for row in rows(path):
         if row["type"] == "response":
             variant = row["variant"].partition("-")[0] if row["variant"].startswith("random") else row["variant"]
-            yield variant, row["apiKey"], row["version"], header(catalog, row["apiKey"], row["version"]) + bytes.fromhex(row["hex"])
+            yield (
+                variant,
+                row["apiKey"],
+                row["version"],
+                header(catalog, row["apiKey"], row["version"]) + bytes.fromhex(row["hex"]),
+            )
 
 
 def log_cases(catalog: Any, folder: Path) -> tuple[list[Case], Counter[str]]:
-    """The responses in all request logs, encoded again. The log has the size of records only: as many random bytes stand for them."""
+    """The responses in all request logs, encoded again. The log has the size of records only: as many random bytes
+    stand for them.
+    """
     found, left_out = [], Counter[str]()
     for path in sorted(folder.rglob("*request-log*.jsonl.gz")):
         for row in rows(path):
-            key, version, value = row["requestHeader"]["requestApiKey"], row["requestHeader"]["requestApiVersion"], row.get("response")
+            key, version, value = (
+                row["requestHeader"]["requestApiKey"],
+                row["requestHeader"]["requestApiVersion"],
+                row.get("response"),
+            )
             if not isinstance(value, dict):
                 left_out["without a response"] += 1
                 continue
@@ -125,7 +139,8 @@ COLUMNS = {
     "best score": "among the best",
     "missing": "missing",
 }
-"""The first guess has the api; and the version too; the right one has the best score, alone or with others; it is not among the candidates at all."""
+"""The first guess has the api; and the version too; the right one has the best score, alone or with others; it is not
+among the candidates at all."""
 SHOWN = 16
 
 
@@ -136,4 +151,7 @@ def print_table(title: str, table: dict[str, Counter[str]]) -> None:
         lines = [*lines[:SHOWN], (f"{len(rest)} other apis", sum((counts for _, counts in rest), Counter()))]
     for name, counts in [*lines, ("all", sum(table.values(), Counter()))]:
         if counts["all"]:
-            print(f"    {name:<28}{counts['all']:>10}" + "".join(f"{counts[column] / counts['all']:>17.1%}" for column in COLUMNS))
+            print(
+                f"    {name:<28}{counts['all']:>10}"
+                + "".join(f"{counts[column] / counts['all']:>17.1%}" for column in COLUMNS)
+            )

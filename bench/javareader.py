@@ -1,4 +1,6 @@
-"""Kafka's own reader (kafka-clients 4.4.0), as a process that measures when told to, so that it takes its turns like everyone else."""
+"""Kafka's own reader (kafka-clients 4.4.0), as a process that measures when told to, so that it takes its turns like
+everyone else.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Told:
     """A running process that says what it is, and then answers each line that it is told with one."""
 
     def __init__(self, command: list[str]) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         self.version = self._line()
 
     def _line(self) -> str:

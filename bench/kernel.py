@@ -45,7 +45,12 @@ def block(rounds: int) -> None:
         print_verdict(f"{name}: {JAVA} / {COMPILED}", ratio(rows, name, JAVA, COMPILED), at_least=1.2)
     print_verdict(f"{MIX}: {JAVA} / {COMPILED}", ratio(rows, MIX, JAVA, COMPILED), at_least=1)
     print(f"\n  no target: {OURS} / {PLAIN}, and what Python's readers need")
-    for name, slow, fast in [(METADATA[0], OURS, PLAIN), (MIX, OURS, PLAIN), (METADATA[0], KAFKA_PYTHON, PLAIN), (METADATA[0], PLAIN, KIO)]:
+    for name, slow, fast in [
+        (METADATA[0], OURS, PLAIN),
+        (MIX, OURS, PLAIN),
+        (METADATA[0], KAFKA_PYTHON, PLAIN),
+        (METADATA[0], PLAIN, KIO),
+    ]:
         if value := ratio(rows, name, slow, fast):
             print(f"  {name + ': ' + slow + ' / ' + fast:<76} {value:>7.2f}x")
 
@@ -81,7 +86,11 @@ def readers(name: str, todo: list[Body]) -> list[Row]:
     """kwire, and other readers for Python, on these bodies; of those that one of these does not know it reads none."""
     peers, missing = _peers()
     pairs = {peer: _pairs(peers[peer], todo) for peer in peers}
-    rows = [Row(name, f"{peer}, {len(found) / len(todo):.0%} of them", _reading(found)) for peer, found in pairs.items() if found]
+    rows = [
+        Row(name, f"{peer}, {len(found) / len(todo):.0%} of them", _reading(found))
+        for peer, found in pairs.items()
+        if found
+    ]
     return [*_kwire(name, todo), *rows, *(Row(name, peer, None, why) for peer, why in missing.items())]
 
 
@@ -114,7 +123,10 @@ def _construct(name: str, todo: list[Body]) -> list[Row]:
     theirs = [(stock(decl), body) for decl, body in ours]
     for decl, body in theirs:
         construct.Struct("body" / decl, construct.Terminated).parse(body.data)
-    return [Row(name, title, _reading([(decl.parse, body) for decl, body in decls])) for title, decls in ((OURS, ours), (STOCK, theirs))]
+    return [
+        Row(name, title, _reading([(decl.parse, body) for decl, body in decls]))
+        for title, decls in ((OURS, ours), (STOCK, theirs))
+    ]
 
 
 def _reading(pairs: list[tuple[Callable[[bytes], Any], Body]]) -> Callable[[], float]:

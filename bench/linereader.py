@@ -1,4 +1,6 @@
-"""Readers in other languages: processes that measure when they are told to by a line, so that they take their turns like everyone else."""
+"""Readers in other languages: processes that measure when they are told to by a line, so that they take their turns
+like everyone else.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def java() -> LineReader:
     if not shutil.which("java"):
         raise NotHereError("no java")
     fetch(HERE / "java")
-    return LineReader(["java", "-Xmx1g", "-cp", str(HERE / "java" / "lib" / "*"), str(HERE / "java" / "Records.java")], "java")
+    return LineReader(
+        ["java", "-Xmx1g", "-cp", str(HERE / "java" / "lib" / "*"), str(HERE / "java" / "Records.java")], "java"
+    )
 
 
 def go() -> LineReader:
@@ -39,6 +43,8 @@ def go() -> LineReader:
     if not program.exists():
         if not shutil.which("go"):
             raise NotHereError("no go")
-        if subprocess.run(["go", "build", "-o", program.name, "."], cwd=program.parent, capture_output=True, timeout=600, check=False).returncode:
+        if subprocess.run(
+            ["go", "build", "-o", program.name, "."], cwd=program.parent, capture_output=True, timeout=600, check=False
+        ).returncode:
             raise NotHereError("go could not build it")
     return LineReader([str(program)], "go")

@@ -1,4 +1,5 @@
-"""Captures of a size that shows speed: some connections on Ethernet, delayed acknowledgments, the timestamps option, random payload.
+"""Captures of a size that shows speed: some connections on Ethernet, delayed acknowledgments, the timestamps option,
+random payload.
 
 Usage: make_captures.py OUT [--payload 1448] [--data-packets 45000] [--connections 8] [--per-ack 2]
 """
@@ -9,10 +10,19 @@ import argparse
 import random
 from pathlib import Path
 
-from kwire_cli.structs.captures import PCAP, PCAP_MICRO
-from kwire_cli.structs.network.ip import IPV4, PROTOCOL_TCP
-from kwire_cli.structs.network.link import ETHER_IPV4, ETHERNET, LINK_ETHERNET
-from kwire_cli.structs.network.transport import ACK, PSH, SYN, TCP
+from kwire_cli.structs.network import (
+    ACK,
+    ETHER_IPV4,
+    ETHERNET,
+    IPV4,
+    LINK_ETHERNET,
+    PCAP,
+    PCAP_MICRO,
+    PROTOCOL_TCP,
+    PSH,
+    SYN,
+    TCP,
+)
 
 TIMESTAMPS = bytes.fromhex("0101080a0000000100000002")
 MASK = 0xFFFFFFFF
@@ -28,7 +38,14 @@ class Capture:
 
     def _open(self, path: Path) -> None:
         self.file = path.open("wb")
-        header = {"magic": PCAP_MICRO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0, "snap_len": 262144}
+        header = {
+            "magic": PCAP_MICRO,
+            "major_version": 2,
+            "minor_version": 4,
+            "reserved1": 0,
+            "reserved2": 0,
+            "snap_len": 262144,
+        }
         self.file.write(PCAP["<"].header.build({**header, "link_type": LINK_ETHERNET}))
 
     def turn_to(self, path: Path) -> None:
@@ -36,7 +53,9 @@ class Capture:
         self.file.close()
         self._open(path)
 
-    def packet(self, ends: tuple[bytes, int, bytes, int], sequence: int, acknowledgment: int, flags: int, payload: bytes = b"") -> None:
+    def packet(
+        self, ends: tuple[bytes, int, bytes, int], sequence: int, acknowledgment: int, flags: int, payload: bytes = b""
+    ) -> None:
         source, source_port, destination, destination_port = ends
         tcp = TCP.build(
             {

@@ -1,7 +1,8 @@
-"""Record batches for the blocks `records` and `logs`: JSON values like a web shop's, keys, one header each; made once in a folder, with a fixed seed.
+"""Record batches for the blocks `records` and `logs`: JSON values like a web shop's, keys, one header each; made once
+in a folder, with a fixed seed.
 
-Bodies of a few hundred batches are different and then come again; headers go on (offsets, sequences, timestamps, checksums), so that neither
-`kwire dump --verify` nor Kafka's tools have anything to say about a file.
+Bodies of a few hundred batches are different and then come again; headers go on (offsets, sequences, timestamps,
+checksums), so that neither `kwire dump --verify` nor Kafka's tools have anything to say about a file.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.codec.compression import compress
 from kwire_cli.records.building import sealed
+from kwire_cli.records.compression import compress
 from kwire_cli.records.layouts import LAYOUTS, OVERHEAD
 from kwire_cli.structs.records import v2
 
@@ -48,18 +49,28 @@ WORDS = (
 
 def small_value(rng: random.Random, number: int) -> bytes:
     """100 bytes."""
-    start = f'{{"seq":{number},"user":{rng.randrange(5_000_000)},"type":"{rng.choice(WORDS)}","amount":{rng.randrange(10**7) / 100:.2f},"h":"'
+    start = (
+        f'{{"seq":{number},"user":{rng.randrange(5_000_000)},"type":"{rng.choice(WORDS)}'
+        f'","amount":{rng.randrange(10**7) / 100:.2f},"h":"'
+    )
     return f"{start}{rng.getrandbits(256):064x}"[:98].encode() + b'"}'
 
 
 def large_value(rng: random.Random, number: int) -> bytes:
     """950 to 1050 bytes, of which a quarter is random."""
-    items = [{"sku": f"SKU-{rng.randrange(10**6):06d}", "qty": rng.randrange(1, 5), "price": rng.randrange(100, 99999) / 100} for _ in range(4)]
+    items = [
+        {"sku": f"SKU-{rng.randrange(10**6):06d}", "qty": rng.randrange(1, 5), "price": rng.randrange(100, 99999) / 100}
+        for _ in range(4)
+    ]
     value: dict[str, Any] = {
         "event_id": f"{rng.getrandbits(128):032x}",
         "seq": number,
         "type": rng.choice(WORDS),
-        "user": {"id": rng.randrange(5_000_000), "session": f"{rng.getrandbits(96):024x}", "agent": "Mozilla/5.0 (X11; Linux x86_64)"},
+        "user": {
+            "id": rng.randrange(5_000_000),
+            "session": f"{rng.getrandbits(96):024x}",
+            "agent": "Mozilla/5.0 (X11; Linux x86_64)",
+        },
         "url": f"https://shop.example.com/{rng.choice(WORDS)}/{rng.choice(WORDS)}?ref={rng.getrandbits(32):08x}",
         "items": items,
         "token": f"{rng.getrandbits(512):0128x}",
@@ -83,10 +94,18 @@ def _record(rng: random.Random, value: bytes, delta: int) -> dict[str, Any]:
     key, trace = f"user-{rng.randrange(5_000_000):011d}".encode(), f"{rng.getrandbits(128):032x}".encode()
     data = {"key": base64.b64encode(key).decode(), "value": base64.b64encode(value).decode()}
     headers = [{"key": "trace-id", "value": base64.b64encode(trace).decode()}]
-    return {"attributes": 0, "timestampDelta": delta * BATCH_TIME // 1000, "offsetDelta": delta, **data, "headers": headers}
+    return {
+        "attributes": 0,
+        "timestampDelta": delta * BATCH_TIME // 1000,
+        "offsetDelta": delta,
+        **data,
+        "headers": headers,
+    }
 
 
-def batches(value: Callable[[random.Random, int], bytes], records: int, size: int, codec: str = "none") -> Iterator[bytes]:
+def batches(
+    value: Callable[[random.Random, int], bytes], records: int, size: int, codec: str = "none"
+) -> Iterator[bytes]:
     """Batches of so many records until there are `size` bytes."""
     bodies = _bodies(value, records, codec)
     layout = LAYOUTS["v2"]
@@ -114,7 +133,9 @@ def batches(value: Callable[[random.Random, int], bytes], records: int, size: in
         number += 1
 
 
-def _write(path: Path, value: Callable[[random.Random, int], bytes], records: int, size: int, codec: str = "none") -> Path:
+def _write(
+    path: Path, value: Callable[[random.Random, int], bytes], records: int, size: int, codec: str = "none"
+) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(".part")
@@ -131,7 +152,9 @@ def in_memory(folder: Path) -> dict[str, Path]:
 
 
 def segments(folder: Path) -> dict[str, Path]:
-    """Segments of records of 1 kB in folders of partitions: 300 MB in batches of 16 without compression, 60 MB in batches of 48 of each codec."""
+    """Segments of records of 1 kB in folders of partitions: 300 MB in batches of 16 without compression, 60 MB in
+    batches of 48 of each codec.
+    """
     out = {"none": segment(folder, "none", 300)}
     return out | {codec: segment(folder, codec, 60) for codec in CODECS if codec != "none"}
 
@@ -139,4 +162,10 @@ def segments(folder: Path) -> dict[str, Path]:
 def segment(folder: Path, codec: str, size: int, partition: int = 0) -> Path:
     """A segment of so many MB."""
     name = f"orders-{codec}-{size}"
-    return _write(folder / f"{name}-{partition}" / "00000000000000000000.log", large_value, 48 if CODECS[codec] else 16, size * MB, codec)
+    return _write(
+        folder / f"{name}-{partition}" / "00000000000000000000.log",
+        large_value,
+        48 if CODECS[codec] else 16,
+        size * MB,
+        codec,
+    )

@@ -1,8 +1,10 @@
-"""TLS captures between OpenSSL's own client and servers on the loopback interface, with Kafka frames of a sample in them, and their key log.
+"""TLS captures between OpenSSL's own client and servers on the loopback interface, with Kafka frames of a sample in
+them, and their key log.
 
 Usage: make_tls_captures.py FOLDER      (needs openssl, tcpdump and editcap, and the right to capture on lo)
 
-FOLDER gets tls.pcapng, with the keys of all connections but one in it, and tls-keys.txt, the same keys as a file. Each connection is another case.
+FOLDER gets tls.pcapng, with the keys of all connections but one in it, and tls-keys.txt, the same keys as a file. Each
+connection is another case.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import time
 from pathlib import Path
 
 import kwire_cli
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
 SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
@@ -66,7 +68,14 @@ class Broker:
 
 def client(folder, requests, *options, port=PORT, keys="keys.txt", commands=(), linger=0.0):
     """OpenSSL's client sends these requests, with `commands` (such as b"K") between the first ones."""
-    arguments = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *options, *(["-keylogfile", str(folder / keys)] if keys else [])]
+    arguments = [
+        "openssl",
+        "s_client",
+        "-connect",
+        f"127.0.0.1:{port}",
+        *options,
+        *(["-keylogfile", str(folder / keys)] if keys else []),
+    ]
     run = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(3 * PAUSE)
     for number, request in enumerate(requests):
@@ -87,9 +96,22 @@ def client(folder, requests, *options, port=PORT, keys="keys.txt", commands=(), 
 
 
 def early(folder, known):
-    """The first request as early data of a session that goes on (0-RTT); a server of OpenSSL answers from its standard input."""
-    arguments = ["openssl", "s_server", "-accept", str(EARLY_PORT), "-cert", str(folder / "cert.pem"), "-key", str(folder / "key.pem")]
-    server = subprocess.Popen([*arguments, "-early_data", "-num_tickets", "1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    """The first request as early data of a session that goes on (0-RTT); a server of OpenSSL answers from its standard
+    input.
+    """
+    arguments = [
+        "openssl",
+        "s_server",
+        "-accept",
+        str(EARLY_PORT),
+        "-cert",
+        str(folder / "cert.pem"),
+        "-key",
+        str(folder / "key.pem"),
+    ]
+    server = subprocess.Popen(
+        [*arguments, "-early_data", "-num_tickets", "1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
     time.sleep(3 * PAUSE)
     client(folder, [], "-sess_out", str(folder / "early.pem"), port=EARLY_PORT)
     (folder / "early.bin").write_bytes(known[0][0])
@@ -112,12 +134,41 @@ def main():
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "keys.txt").unlink(missing_ok=True)
-    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "3650", "-subj", "/CN=broker"]
+    make = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "3650",
+        "-subj",
+        "/CN=broker",
+    ]
     subprocess.run([*make, "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
     known = exchanges()[:4]
     requests = [request for request, _ in known]
     Broker(folder, known)
-    dump = subprocess.Popen(["tcpdump", "-U", "-i", "lo", "-w", folder / "raw.pcap", "tcp", "port", str(PORT), "or", "tcp", "port", str(EARLY_PORT)])
+    dump = subprocess.Popen(
+        [
+            "tcpdump",
+            "-U",
+            "-i",
+            "lo",
+            "-w",
+            folder / "raw.pcap",
+            "tcp",
+            "port",
+            str(PORT),
+            "or",
+            "tcp",
+            "port",
+            str(EARLY_PORT),
+        ]
+    )
     time.sleep(1)
     session = str(folder / "session.pem")
     p256 = ("-groups", "P-256")
@@ -140,16 +191,22 @@ def main():
         ("-quiet", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"),
     ):
         client(folder, requests[:1], *options)
-    client(folder, requests, "-tls1_3", *p256, commands=(b"k\n", b"K\n", b"K\n"))  # key updates of one side, and of both
+    client(
+        folder, requests, "-tls1_3", *p256, commands=(b"k\n", b"K\n", b"K\n")
+    )  # key updates of one side, and of both
     client(folder, requests[:1], "-quiet", "-tls1_3", *p256, keys=None)
     early(folder, known)
     time.sleep(1)
     dump.terminate()
     dump.wait()
     keys = (folder / "keys.txt").read_text()
-    (folder / "tls-keys.txt").write_text("".join(f"{line}\n" for line in keys.splitlines() if not line.startswith(("#", "EXPORTER"))))
+    (folder / "tls-keys.txt").write_text(
+        "".join(f"{line}\n" for line in keys.splitlines() if not line.startswith(("#", "EXPORTER")))
+    )
     raw = folder / "raw.pcap"
-    subprocess.run(["editcap", "--inject-secrets", f"tls,{folder / 'tls-keys.txt'}", raw, folder / "tls.pcapng"], check=True)
+    subprocess.run(
+        ["editcap", "--inject-secrets", f"tls,{folder / 'tls-keys.txt'}", raw, folder / "tls.pcapng"], check=True
+    )
     for name in ("raw.pcap", "keys.txt", "key.pem", "cert.pem", "session.pem", "early.pem", "early.bin"):
         (folder / name).unlink(missing_ok=True)
     return 0

@@ -1,4 +1,6 @@
-"""Captures of Kafka traffic for the block `captures`: 8 connections, segments of 1448 bytes, delayed acknowledgments, the timestamps option."""
+"""Captures of Kafka traffic for the block `captures`: 8 connections, segments of 1448 bytes, delayed acknowledgments,
+the timestamps option.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from make_captures import MASK, TIMESTAMPS, Capture
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import encode_document
-from kwire_cli.spec.defaults import default_value
-from kwire_cli.structs.network.transport import ACK, FIN, PSH, SYN
+from kwire_cli.spec.model import default_value
+from kwire_cli.structs.network import ACK, FIN, PSH, SYN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,12 +70,33 @@ def batch(dice: random.Random, count: int, size: int) -> str:
     """A record batch as base64: values that look like JSON, keys of 16 bytes."""
     records = b""
     for offset in range(count):
-        value = (b'{"id":"%032x","pad":"' % dice.getrandbits(128) + dice.randbytes(size // 2).hex().encode())[: size - 2] + b'"}'
-        body = b"\0" + zigzag(offset) + zigzag(offset) + zigzag(16) + b"%016x" % dice.getrandbits(64) + zigzag(len(value)) + value + b"\0"
+        value = (b'{"id":"%032x","pad":"' % dice.getrandbits(128) + dice.randbytes(size // 2).hex().encode())[
+            : size - 2
+        ] + b'"}'
+        body = (
+            b"\0"
+            + zigzag(offset)
+            + zigzag(offset)
+            + zigzag(16)
+            + b"%016x" % dice.getrandbits(64)
+            + zigzag(len(value))
+            + value
+            + b"\0"
+        )
         records += zigzag(len(body)) + body
-    fields = {"attributes": 0, "last_offset": count - 1, "base_time": TIME, "max_time": TIME + count - 1, "producer": -1, "epoch": -1, "sequence": -1}
+    fields = {
+        "attributes": 0,
+        "last_offset": count - 1,
+        "base_time": TIME,
+        "max_time": TIME + count - 1,
+        "producer": -1,
+        "epoch": -1,
+        "sequence": -1,
+    }
     checked = CHECKED.build({**fields, "count": count}) + records
-    front = FRONT.build({"base_offset": 0, "size": len(checked) + 9, "leader_epoch": 7, "magic": 2, "crc": crc32c(checked)})
+    front = FRONT.build(
+        {"base_offset": 0, "size": len(checked) + 9, "leader_epoch": 7, "magic": 2, "crc": crc32c(checked)}
+    )
     return base64.b64encode(front + checked).decode()
 
 
@@ -88,7 +111,11 @@ def filled(spec: Any, fields: Any, version: int, value: dict[str, Any]) -> dict[
         if name not in value:
             out[name] = filled(spec, inner, version, {}) if inner and not field.is_array else default_value(field)
         elif inner and value[name] is not None:
-            out[name] = [filled(spec, inner, version, each) for each in value[name]] if field.is_array else filled(spec, inner, version, value[name])
+            out[name] = (
+                [filled(spec, inner, version, each) for each in value[name]]
+                if field.is_array
+                else filled(spec, inner, version, value[name])
+            )
         else:
             out[name] = value[name]
     return out
@@ -98,7 +125,14 @@ def frame(kind: str, api: str, version: int, client: str, **body: Any) -> bytes:
     spec = CATALOG.message(f"{api}{kind.title()}")
     header = {"correlationId": 0, "clientId": client} if kind == "request" else {"correlationId": 0}
     return encode_document(
-        CATALOG, {"kind": kind, "api": api, "apiVersion": version, "header": header, "body": filled(spec, spec.fields, version, body)}
+        CATALOG,
+        {
+            "kind": kind,
+            "api": api,
+            "apiVersion": version,
+            "header": header,
+            "body": filled(spec, spec.fields, version, body),
+        },
     )
 
 
@@ -111,17 +145,33 @@ def exchange(dice: random.Random, api: str, version: int, client: str, *, small:
 
 def _bodies(dice: random.Random, api: str, partition: int, *, small: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     def records(batches: int) -> str:
-        return batch(dice, 1, 100) if small else base64.b64encode(b"".join(base64.b64decode(batch(dice, 16, 1000)) for _ in range(batches))).decode()
+        return (
+            batch(dice, 1, 100)
+            if small
+            else base64.b64encode(b"".join(base64.b64decode(batch(dice, 16, 1000)) for _ in range(batches))).decode()
+        )
 
-    group = {"groupId": "orders-consumer", "generationId": 12, "generationIdOrMemberEpoch": 12, "memberId": "consumer-1-3f1c"}
+    group = {
+        "groupId": "orders-consumer",
+        "generationId": 12,
+        "generationIdOrMemberEpoch": 12,
+        "memberId": "consumer-1-3f1c",
+    }
     offset = dice.randrange(1 << 40)
     if api == "ApiVersions":
         keys = [{"apiKey": key, "minVersion": 0, "maxVersion": 3 + key % 14} for key in range(75)]
         return {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "4.4.0"}, {"apiKeys": keys}
     if api == "Metadata":
-        parts = [{"partitionIndex": n, "leaderId": n % 6, "replicaNodes": [n % 6, 1, 2], "isrNodes": [1, 2]} for n in range(12)]
+        parts = [
+            {"partitionIndex": n, "leaderId": n % 6, "replicaNodes": [n % 6, 1, 2], "isrNodes": [1, 2]}
+            for n in range(12)
+        ]
         brokers = [{"nodeId": n, "host": f"broker-{n}.kafka.example.internal", "port": 9092} for n in range(6)]
-        return {"topics": None}, {"brokers": brokers, "clusterId": "MkU3OEVBNTcwNTJENDM2Qk", "topics": [{"name": TOPIC, "partitions": parts}]}
+        return {"topics": None}, {
+            "brokers": brokers,
+            "clusterId": "MkU3OEVBNTcwNTJENDM2Qk",
+            "topics": [{"name": TOPIC, "partitions": parts}],
+        }
     if api == "Produce":
         data = [{"name": TOPIC, "partitionData": [{"index": partition, "records": records(1)}]}]
         return {"acks": -1, "timeoutMs": 30000, "topicData": data}, {
@@ -129,34 +179,52 @@ def _bodies(dice: random.Random, api: str, partition: int, *, small: bool) -> tu
         }
     if api == "Fetch":
         wanted = [
-            {"partition": n, "fetchOffset": offset, "partitionMaxBytes": 1 << 20} for n in (partition, (partition + 1) % 12)[: 1 if small else 2]
+            {"partition": n, "fetchOffset": offset, "partitionMaxBytes": 1 << 20}
+            for n in (partition, (partition + 1) % 12)[: 1 if small else 2]
         ]
         found = [
-            {"partitionIndex": each["partition"], "highWatermark": offset + 32, "records": records(2) if not small or dice.random() < 0.5 else ""}
+            {
+                "partitionIndex": each["partition"],
+                "highWatermark": offset + 32,
+                "records": records(2) if not small or dice.random() < 0.5 else "",
+            }
             for each in wanted
         ]
-        question = {"replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "topics": [{"topic": TOPIC, "partitions": wanted}]}
+        question = {
+            "replicaId": -1,
+            "maxWaitMs": 500,
+            "minBytes": 1,
+            "topics": [{"topic": TOPIC, "partitions": wanted}],
+        }
         return question, {"responses": [{"topic": TOPIC, "partitions": found}]}
     if api == "Heartbeat":
         return group, {}
     numbers = (partition,) if small else range(12)
     commits = [{"partitionIndex": n, "committedOffset": offset, "committedMetadata": ""} for n in numbers]
     done = [{"partitionIndex": n} for n in numbers]
-    return {**group, "topics": [{"name": TOPIC, "partitions": commits}]}, {"topics": [{"name": TOPIC, "partitions": done}]}
+    return {**group, "topics": [{"name": TOPIC, "partitions": commits}]}, {
+        "topics": [{"name": TOPIC, "partitions": done}]
+    }
 
 
 class Fast(Capture):
     """Capture, with packets made from a template: building every header from its declaration would take minutes."""
 
-    def packet(self, ends: tuple[bytes, int, bytes, int], sequence: int, acknowledgment: int, flags: int, payload: bytes = b"") -> None:
+    def packet(
+        self, ends: tuple[bytes, int, bytes, int], sequence: int, acknowledgment: int, flags: int, payload: bytes = b""
+    ) -> None:
         source, source_port, destination, destination_port = ends
         size = 20 + 20 + len(TIMESTAMPS) + len(payload)
         self.time += 20
         seconds, fraction = divmod(self.time, 1_000_000)
         ip = (0x45, 0, size, self.packets & 0xFFFF, 0x4000, 64, 6, 0, source, destination)
-        head = _HEADERS.pack(*ip, source_port, destination_port, sequence & MASK, acknowledgment & MASK, 0x80, flags, 512, 0, 0)
+        head = _HEADERS.pack(
+            *ip, source_port, destination_port, sequence & MASK, acknowledgment & MASK, 0x80, flags, 512, 0, 0
+        )
         self.packets += 1
-        self.file.write(_RECORD.pack(seconds, fraction, 14 + size, 14 + size) + self.ethernet + head + TIMESTAMPS + payload)
+        self.file.write(
+            _RECORD.pack(seconds, fraction, 14 + size, 14 + size) + self.ethernet + head + TIMESTAMPS + payload
+        )
 
 
 _RECORD = struct.Struct("<IIII")
@@ -222,7 +290,11 @@ class Talk:
         if connection.number < len(self.connections) // 2:
             api, role = "Produce", "producer"
         else:
-            more = ("Fetch", "Fetch", "OffsetCommit", "Heartbeat") if self.small else ("Fetch",) * 5 + ("OffsetCommit", "Heartbeat")
+            more = (
+                ("Fetch", "Fetch", "OffsetCommit", "Heartbeat")
+                if self.small
+                else ("Fetch",) * 5 + ("OffsetCommit", "Heartbeat")
+            )
             api, role = self.dice.choice(more), "consumer"
         connection.exchange(*self.dice.choice(self.pools[api, role]))
 
@@ -244,8 +316,12 @@ def write(path: Path, versions: dict[str, int], *, size: int = 0, messages: int 
     return path
 
 
-def rotated(folder: Path, versions: dict[str, int], *, files: int, size: int, connections: int = 64, small: bool = False) -> list[Path]:
-    """Captures of about `size` bytes each, one behind the other: connections go on over all of them. Those that are there already stay."""
+def rotated(
+    folder: Path, versions: dict[str, int], *, files: int, size: int, connections: int = 64, small: bool = False
+) -> list[Path]:
+    """Captures of about `size` bytes each, one behind the other: connections go on over all of them. Those that are
+    there already stay.
+    """
     paths = [folder / f"{number:03}.pcap" for number in range(files)]
     if not folder.exists():
         scratch = folder.with_suffix(".part")

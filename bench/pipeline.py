@@ -1,7 +1,8 @@
-"""Block `pipeline`: tables on Spark against Spark's own reading of Parquet, DumpLogSegments and tshark, on one core and two, on more and more data.
+"""Block `pipeline`: tables on Spark against Spark's own reading of Parquet, DumpLogSegments and tshark, on one core and
+two, on more and more data.
 
-Each number of cores is a process of its own, on as many processors, with a session that is up and warm. Sizes are powers of two: of segments in
-folders of partitions, and of rotated captures whose connections go on over all files.
+Each number of cores is a process of its own, on as many processors, with a session that is up and warm. Sizes are
+powers of two: of segments in folders of partitions, and of rotated captures whose connections go on over all files.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sparkreader import AGGREGATE, FRAMES, FROM_PARQUET, LEDGER, TO_PARQUET, Spa
 from timing import Row, find, measure_in_turns, print_verdict
 
 import kwire_cli
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ BODIES = 2000
 """Bodies of responses that other readers for Python are given."""
 SAMPLES = Path(__file__).parent.parent / "samples" / "segments"
 SCAN, EMPTY, STARTED = "kwire scan of a small folder", "an empty PySpark session, one trivial query", "first result"
-TRIVIAL = "from pyspark.sql import SparkSession; print(SparkSession.builder.master('local[*]').getOrCreate().range(10).count(), flush=True)"
+TRIVIAL = (
+    "from pyspark.sql import SparkSession; "
+    "print(SparkSession.builder.master('local[*]').getOrCreate().range(10).count(), flush=True)"
+)
 FIRST = ("scan", str(SAMPLES), "--sql", "select count(*) as batches from batches", "--format", "jsonl")
 
 
@@ -67,29 +71,49 @@ def block(turns: int, record_folder: Path | None, capture_folder: Path | None, *
         tables.show()
         print(f"\n  {'on one file, or in memory':<100} {'thousand/s':>10} {'best':>9}")
         for row in others:
-            rates = f"{1e-3 / row.seconds:>10.1f} {1e-3 / row.best:>9.1f}" if row.seconds and row.best else f"not here ({row.why})"
+            rates = (
+                f"{1e-3 / row.seconds:>10.1f} {1e-3 / row.best:>9.1f}"
+                if row.seconds and row.best
+                else f"not here ({row.why})"
+            )
             print(f"  {row.input:<50} {row.name:<49} {rates}")
         for row in started:
-            print(f"  {row.input:<50} {row.name:<49} " + (f"{row.seconds:>8.2f} s" if row.seconds else f"not here ({row.why})"))
+            print(
+                f"  {row.input:<50} {row.name:<49} "
+                + (f"{row.seconds:>8.2f} s" if row.seconds else f"not here ({row.why})")
+            )
         for what in ("seconds", "best"):
             print(f"\n  ratios, {'medians' if what == 'seconds' else 'best turns'}")
             _verdicts(tables, [*others, *started], attrgetter(what))
         for name in files:
-            few, many = (tables.peak.get((tables.of(name, times), tables.by(WORK[name], CORES[-1]))) for times in (2, TIMES[-1]))
-            print_verdict(f"{name}: memory of a worker on 8 x / on 2 x", many / few if few and many else None, at_most=1.1)
+            few, many = (
+                tables.peak.get((tables.of(name, times), tables.by(WORK[name], CORES[-1]))) for times in (2, TIMES[-1])
+            )
+            print_verdict(
+                f"{name}: memory of a worker on 8 x / on 2 x", many / few if few and many else None, at_most=1.1
+            )
 
 
 def _made(record_folder: Path, capture_folder: Path, smaller: int) -> dict[str, list[Path]]:
     """The files by name."""
-    made = {SEGMENTS: [make_records.segment(record_folder, "none", SEGMENT_MB // smaller, partition) for partition in range(TIMES[-1])]}
+    made = {
+        SEGMENTS: [
+            make_records.segment(record_folder, "none", SEGMENT_MB // smaller, partition)
+            for partition in range(TIMES[-1])
+        ]
+    }
     for name, kind in ((LARGE, "large"), (SMALL, "small")):
         size, folder = CAPTURE_MB // smaller, capture_folder / f"rotated-{kind}-{CAPTURE_MB // smaller}"
-        made[name] = make_traffic.rotated(folder, make_traffic.CLASSIC, files=TIMES[-1], size=size * make_records.MB, small=kind == "small")
+        made[name] = make_traffic.rotated(
+            folder, make_traffic.CLASSIC, files=TIMES[-1], size=size * make_records.MB, small=kind == "small"
+        )
     return made
 
 
 class _Tables:
-    """What the sessions do. By input, `amount` is how many records or frames it has; by input and row, `peak` the most memory of a worker."""
+    """What the sessions do. By input, `amount` is how many records or frames it has; by input and row, `peak` the most
+    memory of a worker.
+    """
 
     def __init__(self, stack: contextlib.ExitStack, files: dict[str, list[Path]], out: Path) -> None:
         self.files = files
@@ -103,7 +127,9 @@ class _Tables:
                 stack.callback(self._readers[cores].close)
         except NotHereError as error:
             self._why = str(error)
-        self.rows = [self._row(name, times, work, cores) for name, work in WORK.items() for cores in CORES for times in TIMES]
+        self.rows = [
+            self._row(name, times, work, cores) for name, work in WORK.items() for cores in CORES for times in TIMES
+        ]
         self.rows.append(self._row(SEGMENTS, PARQUET_TIMES, TO_PARQUET, CORES[-1], out))
         self.rows.append(self._row(SEGMENTS, PARQUET_TIMES, FROM_PARQUET, CORES[-1], out))
         self.rows += [self._row(name, 1, FRAMES, CORES[-1]) for name in (LARGE, SMALL)]
@@ -137,7 +163,10 @@ class _Tables:
         return sum(path.stat().st_size for path in self.files[name][:times]) / 1e6
 
     def show(self) -> None:
-        print(f"\n  {'tables on Spark':<31} {'':<24} {'MB':>6} {'seconds':>8} {'best':>7} {'MB/s':>7} {'thousand/s':>11} {'worker, MB':>11}")
+        print(
+            f"\n  {'tables on Spark':<31} {'':<24} {'MB':>6} {'seconds':>8} {'best':>7} {'MB/s':>7} "
+            f"{'thousand/s':>11} {'worker, MB':>11}"
+        )
         for row in self.rows:
             if not row.seconds or not row.best:
                 print(f"  {row.input:<31} {row.name:<24} not here ({row.why})")
@@ -154,7 +183,9 @@ def _others(stack: contextlib.ExitStack, files: dict[str, list[Path]]) -> list[R
     folder, size = segment.parent.parent, segment.stat().st_size
     short = make_records.segment(folder, "none", max(size // make_records.MB // 10, 1))
     rows = [_each(row, size / make_records.MB / _records_in(segment)) for row in columns.rows_of(short, segment)]
-    readers = {name: records.started(start) for name, start in ((records.JAVA, linereader.java), (records.GO, linereader.go))}
+    readers = {
+        name: records.started(start) for name, start in ((records.JAVA, linereader.java), (records.GO, linereader.go))
+    }
     for reader in readers.values():
         if not isinstance(reader, str):
             stack.callback(reader.close)
@@ -163,7 +194,10 @@ def _others(stack: contextlib.ExitStack, files: dict[str, list[Path]]) -> list[R
         path = str(files[name][0])
         found = [*_bodies(files[name][0])]
         tshark, kwire = shutil.which("tshark"), startup.kwire()
-        whole = [Row(name, SOME, *timed(tshark, "-n", "-r", path, *TSHARK[SOME])), Row(name, JSONL, *timed(kwire, *KWIRE[JSONL], path))]
+        whole = [
+            Row(name, SOME, *timed(tshark, "-n", "-r", path, *TSHARK[SOME])),
+            Row(name, JSONL, *timed(kwire, *KWIRE[JSONL], path)),
+        ]
         rows += [_each(row, 1 / len(found)) for row in whole]
         rows += kernel.readers(f"{name}: bodies of responses", [body for body in found if body][:BODIES])
     return rows
@@ -203,7 +237,9 @@ def _first_line(*command: str) -> Callable[[], float]:
 
     def once() -> float:
         start = time.perf_counter()
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
             assert process.stdout
             line = process.stdout.readline()
             taken = time.perf_counter() - start
@@ -227,24 +263,36 @@ def _verdicts(tables: _Tables, others: list[Row], taken: Callable[[Row], float |
     engine = over(other(columns.NAME, columns.DEEP), other(columns.NAME, columns.RECORDS))
     print_verdict(f"{columns.DEEP} / {columns.RECORDS}", engine, at_least=5)
     parquet = seconds(SEGMENTS, PARQUET_TIMES, FROM_PARQUET)
-    print_verdict("an aggregate over segments / all columns from Parquet", over(seconds(SEGMENTS, PARQUET_TIMES, AGGREGATE), parquet), at_most=1)
     print_verdict(
-        "all records of segments to Parquet / all columns from Parquet", over(seconds(SEGMENTS, PARQUET_TIMES, TO_PARQUET), parquet), at_most=3
+        "an aggregate over segments / all columns from Parquet",
+        over(seconds(SEGMENTS, PARQUET_TIMES, AGGREGATE), parquet),
+        at_most=1,
+    )
+    print_verdict(
+        "all records of segments to Parquet / all columns from Parquet",
+        over(seconds(SEGMENTS, PARQUET_TIMES, TO_PARQUET), parquet),
+        at_most=3,
     )
     for name, wanted in TSHARK_TIMES.items():
         each = over(seconds(name, most, LEDGER), tables.amount.get(tables.of(name, most)))
         print_verdict(f"{name}: {SOME} / ledger, a frame", over(other(name, SOME), each), at_least=wanted)
     for name, work in WORK.items():
-        print_verdict(f"{name}: 1 core / 2 cores", over(seconds(name, most, work, 1), seconds(name, most, work)), at_least=1.7)
+        print_verdict(
+            f"{name}: 1 core / 2 cores", over(seconds(name, most, work, 1), seconds(name, most, work)), at_least=1.7
+        )
     for name, work in WORK.items():
         times = [seconds(name, each, work) for each in TIMES]
         print_verdict(
-            f"{name}: each further MB from 4 x to 8 x / from 1 x to 4 x", over(_further(times, -2, -1), _further(times, 0, -2)), at_most=1.15
+            f"{name}: each further MB from 4 x to 8 x / from 1 x to 4 x",
+            over(_further(times, -2, -1), _further(times, 0, -2)),
+            at_most=1.15,
         )
     print_verdict(f"first result: {SCAN} / {EMPTY}", over(other(STARTED, SCAN), other(STARTED, EMPTY)), at_most=1.3)
 
 
 def _further(seconds: list[float | None], fewer: int, more: int) -> float | None:
-    """Seconds that each further unit of data takes; None where more took less, as on a machine that has other things to do."""
+    """Seconds that each further unit of data takes; None where more took less, as on a machine that has other things to
+    do.
+    """
     a, b = seconds[fewer], seconds[more]
     return (b - a) / (TIMES[more] - TIMES[fewer]) if a and b and b > a else None

@@ -1,4 +1,6 @@
-"""Block `records`: how fast the records of batches are found in memory, with every key, value and header, by kwire's kernel and by other readers."""
+"""Block `records`: how fast the records of batches are found in memory, with every key, value and header, by kwire's
+kernel and by other readers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import kwire_cli as kwire
 from kwire_cli.engine import kernel, program as p
 from kwire_cli.engine.compiled import MEASURED as CHUNK, compiled
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import first_state
 from kwire_cli.records.layouts import LAYOUTS, OVERHEAD, leading
 from kwire_cli.structs.records import v2
@@ -39,7 +41,9 @@ def block(rounds: int, folder: Path | None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         files = in_memory(folder or Path(scratch))
         others: dict[str, Any] = {JAVA: started(linereader.java), GO: started(linereader.go)}
-        rows = [row for name, path in files.items() for crc in (False, True) for row in rows_of(name, path, others, crc=crc)]
+        rows = [
+            row for name, path in files.items() for crc in (False, True) for row in rows_of(name, path, others, crc=crc)
+        ]
         try:
             measure_in_turns(rows, rounds)
         finally:
@@ -54,14 +58,19 @@ def block(rounds: int, folder: Path | None) -> None:
             if row.seconds is None:
                 print(f"    {row.name:<42} not here ({row.why})")
             else:
-                speed = f"{row.seconds * 1e9:>8.1f} ns/record, at best {min(row.times) * 1e9:>7.1f}, {1e-6 / row.seconds:>6.2f} million/s"
+                speed = (
+                    f"{row.seconds * 1e9:>8.1f} ns/record, at best {min(row.times) * 1e9:>7.1f}, "
+                    f"{1e-6 / row.seconds:>6.2f} million/s"
+                )
                 print(f"    {row.name:<42} {speed} {row.seconds / base:>9.2f}x")
     print("\n  ratios")
     for name in names:
         wanted = WANTED.get(name.removesuffix(WITH_CRC), 1.0)
         for what, of in (("medians", ratio), ("best turns", ratio_at_best)):
             here = [each for each in (of(rows, name, peer, COMPILED) for peer in (JAVA, GO)) if each]
-            print_verdict(f"{name}: the faster of Java and Go / kwire, {what}", min(here, default=None), at_least=wanted)
+            print_verdict(
+                f"{name}: the faster of Java and Go / kwire, {what}", min(here, default=None), at_least=wanted
+            )
 
 
 def rows_of(name: str, path: Path, others: dict[str, Any], *, crc: bool) -> list[Row]:
@@ -120,17 +129,26 @@ def _read_records(data: bytes) -> Sums:
 
 
 def _compiled(data: bytes, sums: Sums, *, crc: bool) -> Callable[[], int]:
-    """The kernel over all batches at once: spans of every field of every header and record. A few thousand at a time; the columns are reused."""
+    """The kernel over all batches at once: spans of every field of every header and record. A few thousand at a time;
+    the columns are reused.
+    """
     import numpy as np
 
     run = compiled(kernel.run)
     entry = records_entry(v2.BATCHES)
     program = entry.program
     room = CHUNK + program.widest
-    code, tables, job = (np.array(ints, np.int64) for ints in (program.code, program.tables, [entry.pc, 0, len(data), 0, 0, 0, 0]))
+    code, tables, job = (
+        np.array(ints, np.int64) for ints in (program.code, program.tables, [entry.pc, 0, len(data), 0, 0, 0, 0])
+    )
     start = np.array(first_state(program, job, CHUNK), np.int64)
     octets = np.frombuffer(data, np.uint8)
-    node, value, end, flags = np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(4 * room, np.int64)
+    node, value, end, flags = (
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(4 * room, np.int64),
+    )
     sizes = np.zeros(len(program.leaves) + 1, np.int64)
 
     def walk_all(*, add: bool = False) -> int:
@@ -148,8 +166,14 @@ def _compiled(data: bytes, sums: Sums, *, crc: bool) -> Callable[[], int]:
                 return spans
 
     walk_all(add=True)
-    found = {leaf.path.partition("records[].")[2]: int(sizes[leaf.id]) for leaf in program.leaves if leaf.path.startswith("batches[].records[].")}
-    assert (found["key"], found["value"], found["headers[].key"] + found["headers[].value"]) == sums[2:], f"the kernel found something else: {found}"
+    found = {
+        leaf.path.partition("records[].")[2]: int(sizes[leaf.id])
+        for leaf in program.leaves
+        if leaf.path.startswith("batches[].records[].")
+    }
+    assert (found["key"], found["value"], found["headers[].key"] + found["headers[].value"]) == sums[2:], (
+        f"the kernel found something else: {found}"
+    )
     return walk_all
 
 

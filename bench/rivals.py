@@ -1,4 +1,6 @@
-"""Other readers of the same bytes. Each returns a function that reads one body, or None where it does not know the message."""
+"""Other readers of the same bytes. Each returns a function that reads one body, or None where it does not know the
+message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/speed.md says what they measure."""
+"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/speed.md says what they
+measure.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,31 @@ BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Benchmarks; times hold for this machine and this moment, ratios travel.")
+    parser = argparse.ArgumentParser(
+        description="Benchmarks; times hold for this machine and this moment, ratios travel."
+    )
     parser.add_argument("blocks", nargs="*", help=f"which of {', '.join(BLOCKS)}; all by default")
-    parser.add_argument("--rounds", type=int, default=7, help="turns that every row of `kernel`, `records` and `columns` gets [7]")
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="turns that every row of `kernel`, `records` and `columns` gets [7]"
+    )
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
     parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
-    parser.add_argument("--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted")
-    parser.add_argument("--turns", type=int, default=3, help="turns that every row of `captures`, `overhead`, `logs` and `pipeline` gets [3]")
+    parser.add_argument(
+        "--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted"
+    )
+    parser.add_argument(
+        "--turns",
+        type=int,
+        default=3,
+        help="turns that every row of `captures`, `overhead`, `logs` and `pipeline` gets [3]",
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the data for `pipeline`")
-    parser.add_argument("--records", type=Path, help="a folder where the batches of `records`, the segments of other blocks are made once")
+    parser.add_argument(
+        "--records",
+        type=Path,
+        help="a folder where the batches of `records`, the segments of other blocks are made once",
+    )
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):
         parser.error(f"no such block: {', '.join(sorted(strange))}")

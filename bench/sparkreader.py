@@ -1,7 +1,8 @@
-"""kwire's tables, and Spark's own reading of Parquet, in a process that measures when it is told to: `sparkreader.py CORES`.
+"""kwire's tables, and Spark's own reading of Parquet, in a process that measures when it is told to:
+`sparkreader.py CORES`.
 
-A line on standard input is a JSON list: a name of WORKS and what it takes. The answer is seconds, rows or frames, and the most memory that a
-Python worker of Spark had meanwhile, in bytes; 0 where the system does not tell.
+A line on standard input is a JSON list: a name of WORKS and what it takes. The answer is seconds, rows or frames, and
+the most memory that a Python worker of Spark had meanwhile, in bytes; 0 where the system does not tell.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 AGGREGATE, TO_PARQUET, FROM_PARQUET, LEDGER, FRAMES = "aggregate", "to-parquet", "from-parquet", "ledger", "frames"
-QUERY = "select topic, count(*) as records, sum(key_size + value_size) as bytes, max(time) as newest from records group by topic"
+QUERY = (
+    "select topic, count(*) as records, sum(key_size + value_size) as bytes, max(time) as newest from "
+    "records group by topic"
+)
 COLUMNS = ["time", "api", "api_version", "client_id", "size", "latency"]
 
 
@@ -68,7 +72,7 @@ def _aggregate(spark: SparkSession, paths: list[str]) -> int:
 
 def _to_parquet(spark: SparkSession, words: list[str]) -> int:
     from kwire_cli.pipeline import tables
-    from kwire_cli.pipeline.files import BY, write
+    from kwire_cli.pipeline.output import BY, write
 
     out, *paths = words
     return write(tables(spark, paths).rows("records"), out, "parquet", BY["records"], overwrite=True)
@@ -93,7 +97,9 @@ def _frames(spark: SparkSession, paths: list[str]) -> int:
     from kwire_cli.pipeline import tables
 
     counted = Observation()
-    frame = tables(spark, paths).table("frames", COLUMNS).observe(counted, functions.count(functions.lit(1)).alias("rows"))
+    frame = (
+        tables(spark, paths).table("frames", COLUMNS).observe(counted, functions.count(functions.lit(1)).alias("rows"))
+    )
     frame.write.format("noop").mode("overwrite").save()
     return int(counted.get["rows"])
 
@@ -108,7 +114,9 @@ WORKS: dict[str, Callable[[SparkSession, list[str]], int]] = {
 
 
 def _workers() -> Iterator[Path]:
-    """The processes (/proc/…) that were forked by the one which forks workers for Spark: the great-grandchildren, by way of Java."""
+    """The processes (/proc/…) that were forked by the one which forks workers for Spark: the great-grandchildren, by
+    way of Java.
+    """
     parents = {}
     for each in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it is gone

@@ -1,4 +1,6 @@
-"""Block `startup`: whole processes. `kwire decode` of one frame against a Python that only imports what kwire stands on."""
+"""Block `startup`: whole processes. `kwire decode` of one frame against a Python that only imports what kwire stands
+on.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,17 @@ from pathlib import Path
 
 from timing import Row, find, measure_in_turns, print_verdict, ratio
 
-FRAME = "0000003a0003000c00000007000762656e63682d31000200000000000000000000000000000000136f72646572732d62792d637573746f6d657200010000"
+FRAME = (
+    "0000003a0003000c00000007000762656e63682d31000200000000000000000000000000000000136f72646572732d6279"
+    "2d637573746f6d657200010000"
+)
 """A Metadata v12 request, size prefix included."""
-BARE, LIBRARIES, DECODE, HELP = "python -c pass", "python -c 'import click, rich, construct'", "kwire decode FRAME", "kwire --help"
+BARE, LIBRARIES, DECODE, HELP = (
+    "python -c pass",
+    "python -c 'import click, rich, construct'",
+    "kwire decode FRAME",
+    "kwire --help",
+)
 WHERE = "one process"
 
 
@@ -21,7 +31,11 @@ def block(runs: int) -> None:
     rows = [
         Row(WHERE, BARE, _process(sys.executable, "-c", "pass")),
         Row(WHERE, LIBRARIES, _process(sys.executable, "-c", "import click, rich, construct")),
-        Row(WHERE, "python -c 'import click, rich.console, construct'", _process(sys.executable, "-c", "import click, rich.console, construct")),
+        Row(
+            WHERE,
+            "python -c 'import click, rich.console, construct'",
+            _process(sys.executable, "-c", "import click, rich.console, construct"),
+        ),
     ]
     program = kwire()
     for name, words in ((DECODE, ("decode", FRAME)), (HELP, ("--help",))):
@@ -29,7 +43,10 @@ def block(runs: int) -> None:
     measure_in_turns(rows, runs)
     base = find(rows, WHERE, LIBRARIES).seconds or 1.0
     for row in rows:
-        print(f"    {row.name:<52} " + (f"{row.seconds * 1e3:>8.0f} ms {row.seconds / base:>9.2f}x" if row.seconds else f"not here ({row.why})"))
+        print(
+            f"    {row.name:<52} "
+            + (f"{row.seconds * 1e3:>8.0f} ms {row.seconds / base:>9.2f}x" if row.seconds else f"not here ({row.why})")
+        )
     print("\n  ratios")
     print_verdict(f"{DECODE} / {LIBRARIES}", ratio(rows, WHERE, DECODE, LIBRARIES), at_most=2)
 
@@ -41,7 +58,9 @@ def kwire() -> str | None:
 
 
 def _process(*command: str):
-    """A function that runs a process and returns its time. The first, unmeasured turn leaves compiled modules behind, as an installation does."""
+    """A function that runs a process and returns its time. The first, unmeasured turn leaves compiled modules behind,
+    as an installation does.
+    """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def once() -> float:

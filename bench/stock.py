@@ -1,14 +1,22 @@
-"""The layouts of messages in construct's own building blocks, as one would write them by hand: what `structs` would be without the engine."""
+"""The layouts of messages in construct's own building blocks, as one would write them by hand: what `structs` would be
+without the engine.
+"""
 
 from __future__ import annotations
 
 import construct as c
 
-from kwire_cli.structs.messages import MessageStruct
+from kwire_cli.structs.messages import ArrayOf, MessageStruct, NullableStruct, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid
-from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized
 
-NUMBERS = {"int8": c.Int8sb, "int16": c.Int16sb, "uint16": c.Int16ub, "int32": c.Int32sb, "uint32": c.Int32ub, "int64": c.Int64sb}
+NUMBERS = {
+    "int8": c.Int8sb,
+    "int16": c.Int16sb,
+    "uint16": c.Int16ub,
+    "int32": c.Int32sb,
+    "uint32": c.Int32ub,
+    "int64": c.Int64sb,
+}
 TAGGED = c.PrefixedArray(c.VarInt, c.Struct("tag" / c.VarInt, "data" / c.Prefixed(c.VarInt, c.GreedyBytes)))
 ONE_LESS = c.ExprAdapter(c.VarInt, lambda obj, _: obj - 1, lambda obj, _: obj + 1)
 

@@ -1,4 +1,6 @@
-"""Rows that are measured in turns: each round runs every row once, so that whatever disturbs the machine disturbs all of them; medians count."""
+"""Rows that are measured in turns: each round runs every row once, so that whatever disturbs the machine disturbs all
+of them; medians count.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Row:
-    """One contestant on one input. `measure` runs for a moment and returns seconds per message; None where it is not here, and `why`."""
+    """One contestant on one input. `measure` runs for a moment and returns seconds per message; None where it is not
+    here, and `why`.
+    """
 
     input: str
     name: str
@@ -71,7 +75,9 @@ def ratio_at_best(rows: list[Row], where: str, slow: str, fast: str) -> float | 
     return a / b if a and b else None
 
 
-def print_verdict(what: str, value: float | None, *, at_least: float | None = None, at_most: float | None = None) -> None:
+def print_verdict(
+    what: str, value: float | None, *, at_least: float | None = None, at_most: float | None = None
+) -> None:
     bound = f"at least {at_least:g}" if at_least is not None else f"at most {at_most:g}"
     if value is None:
         print(f"  {what:<76} {'not here':>8}  wanted {bound}")
@@ -82,13 +88,18 @@ def print_verdict(what: str, value: float | None, *, at_least: float | None = No
 
 def machine() -> str:
     """One line about where this was measured."""
-    return f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )
 
 
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
         if names:
             return names[0]
     return platform.processor() or platform.machine()

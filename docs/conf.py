@@ -1,4 +1,6 @@
-"""The site: README as its front and the pages of docs/, in sections that a newcomer can follow. `make docs` builds it; a warning is an error."""
+"""The site: README as its front and the pages of docs/, in sections that a newcomer can follow. `make docs` builds it;
+a warning is an error.
+"""
 
 import shutil
 from pathlib import Path
@@ -13,7 +15,15 @@ SECTIONS = {
     "Share": ["secrets", "sanitize"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],
-    "How kwire is made": ["architecture", "speed", "conformance", "fuzzing", "dependencies", "/CONTRIBUTING", "/CHANGELOG"],
+    "How kwire is made": [
+        "architecture",
+        "speed",
+        "conformance",
+        "fuzzing",
+        "dependencies",
+        "/CONTRIBUTING",
+        "/CHANGELOG",
+    ],
     "Samples": ["/samples/README", "/samples/text/README", "/samples/logs/README", "/samples/golden/README"],
 }
 """Pages by section: names in docs/, or paths from the root. A page that is not there, or in no section, is an error."""
@@ -22,12 +32,20 @@ project = "kwire"
 author = "the authors of kwire"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "samples/README.md", "samples/**/README.md"]
+include_patterns = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "samples/README.md",
+    "samples/**/README.md",
+]
 exclude_patterns = [".*", "build", "dist", "kwire_cli", "specs", "tests", "bench"]
 nitpicky = True
 
 myst_heading_anchors = 4
-"""Anchors are those that GitHub makes, so that one link serves in both places; what a link or an anchor does not lead to is a warning."""
+"""Anchors are those that GitHub makes, so that one link serves in both places; what a link or an anchor does not lead
+to is a warning."""
 
 html_theme = "furo"
 html_title = "kwire"

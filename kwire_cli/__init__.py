@@ -1,6 +1,7 @@
 """kwire: an inspector of the Apache Kafka wire protocol.
 
-The names below are its public API; each loads what it needs when first used, so that importing this package costs nothing.
+The names below are its public API; each loads what it needs when first used, so that importing this package costs
+nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kwire_cli.cost.ledger import Row
+    from kwire_cli.analysis.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.spec.catalog import Catalog
 
     Specs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -46,9 +47,10 @@ __all__ = [
 def catalog(specs: Specs | None = None, *, kafka: str | None = None, overlays: Specs | None = None) -> Catalog:
     """Every message definition: look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`).
 
-    `specs` is a file or folder, or several, with definitions that are added or take the place of those of their name; `kafka` is the release ("3.9")
-    whose layout counts where releases differ under one version number. `overlays` are files, or names of bundled ones, with encodings, tags and types
-    that are laid over the definitions (docs/overlays.md).
+    `specs` is a file or folder, or several, with definitions that are added or take the place of those of their name;
+    `kafka` is the release ("3.9") whose layout counts where releases differ under one version number. `overlays` are
+    files, or names of bundled ones, with encodings, tags and types that are laid over the definitions
+    (docs/overlays.md).
     """
     from kwire_cli.spec.catalog import catalog as make  # noqa: PLC0415
 
@@ -68,10 +70,11 @@ def decode(
 ) -> Decoded:
     """The body of a message, without header. `data` is bytes-like and is not copied.
 
-    Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be decoded, and with `strict` for any
-    anomaly; InputError for an unknown message.
+    Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be
+    decoded, and with `strict` for any anomaly; InputError for an unknown message.
 
-    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire (docs/secrets.md).
+    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire
+    (docs/secrets.md).
     """
     from kwire_cli.message.decoded import checked, decode as run  # noqa: PLC0415
     from kwire_cli.message.redaction import redacting_body  # noqa: PLC0415
@@ -82,20 +85,37 @@ def decode(
 
 
 def columns(
-    bodies: Iterable[Any], *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None
+    bodies: Iterable[Any],
+    *,
+    message: str,
+    version: int,
+    specs: Specs | None = None,
+    kafka: str | None = None,
+    overlays: Specs | None = None,
 ) -> pa.StructArray:
-    """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a body that is not whole.
+    """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a
+    body that is not whole.
 
-    Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are ignored. Values are what
-    is on the wire, secrets too. Needs `kwire[fast,stores]`. InputError for an unknown message or version, or data that is not bytes.
+    Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are
+    ignored. Values are what is on the wire, secrets too. Needs `kwire[fast,stores]`. InputError for an unknown message
+    or version, or data that is not bytes.
     """
     from kwire_cli.message.columns import message_columns  # noqa: PLC0415
 
     return message_columns(catalog(specs, kafka=kafka, overlays=overlays), bodies, message, version)
 
 
-def encode(value: Any, *, message: str, version: int, specs: Specs | None = None, kafka: str | None = None, overlays: Specs | None = None) -> bytes:
-    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as batches.
+def encode(
+    value: Any,
+    *,
+    message: str,
+    version: int,
+    specs: Specs | None = None,
+    kafka: str | None = None,
+    overlays: Specs | None = None,
+) -> bytes:
+    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as
+    batches.
 
     EncodeError where a value does not fit.
     """
@@ -105,8 +125,10 @@ def encode(value: Any, *, message: str, version: int, specs: Specs | None = None
 
 
 def ledger(decoded: Decoded) -> list[Row]:
-    """What each field costs: rows with path, prefix_bytes, value_bytes and count, which add up to the size of the input."""
-    from kwire_cli.cost.ledger import ledger as run  # noqa: PLC0415
+    """What each field costs: rows with path, prefix_bytes, value_bytes and count, which add up to the size of the
+    input.
+    """
+    from kwire_cli.analysis.costs.ledger import ledger as run  # noqa: PLC0415
 
     return run(decoded)
 
@@ -124,24 +146,25 @@ def read_frames(
     overlays: Specs | None = None,
     tls_keylog: Sequence[str] = (),
 ) -> Iterator[Frame]:
-    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64 or raw, or a packet capture.
+    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64
+    or raw, or a packet capture.
 
-    `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say so itself.
-    `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
+    `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say
+    so itself. `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
 
-    `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire
-    (docs/secrets.md).
+    `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and
+    `data` are what is on the wire (docs/secrets.md).
     """
     from kwire_cli.message.frames import Hints  # noqa: PLC0415
     from kwire_cli.message.redaction import redacting  # noqa: PLC0415
-    from kwire_cli.source.frames import frames_in  # noqa: PLC0415
     from kwire_cli.source.kinds import Kind, recognise  # noqa: PLC0415
+    from kwire_cli.source.text.reading import frames_in  # noqa: PLC0415
 
     known = catalog(specs, kafka=kafka, overlays=overlays)
     says = Kind.FRAMES if api is not None or version is not None or kind is not None else None
     found = recognise(source, form=input, says=says, catalog=known)
     if found.kind is Kind.CAPTURE:
-        from kwire_cli.source.capture.reading import Capture  # noqa: PLC0415
+        from kwire_cli.source.captures import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
 
         lines = traffic(known, Capture(found.source, key_logs=tls_keylog))
@@ -163,23 +186,24 @@ def read_records(
     specs: Specs | None = None,
     kafka: str | None = None,
 ) -> Iterator[Batch | Gap]:
-    """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`, `batch.records()`.
+    """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`,
+    `batch.records()`.
 
-    They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each magic byte), "v0", "v1",
-    "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic` names theirs; without it the folder of a file does, or
-    the records show it, as for `kwire dump`. `max_decompressed` are the bytes that one batch may become. A file may also be text that holds batches
-    in any form, such as hex. InputError for a file that cannot be read, and for captures, requests and responses, which `read_frames` reads; nothing
-    else, whatever the bytes.
+    They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each
+    magic byte), "v0", "v1", "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic`
+    names theirs; without it the folder of a file does, or the records show it, as for `kwire dump`. `max_decompressed`
+    are the bytes that one batch may become. A file may also be text that holds batches in any form, such as hex.
+    InputError for a file that cannot be read, and for captures, requests and responses, which `read_frames` reads;
+    nothing else, whatever the bytes.
 
-    `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the records
-    of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
+    `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the
+    records of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
     """
-    from kwire_cli.codec.model import Limits  # noqa: PLC0415
     from kwire_cli.message.redaction import RecordRedaction  # noqa: PLC0415
-    from kwire_cli.records.opening import items  # noqa: PLC0415
-    from kwire_cli.records.recognised import recognised_source  # noqa: PLC0415
+    from kwire_cli.records.codecs import Limits  # noqa: PLC0415
+    from kwire_cli.records.reading import items, recognised_source  # noqa: PLC0415
     from kwire_cli.source.kinds import records_in  # noqa: PLC0415
-    from kwire_cli.source.logs.segments import topic_at  # noqa: PLC0415
+    from kwire_cli.source.logs.files import topic_at  # noqa: PLC0415
     from kwire_cli.stores import path_of  # noqa: PLC0415
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
@@ -197,10 +221,11 @@ def write_records(
     specs: Specs | None = None,
     kafka: str | None = None,
 ) -> bytes:
-    """The bytes of a record set: `items` are what `to_json` of those of `read_records` gives, or less, written by hand (docs/encode-records.md).
+    """The bytes of a record set: `items` are what `to_json` of those of `read_records` gives, or less, written by hand
+    (docs/encode-records.md).
 
-    `format` "auto" goes by the `magic` of each item, 2 by default. `topic` is that of Kafka's own topics to which `decoded` payloads belong.
-    EncodeError where something does not fit.
+    `format` "auto" goes by the `magic` of each item, 2 by default. `topic` is that of Kafka's own topics to which
+    `decoded` payloads belong. EncodeError where something does not fit.
     """
     from kwire_cli.records.writing import write  # noqa: PLC0415
 

@@ -22,9 +22,19 @@ class KwireError(Exception):
 
 
 class SpecError(KwireError):
-    """A message definition is wrong; `file`, `line` and `column` (from 1), and `path` inside the definition say where."""
+    """A message definition is wrong; `file`, `line` and `column` (from 1), and `path` inside the definition say
+    where.
+    """
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None, path: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        path: str | None = None,
+    ) -> None:
         self.reason, self.file, self.line, self.column, self.path = message, file, line, column, path
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(": ".join(part for part in (place, path, message) if part))
@@ -33,7 +43,9 @@ class SpecError(KwireError):
 class DecodeError(KwireError):
     """Bytes end or lie: `offset` and `path` say where; `partial` is what was decoded before, if anything."""
 
-    def __init__(self, message: str, *, offset: int | None = None, path: str | None = None, partial: Any = None) -> None:
+    def __init__(
+        self, message: str, *, offset: int | None = None, path: str | None = None, partial: Any = None
+    ) -> None:
         self.reason, self.offset, self.path, self.partial = message, offset, path, partial
         place = " ".join(part for part in (path, f"at byte {offset}" if offset is not None else "") if part)
         super().__init__(f"{place}: {message}" if place else message)
@@ -48,9 +60,13 @@ class EncodeError(KwireError):
 
 
 class InputError(KwireError):
-    """A text, a file or an argument is not what it claims to be; `line` and `column` count from 1 where the input is text."""
+    """A text, a file or an argument is not what it claims to be; `line` and `column` count from 1 where the input is
+    text.
+    """
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
         message, file = without_queries(message), without_queries(str(file)) if file is not None else None
         self.reason, self.file, self.line, self.column = message, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
@@ -66,5 +82,7 @@ def close_to(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(close: Sequence[str]) -> str:
-    """What is said at the end of an error about an unknown name: the known ones that are close to it; nothing where none is."""
+    """What is said at the end of an error about an unknown name: the known ones that are close to it; nothing where
+    none is.
+    """
     return f"; did you mean {' or '.join(close)}?" if close else ""

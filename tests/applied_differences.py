@@ -1,4 +1,6 @@
-"""The differences of two messages applied to the value of a, of which b's must come: written from what docs/diff.md says, not from what compares."""
+"""The differences of two messages applied to the value of a, of which b's must come: written from what docs/diff.md
+says, not from what compares.
+"""
 
 import copy
 import re
@@ -11,7 +13,9 @@ def tokens(path):
 
 
 def applied(value, differences):
-    """What differs within fields first, at a's places; then elements leave their arrays, and others enter, the innermost arrays first."""
+    """What differs within fields first, at a's places; then elements leave their arrays, and others enter, the
+    innermost arrays first.
+    """
     out = copy.deepcopy(value)
     arrays = {}
     for each in differences:
@@ -33,7 +37,11 @@ def applied(value, differences):
 
 def _elements(array, differences):
     leave = {_index(each.a): array[_index(each.a)] for each in differences if each.a}
-    enter = {_index(each.b): each.b.value if each.kind == "added" else leave[_index(each.a)] for each in differences if each.b}
+    enter = {
+        _index(each.b): each.b.value if each.kind == "added" else leave[_index(each.a)]
+        for each in differences
+        if each.b
+    }
     array[:] = [part for index, part in enumerate(array) if index not in leave]
     for index in sorted(enter):
         array.insert(index, enter[index])

@@ -45,11 +45,14 @@ def kwire(*arguments, stdin=b"", terminal=False, variables=None):
     }
     with contextlib.redirect_stdout(io.StringIO()) as said:  # click writes --help and --version there
         code = run([str(argument) for argument in arguments], Environment(**streams, variables=variables or {}))
-    return Done(int(code), streams["stdout"].getvalue() + said.getvalue().encode(), streams["stderr"].getvalue().decode())
+    return Done(
+        int(code), streams["stdout"].getvalue() + said.getvalue().encode(), streams["stderr"].getvalue().decode()
+    )
 
 
 def shell(line):
-    """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code of what did not end well.
+    """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code
+    of what did not end well.
 
     TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped.
     """
@@ -68,7 +71,9 @@ def shell(line):
 
 
 def process(command):
-    """What a shell prints for a command that ends well, as a process of its own; `kwire` is the one of this Python, standard error stays out."""
+    """What a shell prints for a command that ends well, as a process of its own; `kwire` is the one of this Python,
+    standard error stays out.
+    """
     words = command.replace("kwire ", f"{shlex.quote(sys.executable)} -m kwire_cli ")
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, check=False, env=environment)
@@ -77,17 +82,25 @@ def process(command):
 
 
 def printed_anew(text, run=shell, only="", other=()):
-    """A page's text with what its commands print now, those that begin with `only`, and not those that begin with `other`."""
+    """A page's text with what its commands print now, those that begin with `only`, and not those that begin with
+    `other`.
+    """
 
     def anew(block):
         command = block["command"]
-        return f"```console\n$ {command}\n{run(command)}```\n" if command.startswith(only) and not command.startswith(other) else block[0]
+        return (
+            f"```console\n$ {command}\n{run(command)}```\n"
+            if command.startswith(only) and not command.startswith(other)
+            else block[0]
+        )
 
     return BLOCK.sub(anew, text)
 
 
 def hold_page(file, updating, also=lambda text: text, run=shell, only="", other=()):
-    """Hold a page against what its commands print, and what `also` makes of its text, or write that into it; from ROOT, where its commands run."""
+    """Hold a page against what its commands print, and what `also` makes of its text, or write that into it; from ROOT,
+    where its commands run.
+    """
     text = file.read_text("utf-8")
     assert BLOCK.search(text)
     now = also(printed_anew(text, run, only, other))

@@ -9,7 +9,9 @@ from hypothesis.internal.conjecture import providers
 ROOT = Path(__file__).resolve().parent.parent
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
-settings.register_profile("kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("kwire")
 # Hypothesis also draws constants of the modules that are loaded, which differ from process to process.
 if hasattr(providers, "_get_local_constants"):
@@ -19,13 +21,18 @@ if hasattr(providers, "_get_local_constants"):
 for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "KWIRE_PAGER", "GIT_PAGER"):
     os.environ.pop(name, None)
 
-# Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for ever.
+# Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for
+# ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update", action="store_true", help="write golden output and generated documents anew instead of comparing with them")
+    parser.addoption(
+        "--update",
+        action="store_true",
+        help="write golden output and generated documents anew instead of comparing with them",
+    )
 
 
 def pytest_collection_modifyitems(items):

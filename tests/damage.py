@@ -1,16 +1,17 @@
-"""Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must be left of their frames."""
+"""Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must
+be left of their frames.
+"""
 
 import io
 from dataclasses import dataclass, field
 
 import packets as make
 
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.model import Packet, endpoints, turned
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.segments import Segments
-from kwire_cli.structs.network.link import ETHER_IPV4, ETHER_IPV6
-from kwire_cli.structs.network.transport import ACK, FIN, SYN
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Packet, endpoints, turned
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN
 
 MASK = 0xFFFFFFFF
 
@@ -19,7 +20,12 @@ def packet_of(segment, number):
     """A packet on Ethernet that carries the segment; the bytes that it lacks were cut off by the capture."""
     source, destination = endpoints(segment.ends)
     carried = make.tcp(
-        segment.payload + bytes(segment.missing), segment.sequence, segment.acknowledgment, segment.flags, source.port, destination.port
+        segment.payload + bytes(segment.missing),
+        segment.sequence,
+        segment.acknowledgment,
+        segment.flags,
+        source.port,
+        destination.port,
     )
     wrap, kind = (make.ipv4, ETHER_IPV4) if len(source.address) == 4 else (make.ipv6, ETHER_IPV6)
     data = make.ethernet(wrap(carried, source=source.address, destination=destination.address), kind, padded=False)
@@ -28,7 +34,9 @@ def packet_of(segment, number):
 
 def capture_of(segments):
     """A capture file with these segments in this order."""
-    return Capture(io.BytesIO(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)])))
+    return Capture(
+        io.BytesIO(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    )
 
 
 @dataclass
@@ -57,14 +65,18 @@ class Stream:
 
 
 class Original:
-    """A capture of which every byte is there, and no two connections of which have the same ends. `read` makes lines of a Capture."""
+    """A capture of which every byte is there, and no two connections of which have the same ends. `read` makes lines of
+    a Capture.
+    """
 
     def __init__(self, path, read):
         self.segments = list(Segments()(packets(path)))
         self.streams = {}
         for ends in dict.fromkeys(segment.ends for segment in self.segments):
             own = [segment for segment in self.segments if segment.ends == ends]
-            starts = [segment.sequence + 1 for segment in own if segment.flags & SYN] or [segment.sequence for segment in own if segment.payload]
+            starts = [segment.sequence + 1 for segment in own if segment.flags & SYN] or [
+                segment.sequence for segment in own if segment.payload
+            ]
             stream = self.streams[ends] = Stream(ends, min(starts, default=own[0].sequence) & MASK)
             for segment in own:
                 stream.data[stream.place(segment) : stream.place(segment) + len(segment.payload)] = segment.payload
@@ -78,7 +90,9 @@ class Original:
             stream.frames.append(frames[line.number])
 
     def there(self, segments):
-        """Which bytes of each stream these segments have: 1 or 0 by position. What was cut off a packet is gone, though a later one may have it."""
+        """Which bytes of each stream these segments have: 1 or 0 by position. What was cut off a packet is gone, though
+        a later one may have it.
+        """
         out = {ends: bytearray(b"?" * len(stream.data)) for ends, stream in self.streams.items()}
         for segment in segments:
             at = self.streams[segment.ends].place(segment)
@@ -89,10 +103,12 @@ class Original:
         return {ends: known.replace(b"?", b"\0") for ends, known in out.items()}
 
     def whole(self, there):
-        """The frames of which every byte is there, as two lists: those that must be found, and those behind a loss of framing.
+        """The frames of which every byte is there, as two lists: those that must be found, and those behind a loss of
+        framing.
 
-        A frame that lacks bytes behind its size costs itself alone, unless the loss reaches into the next frame: then nobody knows how many frames
-        were in it, and their beginning has to be recognised. The same holds for a stream that was seen from its middle on alone.
+        A frame that lacks bytes behind its size costs itself alone, unless the loss reaches into the next frame: then
+        nobody knows how many frames were in it, and their beginning has to be recognised. The same holds for a stream
+        that was seen from its middle on alone.
         """
         found, doubtful = [], []
         for ends, stream in self.streams.items():
@@ -106,21 +122,37 @@ class Original:
         return found, doubtful
 
     def _begins(self, stream, there):
-        """Whether framing is sure from the start: by a handshake, or because the first question and the first answer are whole."""
+        """Whether framing is sure from the start: by a handshake, or because the first question and the first answer
+        are whole.
+        """
         if any(segment.flags & SYN for segment in self.segments if segment.ends == stream.ends):
             return True
-        firsts = [(ends, self.streams[ends].frames[:1]) for ends in (stream.ends, turned(stream.ends)) if ends in self.streams]
+        firsts = [
+            (ends, self.streams[ends].frames[:1]) for ends in (stream.ends, turned(stream.ends)) if ends in self.streams
+        ]
         return all(all(there[ends][frame.start : frame.end]) for ends, frames in firsts for frame in frames)
 
     def extents(self, segments):
-        """How many bytes each stream has for sure, by sequence numbers, and how many at most. One without handshake begins with what was seen."""
+        """How many bytes each stream has for sure, by sequence numbers, and how many at most. One without handshake
+        begins with what was seen.
+        """
         out = {}
         for ends, stream in self.streams.items():
             own = [segment for segment in segments if segment.ends == ends]
-            ended = [stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.payload or segment.missing]
-            ended += [stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.flags & FIN]
+            ended = [
+                stream.place(segment) + len(segment.payload) + segment.missing
+                for segment in own
+                if segment.payload or segment.missing
+            ]
+            ended += [
+                stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.flags & FIN
+            ]
             began = [stream.place(segment) for segment in own if segment.payload or segment.missing]
-            answers = [segment for segment in segments if segment.ends == turned(ends) and segment.flags & SYN and segment.flags & ACK]
+            answers = [
+                segment
+                for segment in segments
+                if segment.ends == turned(ends) and segment.flags & SYN and segment.flags & ACK
+            ]
             opened = answers or any(segment.flags & SYN for segment in own)
             out[ends] = max(ended) - (0 if opened else min(began)) if began else 0, len(stream.data)
         return out
@@ -151,13 +183,20 @@ def reordered(segments, dice, window):
 
 
 def shuffled(segments, dice, window):
-    """As `reordered`, but the handshake stays first, which alone tells a start from the middle of a stream where something is lost too."""
+    """As `reordered`, but the handshake stays first, which alone tells a start from the middle of a stream where
+    something is lost too.
+    """
     places, handshakes = [], {}
     for at, segment in enumerate(segments):
         pair = frozenset((segment.ends, turned(segment.ends)))
         if segment.flags & SYN:
             handshakes[pair] = at
-        places.append((at if segment.flags & SYN else max(at + dice.random() * window, handshakes.get(pair, 0) + 1e-9 * at), segment))
+        places.append(
+            (
+                at if segment.flags & SYN else max(at + dice.random() * window, handshakes.get(pair, 0) + 1e-9 * at),
+                segment,
+            )
+        )
     return [segment for _, segment in sorted(places, key=lambda place: place[0])]
 
 

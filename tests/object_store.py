@@ -7,7 +7,12 @@ import sys
 import time
 from contextlib import contextmanager
 
-ACCESS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+ACCESS = {
+    "AWS_ACCESS_KEY_ID": "someone",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 """What workers have to find in their environment; the server lets anybody in."""
 
 

@@ -1,11 +1,9 @@
 """Packets and capture files built from the declarations themselves, for tests."""
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.source.capture.model import Packet, Segment, turned
-from kwire_cli.structs import captures
-from kwire_cli.structs.captures import PCAP, PCAP_MICRO, PCAPNG
-from kwire_cli.structs.network import ip as ips, link as links, transport, tunnels
-from kwire_cli.structs.network.transport import ACK
+from kwire_cli.source.packets.model import Packet, Segment, turned
+from kwire_cli.structs import network
+from kwire_cli.structs.network import ACK, PCAP, PCAP_MICRO, PCAPNG
 
 CLIENT, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 CLIENT6, SERVER6 = bytes(15) + b"\1", bytes(15) + b"\2"
@@ -13,64 +11,88 @@ MASK = 0xFFFFFFFF
 SECOND = 1_000_000_000
 
 
-def tcp(payload=b"", sequence=1000, acknowledgment=2000, flags=ACK, source_port=50000, destination_port=9092, options=b""):
-    header = {"source_port": source_port, "destination_port": destination_port, "sequence": sequence & MASK, "acknowledgment": acknowledgment & MASK}
+def tcp(
+    payload=b"", sequence=1000, acknowledgment=2000, flags=ACK, source_port=50000, destination_port=9092, options=b""
+):
+    header = {
+        "source_port": source_port,
+        "destination_port": destination_port,
+        "sequence": sequence & MASK,
+        "acknowledgment": acknowledgment & MASK,
+    }
     header |= {
-        "data_offset": (transport.TCP.sizeof() + len(options)) // 4 << 4,
+        "data_offset": (network.TCP.sizeof() + len(options)) // 4 << 4,
         "flags": flags,
         "window": 512,
         "checksum": 0xBAD,
         "urgent_pointer": 0,
     }
-    return transport.TCP.build(header) + options + payload
+    return network.TCP.build(header) + options + payload
 
 
 def udp(payload, destination_port):
-    header = {"source_port": 33333, "destination_port": destination_port, "length": transport.UDP.sizeof() + len(payload), "checksum": 0}
-    return transport.UDP.build(header) + payload
+    header = {
+        "source_port": 33333,
+        "destination_port": destination_port,
+        "length": network.UDP.sizeof() + len(payload),
+        "checksum": 0,
+    }
+    return network.UDP.build(header) + payload
 
 
-def ipv4(payload, protocol=ips.PROTOCOL_TCP, source=CLIENT, destination=SERVER, options=b"", **fields):
-    size = ips.IPV4.sizeof() + len(options)
-    header = {"version_and_header_length": 4 << 4 | size // 4, "type_of_service": 0, "total_length": size + len(payload), "identification": 7}
+def ipv4(payload, protocol=network.PROTOCOL_TCP, source=CLIENT, destination=SERVER, options=b"", **fields):
+    size = network.IPV4.sizeof() + len(options)
+    header = {
+        "version_and_header_length": 4 << 4 | size // 4,
+        "type_of_service": 0,
+        "total_length": size + len(payload),
+        "identification": 7,
+    }
     header |= {"flags_and_fragment_offset": 0x4000, "time_to_live": 64, "protocol": protocol, "checksum": 0xBAD}
-    return ips.IPV4.build(header | {"source": source, "destination": destination} | fields) + options + payload
+    return network.IPV4.build(header | {"source": source, "destination": destination} | fields) + options + payload
 
 
-def ipv6(payload, next_header=ips.PROTOCOL_TCP, source=CLIENT6, destination=SERVER6, **fields):
-    header = {"version_and_flow": 6 << 28 | 5, "payload_length": len(payload), "next_header": next_header, "hop_limit": 64}
-    return ips.IPV6.build(header | {"source": source, "destination": destination} | fields) + payload
+def ipv6(payload, next_header=network.PROTOCOL_TCP, source=CLIENT6, destination=SERVER6, **fields):
+    header = {
+        "version_and_flow": 6 << 28 | 5,
+        "payload_length": len(payload),
+        "next_header": next_header,
+        "hop_limit": 64,
+    }
+    return network.IPV6.build(header | {"source": source, "destination": destination} | fields) + payload
 
 
 def extension(next_header, body=bytes(6)):
-    return ips.EXTENSION.build({"next_header": next_header, "length": (len(body) - 6) // 8}) + body
+    return network.EXTENSION.build({"next_header": next_header, "length": (len(body) - 6) // 8}) + body
 
 
 def authentication(next_header):
     """24 bytes, as with HMAC-SHA1-96: 6 units of 4, of which the length leaves out 2."""
-    return ips.EXTENSION.build({"next_header": next_header, "length": 4}) + bytes(22)
+    return network.EXTENSION.build({"next_header": next_header, "length": 4}) + bytes(22)
 
 
 def fragment_header(next_header, offset, more, identification=99):
-    flags = offset | (ips.IPV6_MORE_FRAGMENTS if more else 0)
-    return ips.FRAGMENT.build({"next_header": next_header, "reserved": 0, "offset_and_flags": flags, "identification": identification})
+    flags = offset | (network.IPV6_MORE_FRAGMENTS if more else 0)
+    return network.FRAGMENT.build(
+        {"next_header": next_header, "reserved": 0, "offset_and_flags": flags, "identification": identification}
+    )
 
 
-def ethernet(payload, protocol=links.ETHER_IPV4, padded=True):
-    frame = links.ETHERNET.build({"destination": bytes(6), "source": bytes(6), "protocol": protocol}) + payload
+def ethernet(payload, protocol=network.ETHER_IPV4, padded=True):
+    frame = network.ETHERNET.build({"destination": bytes(6), "source": bytes(6), "protocol": protocol}) + payload
     return frame.ljust(60, b"\xee") if padded else frame
 
 
-def vlan(payload, protocol=links.ETHER_IPV4, tag=5):
-    return links.VLAN.build({"tag_control": tag, "protocol": protocol}) + payload
+def vlan(payload, protocol=network.ETHER_IPV4, tag=5):
+    return network.VLAN.build({"tag_control": tag, "protocol": protocol}) + payload
 
 
-def sll(payload, protocol=links.ETHER_IPV4):
+def sll(payload, protocol=network.ETHER_IPV4):
     header = {"packet_type": 0, "hardware_type": 1, "address_length": 6, "address": bytes(8), "protocol": protocol}
-    return links.SLL.build(header) + payload
+    return network.SLL.build(header) + payload
 
 
-def sll2(payload, protocol=links.ETHER_IPV4):
+def sll2(payload, protocol=network.ETHER_IPV4):
     header = {
         "protocol": protocol,
         "reserved": 0,
@@ -80,34 +102,57 @@ def sll2(payload, protocol=links.ETHER_IPV4):
         "address_length": 6,
         "address": bytes(8),
     }
-    return links.SLL2.build(header) + payload
+    return network.SLL2.build(header) + payload
 
 
 def vxlan(payload, port=4789):
-    header = tunnels.VXLAN.build({"flags": tunnels.VXLAN_VALID, "reserved1": bytes(3), "network": b"\0\0\5", "reserved2": 0})
+    header = network.VXLAN.build(
+        {"flags": network.VXLAN_VALID, "reserved1": bytes(3), "network": b"\0\0\5", "reserved2": 0}
+    )
     return udp(header + payload, port)
 
 
-def geneve(payload, protocol=links.ETHER_BRIDGED, options=bytes(8)):
-    header = {"version_and_length": len(options) // 4, "flags": 0, "protocol": protocol, "network": b"\0\0\5", "reserved": 0}
-    return udp(tunnels.GENEVE.build(header) + options + payload, tunnels.GENEVE_PORT)
+def geneve(payload, protocol=network.ETHER_BRIDGED, options=bytes(8)):
+    header = {
+        "version_and_length": len(options) // 4,
+        "flags": 0,
+        "protocol": protocol,
+        "network": b"\0\0\5",
+        "reserved": 0,
+    }
+    return udp(network.GENEVE.build(header) + options + payload, network.GENEVE_PORT)
 
 
 def gre(payload, protocol, flags=0, optional=b""):
-    return tunnels.GRE.build({"flags_and_version": flags, "protocol": protocol}) + optional + payload
+    return network.GRE.build({"flags_and_version": flags, "protocol": protocol}) + optional + payload
 
 
-def packet(data, number=1, link=links.LINK_ETHERNET, time=None, length=None):
-    return Packet(number, number * SECOND if time is None else time, link, data, len(data) if length is None else length)
+def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
+    return Packet(
+        number, number * SECOND if time is None else time, link, data, len(data) if length is None else length
+    )
 
 
-def pcap_file(packets, order="<", magic=PCAP_MICRO, snap_length=262144, link=links.LINK_ETHERNET):
-    header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0, "snap_len": snap_length, "link_type": link}
+def pcap_file(packets, order="<", magic=PCAP_MICRO, snap_length=262144, link=network.LINK_ETHERNET):
+    header = {
+        "magic": magic,
+        "major_version": 2,
+        "minor_version": 4,
+        "reserved1": 0,
+        "reserved2": 0,
+        "snap_len": snap_length,
+        "link_type": link,
+    }
     parts = [PCAP[order].header.build(header)]
     unit = 1000 if magic == PCAP_MICRO else 1
     for each in packets:
         seconds, rest = divmod(each.time, SECOND)
-        record = {"seconds": seconds, "fraction": rest // unit, "captured_length": len(each.data), "original_length": each.wire_length}
+        record = {
+            "seconds": seconds,
+            "fraction": rest // unit,
+            "captured_length": len(each.data),
+            "original_length": each.wire_length,
+        }
         parts.append(PCAP[order].record.build(record) + each.data)
     return b"".join(parts)
 
@@ -124,27 +169,36 @@ def option(order, code, value):
 
 
 def section(order):
-    header = {"byte_order_magic": captures.BYTE_ORDER_MAGIC, "major_version": 1, "minor_version": 0, "section_length": -1}
-    return block(order, captures.SECTION_BLOCK, PCAPNG[order].section.build(header) + option(order, 4, b"test") + option(order, 0, b""))
+    header = {
+        "byte_order_magic": network.BYTE_ORDER_MAGIC,
+        "major_version": 1,
+        "minor_version": 0,
+        "section_length": -1,
+    }
+    return block(
+        order,
+        network.SECTION_BLOCK,
+        PCAPNG[order].section.build(header) + option(order, 4, b"test") + option(order, 0, b""),
+    )
 
 
-def interface(order, link=links.LINK_ETHERNET, snap_length=0, options=b""):
+def interface(order, link=network.LINK_ETHERNET, snap_length=0, options=b""):
     header = PCAPNG[order].interface.build({"link_type": link, "reserved": 0, "snap_len": snap_length})
-    return block(order, captures.INTERFACE_BLOCK, header + options)
+    return block(order, network.INTERFACE_BLOCK, header + options)
 
 
 def enhanced(order, each, interface_id=0, ticks=None):
     ticks = each.time // 1000 if ticks is None else ticks
     header = {"interface_id": interface_id, "timestamp_upper": ticks >> 32, "timestamp_lower": ticks & MASK}
     header |= {"captured_packet_length": len(each.data), "original_packet_length": each.wire_length}
-    return block(order, captures.ENHANCED_PACKET_BLOCK, PCAPNG[order].enhanced.build(header) + each.data)
+    return block(order, network.ENHANCED_PACKET_BLOCK, PCAPNG[order].enhanced.build(header) + each.data)
 
 
 def pcapng_file(packets, order="<"):
     return section(order) + interface(order) + b"".join(enhanced(order, each) for each in packets)
 
 
-ENDS = CLIENT + SERVER + tcp()[: fixed(transport.TCP, (("source_port", "destination_port"),)).size]
+ENDS = CLIENT + SERVER + tcp()[: fixed(network.TCP, (("source_port", "destination_port"),)).size]
 BACK = turned(ENDS)
 
 
@@ -158,16 +212,23 @@ class Talk:
         """`at` moves the sequence number of what is said again; only what is said at 0 counts."""
         acknowledgment = (self.next[1 - side] if ack is None else ack) if flags & ACK else 0
         made = Segment(
-            self.number, self.number * SECOND, self.ends[side], (self.next[side] + at) & MASK, acknowledgment & MASK, flags, payload, missing
+            self.number,
+            self.number * SECOND,
+            self.ends[side],
+            (self.next[side] + at) & MASK,
+            acknowledgment & MASK,
+            flags,
+            payload,
+            missing,
         )
         self.number += 1
         if not at:
-            size = len(payload) + missing + bool(flags & transport.SYN) + bool(flags & transport.FIN)
+            size = len(payload) + missing + bool(flags & network.SYN) + bool(flags & network.FIN)
             self.next[side] = (self.next[side] + size) & MASK
         return made
 
     def handshake(self):
-        return [self.segment(0, flags=transport.SYN), self.segment(1, flags=transport.SYN | ACK), self.segment(0)]
+        return [self.segment(0, flags=network.SYN), self.segment(1, flags=network.SYN | ACK), self.segment(0)]
 
     def goodbye(self):
-        return [self.segment(0, flags=transport.FIN | ACK), self.segment(1, flags=transport.FIN | ACK), self.segment(0)]
+        return [self.segment(0, flags=network.FIN | ACK), self.segment(1, flags=network.FIN | ACK), self.segment(0)]

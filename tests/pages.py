@@ -60,7 +60,15 @@ def rows_of(entry):
             if not each.startswith("("):
                 path += each if each.startswith("[") or not path else f".{each}"
         out.append(
-            {"path": path, "name": name, "kind": kind, "buffer": buffer, "place": (start, value, end), "text": "".join(said[::2]), "depth": depth}
+            {
+                "path": path,
+                "name": name,
+                "kind": kind,
+                "buffer": buffer,
+                "place": (start, value, end),
+                "text": "".join(said[::2]),
+                "depth": depth,
+            }
         )
     return out
 

@@ -1,15 +1,19 @@
-"""Record sets to read: made by the declarations, with right checksums, so that any of them can be made wrong on purpose."""
+"""Record sets to read: made by the declarations, with right checksums, so that any of them can be made wrong on
+purpose.
+"""
 
 import base64
 import functools
 from pathlib import Path
 
-from kwire_cli.codec.compression import compress
+from kwire_cli.records.compression import compress
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import v2
 
-RECORD_SETS = {name: getattr(record_format.declared, record_format.record_set) for name, record_format in RECORD_FORMATS.items()}
+RECORD_SETS = {
+    name: getattr(record_format.declared, record_format.record_set) for name, record_format in RECORD_FORMATS.items()
+}
 """The declaration of a whole record set of each format."""
 SEGMENTS = Path(__file__).resolve().parent.parent / "samples" / "segments"
 HEAD = {
@@ -63,7 +67,15 @@ def batch(base=0, records=(), codec=0, packed=None, **head):
 def message(name="v1", offset=0, key=None, value=b"v", attributes=0, timestamp=1_760_000_000_000, **more):
     """A message of format v0, v1 or the KIP-82 draft."""
     layout = LAYOUTS[name]
-    fields = {"offset": offset, "crc": 0, "magic": layout.magic, "attributes": attributes, "key": b64(key), "value": b64(value), **more}
+    fields = {
+        "offset": offset,
+        "crc": 0,
+        "magic": layout.magic,
+        "attributes": attributes,
+        "key": b64(key),
+        "value": b64(value),
+        **more,
+    }
     if name != "v0":
         fields["timestamp"] = timestamp
     return with_crc(name, layout.decl.build(fields))
@@ -72,7 +84,9 @@ def message(name="v1", offset=0, key=None, value=b"v", attributes=0, timestamp=1
 def wrapper(name="v1", offset=0, inner=b"", codec=1, **more):
     """A compressed wrapper message."""
     magic = LAYOUTS[name].magic
-    return message(name, offset, None, compress(codec, inner, magic=min(magic, 1)), more.pop("attributes", 0) | codec, **more)
+    return message(
+        name, offset, None, compress(codec, inner, magic=min(magic, 1)), more.pop("attributes", 0) | codec, **more
+    )
 
 
 @functools.cache

@@ -7,12 +7,11 @@ import packets as make
 from damage import packet_of
 
 import kwire_cli as kwire
-from kwire_cli.source.capture.events import Start
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.origin import Origin, Place
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Origin, Place, Start
+from kwire_cli.source.packets.segments import Segments
 
 COLUMNS = (
     "file",
@@ -34,7 +33,9 @@ COLUMNS = (
 
 
 class Rotated:
-    """The packets of a capture, with each payload in two of them; in some files, each of which ends behind a first half."""
+    """The packets of a capture, with each payload in two of them; in some files, each of which ends behind a first
+    half.
+    """
 
     def __init__(self, path, count):
         segments, firsts = [], []
@@ -43,16 +44,24 @@ class Rotated:
             if at:
                 firsts.append(len(segments) + 1)
                 segments.append(segment._replace(payload=segment.payload[:at]))
-            segments.append(segment._replace(sequence=segment.sequence + at & 0xFFFFFFFF, payload=segment.payload[at:]) if at else segment)
+            segments.append(
+                segment._replace(sequence=segment.sequence + at & 0xFFFFFFFF, payload=segment.payload[at:])
+                if at
+                else segment
+            )
         begin = 1 << 60
-        self.packets = [packet_of(each._replace(time=begin + number * 1_000_000), number) for number, each in enumerate(segments, 1)]
+        self.packets = [
+            packet_of(each._replace(time=begin + number * 1_000_000), number) for number, each in enumerate(segments, 1)
+        ]
         self.firsts = firsts
         self.cuts = [firsts[len(firsts) * number // count] for number in range(1, count)]
 
     @property
     def files(self):
         """Their bytes, in the order of time."""
-        return [make.pcap_file(self.packets[start:stop]) for start, stop in pairwise([0, *self.cuts, len(self.packets)])]
+        return [
+            make.pcap_file(self.packets[start:stop]) for start, stop in pairwise([0, *self.cuts, len(self.packets)])
+        ]
 
     def rows(self, folder):
         """The rows of all packets in one file, with the files and the packets in which they are."""

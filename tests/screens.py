@@ -47,7 +47,12 @@ async def settled(pilot):
     app = pilot.app
     await pilot.pause()
     await pilot.pause()
-    while app.share is not None or app.filter_share is not None or app._settling is not None or not all(worker.is_finished for worker in app.workers):
+    while (
+        app.share is not None
+        or app.filter_share is not None
+        or app._settling is not None
+        or not all(worker.is_finished for worker in app.workers)
+    ):
         await pilot.pause(0.005)
     app._tell()
     await pilot.pause()

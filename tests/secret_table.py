@@ -1,4 +1,6 @@
-"""A table of secrets: messages, versions and where a secret stands in them; frames and captures that carry one, whole and damaged."""
+"""A table of secrets: messages, versions and where a secret stands in them; frames and captures that carry one, whole
+and damaged.
+"""
 
 import base64
 import re
@@ -7,11 +9,14 @@ import packets
 from wire import Wire
 
 import kwire_cli
-from kwire_cli.message.secrets import CONFIG_VALUES, SECRET_FIELDS
+from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
 
 CATALOG = kwire_cli.catalog()
 SECRET = "Zq7#kPx2!vRm9~wLt4^y"
-TABLE = {message: SECRET_FIELDS.get(message, frozenset()) | CONFIG_VALUES.get(message, frozenset()) for message in SECRET_FIELDS | CONFIG_VALUES}
+TABLE = {
+    message: SECRET_FIELDS.get(message, frozenset()) | CONFIG_VALUES.get(message, frozenset())
+    for message in SECRET_FIELDS | CONFIG_VALUES
+}
 
 
 def holds(message, path, version):
@@ -25,13 +30,24 @@ def holds(message, path, version):
     return True
 
 
-FIELDS = [(m, path, version) for m in sorted(TABLE) for path in sorted(TABLE[m]) for version in CATALOG[m].valid_versions.each()]
+FIELDS = [
+    (m, path, version)
+    for m in sorted(TABLE)
+    for path in sorted(TABLE[m])
+    for version in CATALOG[m].valid_versions.each()
+]
 ENTRIES = [row for row in FIELDS if holds(*row)]
-NEWEST = [(m, p, max(v for v in CATALOG[m].valid_versions.each() if holds(m, p, v))) for m in sorted(TABLE) for p in sorted(TABLE[m])]
+NEWEST = [
+    (m, p, max(v for v in CATALOG[m].valid_versions.each() if holds(m, p, v)))
+    for m in sorted(TABLE)
+    for p in sorted(TABLE[m])
+]
 
 
 def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
-    """A value with an element in every array, and the secret at the path `target`; what stands beside it names a sensitive config."""
+    """A value with an element in every array, and the secret at the path `target`; what stands beside it names a
+    sensitive config.
+    """
     out = {}
     for field in fields:
         path = f"{prefix}{field.json_name}{'[]' if field.is_array else ''}"
@@ -46,7 +62,12 @@ def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
         elif path == target:
             one = SECRET if field.element_type == "string" else base64.b64encode(SECRET.encode()).decode()
         else:
-            plain = {"string": name if field.json_name in {"name", "key"} else "x", "bool": False, "bytes": "AA==", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
+            plain = {
+                "string": name if field.json_name in {"name", "key"} else "x",
+                "bool": False,
+                "bytes": "AA==",
+                "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
+            }
             one = plain.get(field.element_type, 1)
         out[field.json_name] = [one] if field.is_array else one
     return out
@@ -62,7 +83,13 @@ def framed(api_key, version, body, client_id=b"me", correlation=0):
     """A request with a size; a client id of None is null."""
     flexible = CATALOG.request_header_version(api_key, version) == 2
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
-    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big") + text + b"\0" * flexible
+    header = (
+        api_key.to_bytes(2, "big")
+        + version.to_bytes(2, "big")
+        + correlation.to_bytes(4, "big")
+        + text
+        + b"\0" * flexible
+    )
     return sized(header + body)
 
 
@@ -122,7 +149,10 @@ def conversation(message, version, body, *, client_id=b"c", correlation=5):
         (0, Wire.request("SaslHandshake", 1, 1, client=client, mechanism="PLAIN")),
         (1, Wire.response("SaslHandshake", 1, 1, errorCode=0, mechanisms=["PLAIN"])),
     ]
-    after = [(0, Wire.request("Metadata", 1, correlation + 1, client=client)), (1, Wire.response("Metadata", 1, correlation + 1))]
+    after = [
+        (0, Wire.request("Metadata", 1, correlation + 1, client=client)),
+        (1, Wire.response("Metadata", 1, correlation + 1)),
+    ]
     if kind == "request":
         return before, (0, framed(api.key, version, body, client_id, correlation)), after
     request = Wire.request(api.name, version, correlation, client=client)
@@ -130,7 +160,9 @@ def conversation(message, version, body, *, client_id=b"c", correlation=5):
 
 
 def capture(said, *, opened=True, piece=None, skip=0):
-    """A pcap file in which this is said on one connection; in pieces of so many bytes, without the first packets of data."""
+    """A pcap file in which this is said on one connection; in pieces of so many bytes, without the first packets of
+    data.
+    """
     talk = packets.Talk()
     segments = talk.handshake() if opened else []
     for side, data in said:
@@ -141,5 +173,7 @@ def capture(said, *, opened=True, piece=None, skip=0):
         ends = (packets.CLIENT, packets.SERVER, 50000, 9092)
         source, destination, one, other = ends if segment.ends == packets.ENDS else (ends[1], ends[0], ends[3], ends[2])
         data = packets.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
-        frames.append(packets.packet(packets.ethernet(packets.ipv4(data, source=source, destination=destination)), number))
+        frames.append(
+            packets.packet(packets.ethernet(packets.ipv4(data, source=source, destination=destination)), number)
+        )
     return packets.pcap_file(frames)

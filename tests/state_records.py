@@ -3,9 +3,9 @@
 import functools
 
 import kwire_cli as kwire
+from kwire_cli.analysis.state import topics
+from kwire_cli.analysis.state.events import Event
 from kwire_cli.message.encode import encode
-from kwire_cli.state import folding
-from kwire_cli.state.events import Event
 
 
 @functools.cache
@@ -23,7 +23,9 @@ def int16(number):
 
 def keyed(number, name, key, value, version=0, key_version=0):
     """The key and value of a coordinator's record; `name` without Key and Value, `value` None for a tombstone."""
-    return int16(number) + body(f"{name}Key", key_version, key), None if value is None else int16(version) + body(f"{name}Value", version, value)
+    return int16(number) + body(f"{name}Key", key_version, key), None if value is None else int16(version) + body(
+        f"{name}Value", version, value
+    )
 
 
 def framed(name, value, version=0):
@@ -39,10 +41,10 @@ class Log:
     """A topic's log and what it says so far."""
 
     def __init__(self, topic):
-        self.topic, self.state, self.offset = topic, folding.new_state(catalog(), topic), 0
+        self.topic, self.state, self.offset = topic, topics.new_state(catalog(), topic), 0
 
     def add(self, record, producer=-1, control=False, epoch=0):
-        folding.apply(self.topic, self.state, Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))
+        topics.apply(self.topic, self.state, Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))
         self.offset += 1
         return self
 

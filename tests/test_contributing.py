@@ -1,4 +1,6 @@
-"""What CONTRIBUTING says of frequent changes is true: each is made in a copy of the package, by the one file and the one line."""
+"""What CONTRIBUTING says of frequent changes is true: each is made in a copy of the package, by the one file and the
+one line.
+"""
 
 import os
 import re
@@ -28,14 +30,23 @@ def line_before(file, mark, line):
 
 def kwire(copy, *arguments, stdin=b"", module="kwire_cli"):
     environment = {**os.environ, "PYTHONPATH": str(copy), "NO_COLOR": "1"}
-    done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=copy, input=stdin, capture_output=True, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=copy,
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
 
 def test_a_message(copy):
     """With its comments and its prose, both halves, as the table says it."""
-    (module, command) = re.search(r"`python -m (kwire_cli\.spec\.importer) (add) FooRequest\.json FooResponse\.json`", PAGE).groups()
+    (module, command) = re.search(
+        r"`python -m (kwire_cli\.spec\.importer) (add) FooRequest\.json FooResponse\.json`", PAGE
+    ).groups()
     halves = [ROOT / "samples" / "definitions" / "before" / f"Lease{half}.json" for half in ("Request", "Response")]
     assert all(half.read_text("utf-8").startswith("//") for half in halves)
     kwire(copy, command, *map(str, halves), module=module)
@@ -49,25 +60,31 @@ def test_a_record_format(copy):
     shutil.copy(folder / "v1.py", folder / "v9.py")
     line = CODE[0]
     line_before(copy / "kwire_cli" / "records" / "formats.py", '"kip98-draft": RecordFormat', line)
-    written = kwire(copy, "encode", "--records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}')
+    written = kwire(
+        copy, "encode", "--records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}'
+    )
     shown = kwire(copy, "dump", "--deep", "--format", "tree", "--record-format", "v9", "-", stdin=written).decode()
     assert 'value: "hello"' in shown
     assert "crc: 0x" in shown
     assert "wrong" not in shown
     assert "message, offset 0" in shown
     assert "v9" in kwire(copy, "dump", "--help").decode()
-    (_, as_kafka, _) = kwire(copy, "dump", "--deep", "--like-kafka", "--record-format", "v9", "-", stdin=written).decode().splitlines()
-    assert re.fullmatch(r"offset: 0 position: 0 CreateTime: -1 size: 39 magic: 9 compresscodec: none crc: \d+ isvalid: true", as_kafka)
+    (_, as_kafka, _) = (
+        kwire(copy, "dump", "--deep", "--like-kafka", "--record-format", "v9", "-", stdin=written).decode().splitlines()
+    )
+    assert re.fullmatch(
+        r"offset: 0 position: 0 CreateTime: -1 size: 39 magic: 9 compresscodec: none crc: \d+ isvalid: true", as_kafka
+    )
 
 
 def test_an_input_form(copy):
     code = (
-        "from kwire_cli.source.forms.model import Chunk, Reading\n\n\n"
+        "from kwire_cli.source.text.model import Chunk, Reading\n\n\n"
         'def read(text):\n    return Reading((Chunk(bytes(map(int, text.split())), 1, None),), "decimal")\n'
     )
-    forms = copy / "kwire_cli" / "source" / "forms"
+    forms = copy / "kwire_cli" / "source" / "text"
     (forms / "decimal.py").write_text(code, "utf-8")
-    line_before(forms / "__init__.py", '"base64": (', '"decimal": ("decimal", "read"),')
+    line_before(forms / "reading.py", '"base64": (', '"decimal": ("decimal", "read"),')
     assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
 
 
@@ -75,7 +92,9 @@ def test_a_report_and_a_command(copy):
     cli = copy / "kwire_cli" / "cli"
     (cli / "reports" / "ages.py").write_text("def show(asked):\n    return 0\n", "utf-8")
     line_before(cli / "reports" / "__init__.py", '"stats": "by api', '"ages": "how old records are",')
-    (cli / "hello.py").write_text('import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8")
+    (cli / "hello.py").write_text(
+        'import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8"
+    )
     line_before(cli / "main.py", '"lint": ', '"hello": "Say hello.",')
     assert "ages: how" in " ".join(kwire(copy, "scan", "--help").decode().split())
     assert kwire(copy, "hello") == b"hello\n"

@@ -1,4 +1,6 @@
-"""The package as users get it: what the wheel holds, what it needs, what a command loads, and which way imports point."""
+"""The package as users get it: what the wheel holds, what it needs, what a command loads, and which way imports
+point.
+"""
 
 import ast
 import importlib.util
@@ -29,13 +31,20 @@ import json
 print(json.dumps({"code": code, "modules": sorted(sys.modules), "opened": opened}), file=sys.stderr)
 """
 HEAVY = {
-    "asyncio", "concurrent.futures", "email", "http", "logging", "multiprocessing", "numba", "numpy", "pandas", "pyarrow", "pyspark", "rich.console",
+    "asyncio", "concurrent.futures", "email", "http", "logging", "multiprocessing", "numba", "numpy", "pandas",
+    "pyarrow", "pyspark", "rich.console",
     "socket", "ssl", "subprocess", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
 }  # fmt: skip
 
 
 def watched(*arguments):
-    done = subprocess.run([sys.executable, "-c", WATCH, *arguments], cwd=ROOT, capture_output=True, check=True, env={**os.environ, "NO_COLOR": "1"})
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
     seen = json.loads(done.stderr.splitlines()[-1])
     assert seen["code"] == 0, done.stderr
     return seen, done.stdout.decode()
@@ -68,27 +77,39 @@ def test_the_doctor_imports_nothing_that_it_looks_at():
 
 
 def test_importing_the_package_loads_none_of_it():
-    show = "import kwire_cli, sys; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', 'click', 'construct'))))"
+    show = (
+        "import kwire_cli, sys; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', "
+        "'click', 'construct'))))"
+    )
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors']"
 
 
-@pytest.mark.parametrize(("fmt", "named"), [("tree", ["enums.json"]), ("hex", ["enums.json"]), ("json", []), ("jsonl", [])])
+@pytest.mark.parametrize(
+    ("fmt", "named"), [("tree", ["enums.json"]), ("hex", ["enums.json"]), ("json", []), ("jsonl", [])]
+)
 def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
     seen, _ = watched("decode", "--format", fmt, FRAME)
     specs = [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"]
-    assert sorted(specs) == sorted(["index.json", "header-versions.json", "RequestHeader.json", "ApiVersionsRequest.json", *named])
+    assert sorted(specs) == sorted(
+        ["index.json", "header-versions.json", "RequestHeader.json", "ApiVersionsRequest.json", *named]
+    )
 
 
 def test_a_body_alone_needs_no_header():
     seen, _ = watched("decode", "-m", "HeartbeatResponse", "-n", "0", "0000")
-    assert [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"] == ["index.json", "HeartbeatResponse.json"]
+    assert [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"] == [
+        "index.json",
+        "HeartbeatResponse.json",
+    ]
 
 
 def test_imports_point_one_way():
     assert importlib.util.find_spec("importlinter"), "import-linter is one of the development dependencies"
     lint = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
-    done = subprocess.run([sys.executable, "-c", lint, "--no-cache"], cwd=ROOT, capture_output=True, check=False, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", lint, "--no-cache"], cwd=ROOT, capture_output=True, check=False, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " 0 broken" in done.stdout
 
@@ -98,18 +119,33 @@ def wheel(tmp_path_factory):
     """The wheel, built from this checkout; without the network where hatchling is installed."""
     out = tmp_path_factory.mktemp("dist")
     options = ["--no-isolation"] if importlib.util.find_spec("hatchling") else []
-    subprocess.run([sys.executable, "-m", "build", "--wheel", *options, "--outdir", out, ROOT], capture_output=True, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", *options, "--outdir", out, ROOT], capture_output=True, check=True
+    )
     [built] = out.glob("*.whl")
     return built
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """A virtual environment of its own with the wheel, and of the packages of this one only those that the wheel says it needs."""
+    """A virtual environment of its own with the wheel, and of the packages of this one only those that the wheel says
+    it needs.
+    """
     home = tmp_path_factory.mktemp("home")
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     subprocess.run([*pip, wheel], check=True, capture_output=True)
     [site] = home.glob("lib/python*/site-packages")
     for needed in requirements("kwire"):
@@ -136,10 +172,16 @@ def requirements(name):
 @pytest.mark.build
 def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    specs = {f"kwire_cli/specs/{path.relative_to(ROOT / 'specs').as_posix()}" for path in (ROOT / "specs").rglob("*.json")}
+    specs = {
+        f"kwire_cli/specs/{path.relative_to(ROOT / 'specs').as_posix()}" for path in (ROOT / "specs").rglob("*.json")
+    }
     code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.py")}
     assert len(specs) > 290
-    page = {path.relative_to(ROOT).as_posix() for pattern in ("*.css", "*.js") for path in (ROOT / "kwire_cli" / "view" / "html").glob(pattern)}
+    page = {
+        path.relative_to(ROOT).as_posix()
+        for pattern in ("*.css", "*.js")
+        for path in (ROOT / "kwire_cli" / "view" / "html").glob(pattern)
+    }
     others = {name for name in names - specs - code - page if not re.match(r"kwire-[^/]*\.dist-info/", name)}
     assert specs | code | page <= names
     assert page
@@ -152,15 +194,22 @@ def test_the_installed_command_works_away_from_the_checkout(installed, tmp_path)
     variables = {"PATH": os.defpath, "LANG": "C"}
 
     def run(*arguments, **options):
-        return subprocess.run([installed / "kwire", *arguments], cwd=tmp_path, env=variables, capture_output=True, check=True, **options).stdout
+        return subprocess.run(
+            [installed / "kwire", *arguments], cwd=tmp_path, env=variables, capture_output=True, check=True, **options
+        ).stdout
 
     assert json.loads(run("decode", "frame.hex"))["api"] == "ApiVersions"
     assert run("encode", input=run("decode", "frame.hex")).decode().strip() == FRAME
     assert b"ApiVersionsRequest version 0" in run("spec", "show", "ApiVersionsRequest", "0")
     assert "└─ body".encode() in run("decode", "--format", "tree", "--color", "never", "frame.hex")
     assert b"\x1b[" in run("decode", "--format", "tree", "--color", "always", "frame.hex")
-    where = "import kwire_cli, json; from kwire_cli.spec.location import specs_folder; print(json.dumps([kwire_cli.__file__, specs_folder()]))"
-    done = subprocess.run([installed / "python", "-I", "-c", where], cwd=tmp_path, env=variables, capture_output=True, check=True)
+    where = (
+        "import kwire_cli, json; from kwire_cli.spec.files import specs_folder; "
+        "print(json.dumps([kwire_cli.__file__, specs_folder()]))"
+    )
+    done = subprocess.run(
+        [installed / "python", "-I", "-c", where], cwd=tmp_path, env=variables, capture_output=True, check=True
+    )
     assert all(Path(path).is_relative_to(installed.parent) for path in json.loads(done.stdout))
 
 
@@ -179,7 +228,9 @@ def test_the_declared_dependencies_are_those_that_are_imported():
     used = {called.get(name, name) for name in modules}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     base = {re.match(r"[\w.-]+", line).group() for line in project["dependencies"]}
-    extra = {re.match(r"[\w.-]+", line).group() for lines in project["optional-dependencies"].values() for line in lines}
+    extra = {
+        re.match(r"[\w.-]+", line).group() for lines in project["optional-dependencies"].values() for line in lines
+    }
     foreign = used - set(sys.stdlib_module_names) - {"kwire_cli"}
     assert base <= foreign <= base | extra
 
@@ -196,15 +247,46 @@ def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert f"Programming Language :: Python :: {version}" in project["classifiers"]
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
-    wanted = sorted({lowest(line) for line in lines if not line.startswith(("kwire[", "pyspark"))})  # pyspark has no wheels at all
+    wanted = sorted(
+        {lowest(line) for line in lines if not line.startswith(("kwire[", "pyspark"))}
+    )  # pyspark has no wheels at all
     assert len(wanted) > 15
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     if subprocess.run([*pip, "index", "versions", "construct"], capture_output=True, check=False).returncode:
         pytest.skip("no package index can be reached")
-    of_python = ["--python-version", version, "--implementation", "cp", "--abi", f"cp{version.replace('.', '')}", "--abi", "abi3", "--abi", "none"]
-    platforms = ["--platform", "manylinux_2_28_x86_64", "--platform", "manylinux_2_17_x86_64", "--platform", "manylinux2014_x86_64"]
-    install = ["install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--target", tmp_path, "--only-binary=:all:"]
-    done = subprocess.run([*pip, *install, *of_python, *platforms, *wanted], capture_output=True, text=True, check=False)
+    of_python = [
+        "--python-version",
+        version,
+        "--implementation",
+        "cp",
+        "--abi",
+        f"cp{version.replace('.', '')}",
+        "--abi",
+        "abi3",
+        "--abi",
+        "none",
+    ]
+    platforms = [
+        "--platform",
+        "manylinux_2_28_x86_64",
+        "--platform",
+        "manylinux_2_17_x86_64",
+        "--platform",
+        "manylinux2014_x86_64",
+    ]
+    install = [
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--no-deps",
+        "--ignore-installed",
+        "--target",
+        tmp_path,
+        "--only-binary=:all:",
+    ]
+    done = subprocess.run(
+        [*pip, *install, *of_python, *platforms, *wanted], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -223,7 +305,9 @@ def test_two_builds_are_equal_byte_for_byte(tmp_path):
         # Another folder, other times and other rights of the files: only what is in them counts.
         source, out = tmp_path / name / "source", tmp_path / name / "dist"
         for part in ("kwire_cli", "specs"):
-            shutil.copytree(ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile)
+            shutil.copytree(
+                ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
+            )
         for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
             shutil.copyfile(ROOT / part, source / part)
         out.mkdir()
@@ -234,15 +318,23 @@ def test_two_builds_are_equal_byte_for_byte(tmp_path):
     assert built[0] == built[1]
 
 
-ALLOWED = re.compile(r"\b(Apache|BSD|MIT|ISC|PSF|Python Software Foundation|MPL-2\.0|Zlib|0BSD|Unlicense|CC0)\b", re.IGNORECASE)
-EXCEPTIONS = {"crc32c": "LGPL"}  # used as it is, as a library of its own that anybody can replace, which the LGPL asks for; docs/dependencies.md
+ALLOWED = re.compile(
+    r"\b(Apache|BSD|MIT|ISC|PSF|Python Software Foundation|MPL-2\.0|Zlib|0BSD|Unlicense|CC0)\b", re.IGNORECASE
+)
+EXCEPTIONS = {
+    "crc32c": "LGPL"
+}  # used as it is, as a library of its own that anybody can replace, which the LGPL asks for; docs/dependencies.md
 FORBIDDEN = re.compile(r"\b(A?GPL|LGPL|SSPL|BUSL|Commons Clause|proprietary)", re.IGNORECASE)
 
 
 def licence_of(name):
-    """What a distribution says of its licence: an expression, classifiers, or in old metadata a text, of which the first line names it."""
+    """What a distribution says of its licence: an expression, classifiers, or in old metadata a text, of which the
+    first line names it.
+    """
     about = distribution(name).metadata
-    classifiers = [each.rpartition("::")[2].strip() for each in about.get_all("Classifier", []) if each.startswith("License ::")]
+    classifiers = [
+        each.rpartition("::")[2].strip() for each in about.get_all("Classifier", []) if each.startswith("License ::")
+    ]
     stated = about.get("License-Expression") or ", ".join(classifiers) or (about.get("License") or "").strip()
     return stated.splitlines()[0] if stated else ""
 

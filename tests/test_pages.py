@@ -18,7 +18,9 @@ CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 @pytest.mark.parametrize("page", ["cookbook", "model"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    hold_page(DOCS / f"{page}.md", updating, other="kwire scan ")  # that needs Spark, and is held with the rest of what does
+    hold_page(
+        DOCS / f"{page}.md", updating, other="kwire scan "
+    )  # that needs Spark, and is held with the rest of what does
 
 
 @pytest.mark.parametrize("page", ["library", "model"])
@@ -43,7 +45,11 @@ def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch):
 
 
 def test_each_command_has_three_examples():
-    sections = dict(re.findall(r"^## kwire (\w+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE))
+    sections = dict(
+        re.findall(
+            r"^## kwire (\w+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+        )
+    )
     assert [*sections] == [*COMMANDS]
     for name, text in sections.items():
         shown = [block["command"] for block in BLOCK.finditer(text)] or text.splitlines()
@@ -77,7 +83,9 @@ def test_pages_name_the_commands_that_write_html():
 
 
 def test_the_page_on_tls_names_the_commands_that_decrypt():
-    (line,) = re.findall(r"^Every command that reads captures takes .*(?:\n.+)*", (DOCS / "tls.md").read_text("utf-8"), re.MULTILINE)
+    (line,) = re.findall(
+        r"^Every command that reads captures takes .*(?:\n.+)*", (DOCS / "tls.md").read_text("utf-8"), re.MULTILINE
+    )
     assert named(line) == having("--tls-keylog")
 
 

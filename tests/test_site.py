@@ -11,7 +11,20 @@ pytest.importorskip("sphinx")
 
 
 def built(source, out):
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--keep-going", "--fail-on-warning", "-b", "html", "-c", "docs", ".", out]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--quiet",
+        "--keep-going",
+        "--fail-on-warning",
+        "-b",
+        "html",
+        "-c",
+        "docs",
+        ".",
+        out,
+    ]
     return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
 
 
@@ -30,7 +43,9 @@ def test_links_that_lead_nowhere_are_errors(tmp_path):
     shutil.copy(ROOT / "docs" / "conf.py", source / "docs")
     (source / "docs" / "filter.md").write_text("# Filters\n\n## Fields\n", "utf-8")
     (source / "docs" / "stray.md").write_text("# In no section\n", "utf-8")
-    (source / "README.md").write_text("# Front\n\n[a](docs/filter.md#fields) [b](docs/filter.md#values) [c](docs/absent.md) [d](#there)\n", "utf-8")
+    (source / "README.md").write_text(
+        "# Front\n\n[a](docs/filter.md#fields) [b](docs/filter.md#values) [c](docs/absent.md) [d](#there)\n", "utf-8"
+    )
     done = built(source, tmp_path / "site")
     assert done.returncode == 1
     warnings = done.stderr

@@ -24,9 +24,18 @@ EXCEPTIONS = {
     ("kafkars/kafka-wire", "ReadShareGroupStateSummaryResponse 0 synthesized_defaults_v0"): {"LAYOUT_AMBIGUOUS"},
     ("kafkars/kafka-wire", "ReadShareGroupStateSummaryResponse 0 synthesized_populated_v0"): {"LAYOUT_AMBIGUOUS"},
     ("optiopay/kafka", "/bbyte"): {"unknown"},
-    ("optiopay/kafka", "TestFetchResponseWithRecordBatchWithMultipleRecords/messageFetchResponseV5MultipleRecords"): {"Fetch 6", "Fetch 5"},
-    ("optiopay/kafka", "TestFetchResponseWithMultipleRecordBatches/messageFetchResponseV5MultipleBatches"): {"Fetch 6", "Fetch 5"},
-    ("tulios/kafkajs", "v1_response_missing_throttle_time @ defaults throttle_time_ms if it is not provided in the response"): {"TRUNCATED"},
+    ("optiopay/kafka", "TestFetchResponseWithRecordBatchWithMultipleRecords/messageFetchResponseV5MultipleRecords"): {
+        "Fetch 6",
+        "Fetch 5",
+    },
+    ("optiopay/kafka", "TestFetchResponseWithMultipleRecordBatches/messageFetchResponseV5MultipleBatches"): {
+        "Fetch 6",
+        "Fetch 5",
+    },
+    (
+        "tulios/kafkajs",
+        "v1_response_missing_throttle_time @ defaults throttle_time_ms if it is not provided in the response",
+    ): {"TRUNCATED"},
     ("tulios/kafkajs", "scram256_firstRequest_response @ response"): {"TRUNCATED"},
     ("tulios/kafkajs", "scram256_firstRequest_response_v1 @ response"): {"TRUNCATED"},
 }
@@ -99,7 +108,10 @@ ODD_RECORDS = {
     ("tulios/kafkajs", "crcPayload @ match the java CRC32C code"): ["TRUNCATED"],
     ("tulios/kafkajs", "v0_record @ decodes"): ["CORRUPT"],
     ("tulios/kafkajs", "v0_record @ decodes control record"): ["CORRUPT"],
-    ("tulios/kafkajs", "v0_record @ uses record batch maxTimestamp when topic is configured with timestamp type LOG_APPEND_TIME"): ["CORRUPT"],
+    (
+        "tulios/kafkajs",
+        "v0_record @ uses record batch maxTimestamp when topic is configured with timestamp type LOG_APPEND_TIME",
+    ): ["CORRUPT"],
 }
 
 
@@ -114,7 +126,9 @@ def test_record_sets_that_other_projects_keep_are_read_whole():
             assert sum(item.size for item in items) == len(data)
             for item in items:
                 document = item.to_json()
-                odd += [document["gap"]] if "gap" in document else [anomaly["code"] for anomaly in document["anomalies"]]
+                odd += (
+                    [document["gap"]] if "gap" in document else [anomaly["code"] for anomaly in document["anomalies"]]
+                )
             if odd:
                 found[row["source"], row["name"]] = odd
     assert found == ODD_RECORDS
@@ -131,4 +145,7 @@ def test_values_that_kafka_wrote_encode_to_the_same_bytes():
         value = decode(CATALOG, bytes.fromhex(row["hex"]), row["message"], row["version"]).value
         if "unknownTaggedFields" not in json.dumps(value):
             assert encode(CATALOG, row["decoded"], row["message"], row["version"]).hex() == row["hex"]
-        assert without_unknown_tags(value).items() <= {key: row["decoded"][key] for key in value if key in row["decoded"]}.items()
+        assert (
+            without_unknown_tags(value).items()
+            <= {key: row["decoded"][key] for key in value if key in row["decoded"]}.items()
+        )

@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 
 import kwire_cli
-from kwire_cli.source.capture.events import Data, Foreign, Gap
-from kwire_cli.source.capture.pcapng import Secrets
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.model import Data, Foreign, Gap
+from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.source.tls.decryption import Decryption
-from kwire_cli.structs.captures import TLS_KEY_LOG
+from kwire_cli.structs.network import TLS_KEY_LOG
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "samples" / "tls"

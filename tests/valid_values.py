@@ -4,10 +4,8 @@ import base64
 
 from hypothesis import strategies as st
 
-from kwire_cli.structs.messages import MessageStruct
+from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, NullableStruct
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
-from kwire_cli.structs.sized import ArrayOf, NullableStruct
-from kwire_cli.structs.tags import UNKNOWN_KEY
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 BYTES = st.binary(max_size=12).map(lambda data: base64.b64encode(data).decode())
@@ -31,7 +29,14 @@ def values(decl):
         return st.none() | lists if decl.nullable else lists
     if isinstance(decl, FixedInt | Varint):
         return integers(decl.low, decl.high)
-    fixed = next((strategy for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS)) if isinstance(decl, kind)), None)
+    fixed = next(
+        (
+            strategy
+            for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS))
+            if isinstance(decl, kind)
+        ),
+        None,
+    )
     if fixed is not None:
         return fixed
     sized = TEXT if decl.kind == "string" else BYTES
@@ -42,8 +47,12 @@ def structs(decl):
     plain = {sc.name: values(sc.subcon) for sc in decl.subcons}
     if not decl.tags:
         return st.fixed_dictionaries(plain)
-    tagged = {field.name: values(field.subcon).filter(lambda v, field=field: v != field.default) for field in decl.tags.known}
+    tagged = {
+        field.name: values(field.subcon).filter(lambda v, field=field: v != field.default) for field in decl.tags.known
+    }
     taken = {field.tag for field in decl.tags.known} | decl.tags.invalid
     tags = integers(0, 2**31 - 1).filter(lambda tag: tag not in taken)
-    unknown = st.dictionaries(tags, BYTES, min_size=1, max_size=2).map(lambda d: [{"tag": tag, "data": d[tag]} for tag in sorted(d)])
+    unknown = st.dictionaries(tags, BYTES, min_size=1, max_size=2).map(
+        lambda d: [{"tag": tag, "data": d[tag]} for tag in sorted(d)]
+    )
     return st.fixed_dictionaries(plain, optional=tagged | {UNKNOWN_KEY: unknown})

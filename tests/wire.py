@@ -2,12 +2,11 @@
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
-from kwire_cli.message.plain import Layouts
-from kwire_cli.source.capture.events import Data, Start
-from kwire_cli.source.capture.model import Endpoint
+from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka.connection import Connection
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.spec.defaults import default_value
+from kwire_cli.source.packets.model import Data, Endpoint, Start
+from kwire_cli.spec.model import default_value
 
 CATALOG = kwire_cli.catalog()
 CLIENT, BROKER = Endpoint(bytes([10, 0, 0, 1]), 50000), Endpoint(bytes([10, 0, 0, 2]), 9092)
@@ -25,7 +24,11 @@ def filled(spec, fields, version, value):
         if name not in value:
             out[name] = filled(spec, inner, version, {}) if inner and not field.is_array else default_value(field)
         elif inner and value[name] is not None:
-            out[name] = [filled(spec, inner, version, each) for each in value[name]] if field.is_array else filled(spec, inner, version, value[name])
+            out[name] = (
+                [filled(spec, inner, version, each) for each in value[name]]
+                if field.is_array
+                else filled(spec, inner, version, value[name])
+            )
     return out
 
 
@@ -43,13 +46,26 @@ class Wire:
     def request(api, version=0, correlation=1, client="c", **body):
         header = {"correlationId": correlation, "clientId": client}
         return encode_document(
-            CATALOG, {"kind": "request", "api": api, "apiVersion": version, "header": header, "body": body_of(f"{api}Request", version, body)}
+            CATALOG,
+            {
+                "kind": "request",
+                "api": api,
+                "apiVersion": version,
+                "header": header,
+                "body": body_of(f"{api}Request", version, body),
+            },
         )
 
     @staticmethod
     def response(api, version=0, correlation=1, body_version=None, **body):
         filled_body = body_of(f"{api}Response", version if body_version is None else body_version, body)
-        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}, "body": filled_body}
+        document = {
+            "kind": "response",
+            "api": api,
+            "apiVersion": version,
+            "header": {"correlationId": correlation},
+            "body": filled_body,
+        }
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @staticmethod
@@ -68,7 +84,9 @@ class Wire:
 
     @staticmethod
     def lines(*said, port=None, opened=True):
-        """The lines of a capture in which this is said on one connection; each piece comes a millisecond after the one before."""
+        """The lines of a capture in which this is said on one connection; each piece comes a millisecond after the one
+        before.
+        """
         events = [Start(0, CLIENT, BROKER, opened, 0, 1)]
         events += [Data(0, side, data, number * MILLISECOND, number + 1) for number, (side, data) in enumerate(said, 1)]
         return list(traffic(CATALOG, events, port=port))

@@ -1,6 +1,7 @@
 """kwire in the peers harness, block D (MetadataResponse v12 in process): copy to its workers/ folder.
 
-`run` calls the compiled kernel for one message, so that the price of a call from Python is in it. `check` reads the value that decode gives.
+`run` calls the compiled kernel for one message, so that the price of a call from Python is in it. `check` reads the
+value that decode gives.
 """
 
 import numpy as np
@@ -37,7 +38,10 @@ def check(buf):
     leaders, epochs = (sum(part[name] for part in parts) for name in ("leaderId", "leaderEpoch"))
     replicas, isr = (sum(sum(part[name]) for part in parts) for name in ("replicaNodes", "isrNodes"))
     names = sum(len(topic["name"]) for topic in m["topics"])
-    return f"b={len(m['brokers'])} t={len(m['topics'])} p={len(parts)} l={leaders} e={epochs} r={replicas} i={isr} n={names}"
+    return (
+        f"b={len(m['brokers'])} t={len(m['topics'])} p={len(parts)} l={leaders} e={epochs} r={replicas} "
+        f"i={isr} n={names}"
+    )
 
 
 main(run, check)

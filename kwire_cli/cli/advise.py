@@ -1,26 +1,195 @@
-"""`kwire advise`: which encodings and tags would have paid, from the values in captures and logs."""
+"""The command `kwire advise`."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_api, complete_file, complete_message, with_catalog, with_csv, with_output
+from kwire_cli.cli.capture_inputs import CapturePoints, tell_of_logs
+from kwire_cli.cli.environment import Environment, Exit, Progress
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.options import (
+    PORT,
+    REPORT_FORMATS,
+    complete_api,
+    complete_file,
+    complete_message,
+    with_capture_points,
+    with_catalog,
+    with_csv,
+    with_output,
+    with_tls_keylog,
+)
 from kwire_cli.cli.pages import Collected, files_among, page_of
+from kwire_cli.cli.segments import segment_files
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from kwire_cli.cost.advice.drawn import Plans, Prices
-    from kwire_cli.cost.advice.report import Advice
-    from kwire_cli.cost.advice.seen import Seen
+    from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
+    from kwire_cli.analysis.costs.advice_values import Message, Seen
     from kwire_cli.spec.catalog import Catalog
+
+
+# The messages that `kwire advise` looks at: in captures, frames, segments, log directories and request logs,
+# as often as they are asked for.
+
+STANDARD_INPUT = "standard input"
+
+
+APART = "only the captures are read; give request logs alone for advice on them"
+
+
+@dataclass
+class Messages:
+    """All inputs of a command line. They are read anew each time, so what comes through a pipe is kept in a file until
+    this is closed.
+    """
+
+    environment: Environment
+    catalog: Catalog
+    arguments: tuple[str, ...]
+    options: dict[str, Any]
+    times: int = 0
+    _piped: list[Any] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.environment)
+        if not self.arguments and not self.environment.stdin.isatty():
+            self.arguments = ("-",)
+        self.arguments = tuple(self._kept(argument) for argument in self.arguments)
+
+    def close(self) -> None:
+        """Let go of what came through pipes."""
+        for file in self._piped:
+            file.close()
+        self.progress.done()
+
+    def _kept(self, argument: str) -> str:
+        if argument != "-" and not _is_pipe(argument):
+            return argument
+        kept = tempfile.NamedTemporaryFile(prefix="kwire-")  # noqa: SIM115 - closed with all others
+        if argument == "-":
+            shutil.copyfileobj(self.environment.stdin, kept)
+        else:
+            with path_of(argument).open("rb") as pipe:
+                shutil.copyfileobj(pipe, kept)
+        kept.flush()
+        self._piped.append(kept)
+        self._names[kept.name] = STANDARD_INPUT if argument == "-" else argument
+        return kept.name
+
+    def each(self) -> Iterator[Message]:
+        """Every message that is wanted. InputError where an input cannot be read."""
+        from kwire_cli.analysis.costs.advice_values import named
+
+        self.times += 1
+        wanted = named(self.catalog, self.options["messages"], self.options["apis"])
+        try:
+            for message in self._all():
+                if wanted is None or message.name in wanted:
+                    yield message
+        except InputError as error:
+            if error.file not in self._names:
+                raise
+            raise InputError(error.reason, file=self._names[error.file], line=error.line, column=error.column) from None
+
+    def _all(self) -> Iterator[Message]:
+        """Everything as it was given, request logs last."""
+        from kwire_cli.analysis.costs.advice_values import in_batches, in_frame, place_of
+        from kwire_cli.message.frames import Hints
+        from kwire_cli.source.text.reading import frames_in
+
+        apis, logs, captured = self.options["apis"], list[str](), False
+        hints = Hints(
+            self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"]
+        )
+        says = Kind.FRAMES if hints.version is not None or hints.kind else None
+        numbers = count()
+        points = CapturePoints(self.environment, self.arguments, self.options, tell=self.times == 1)
+        for found in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
+            if found.kind is Kind.REQUEST_LOG:
+                logs.append(found.source)
+                continue
+            if found.kind in {Kind.BATCHES, Kind.FOLDER}:
+                for file in segment_files(found):
+                    yield from in_batches(self._batches(file.view, file.label, file.topic), place_of(next(numbers)))
+                continue
+            place = place_of(next(numbers))
+            if found.kind is Kind.CAPTURE:
+                captured = True
+                if (capture := points.take(found.source)) is not None:
+                    yield from self._capture(capture, found.source, place)
+                continue
+            for frame in frames_in(self.catalog, found.frames, hints):
+                yield from in_frame(frame, place + frame.number)
+        if captured and logs:
+            if self.times == 1:
+                tell_of_logs(self.environment, [self._names.get(log, log) for log in logs], APART)
+            return
+        for log in logs:
+            yield from self._log(log, place_of(next(numbers)))
+
+    def _batches(self, view: Any, label: str, topic: str | None) -> Iterator[Any]:
+        from kwire_cli.records.reading import items, source_of
+
+        for item in items(source_of(view, topic=self.options["as_topic"] or topic, catalog=self.catalog)):
+            self.progress.tell(self._names.get(label, label), item.position, len(view))
+            yield item
+
+    def _capture(self, source: Any, path: Any, place: int) -> Iterator[Message]:
+        from kwire_cli.analysis.costs.advice_values import in_lines
+        from kwire_cli.cli.capture_inputs import capture_lines, chosen
+
+        name, port = self._names.get(path), self.options["port"]
+        keys = self.options["tls_keylog"]
+        lines = capture_lines(
+            self.environment, self.catalog, source, name=name, port=port, notices=self.times == 1, key_logs=keys
+        )
+        yield from in_lines(
+            chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), [place]
+        )
+
+    def _log(self, path: str, place: int) -> Iterator[Message]:
+        from kwire_cli.analysis.costs.advice_values import Message, in_exchanges
+        from kwire_cli.cli.capture_inputs import read_log
+        from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
+
+        label = self._names.get(path, path)
+        if self.options["filter"]:
+            raise click.UsageError(f"--filter is for packet captures, and {label} is a broker's request log")
+        first = self.times == 1
+        exchanges = (
+            found
+            for found in read_log(self.environment, self.catalog, path, self.progress, label=label, notices=first)
+            if isinstance(found, Exchange)
+        )
+        left_out = LeftOut()
+        for found in in_exchanges(exchanges, Bodies(self.catalog), place):
+            if isinstance(found, Message):
+                yield found
+            else:
+                left_out.add(f"{label}:{found.line}", found)
+        if first and left_out.text:
+            self.environment.note(f"kwire: {left_out.text}")
+
+
+def _is_pipe(argument: str) -> bool:
+    return exists(argument) and path_of(argument).is_fifo()
+
+
+# `kwire advise`: which encodings and tags would have paid, from the values in captures and logs.
 
 TOP = 10
 """Rows of each table for eyes, unless --top says otherwise."""
@@ -29,7 +198,13 @@ TOP = 10
 @click.command(name="advise")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
-    "--message", "-m", "messages", multiple=True, metavar="NAME", shell_complete=complete_message, help="Count only these messages; repeatable."
+    "--message",
+    "-m",
+    "messages",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_message,
+    help="Count only these messages; repeatable.",
 )
 @click.option(
     "--api",
@@ -39,10 +214,20 @@ TOP = 10
     shell_complete=complete_api,
     help="Count only requests and responses of these apis; repeatable.",
 )
-@click.option("--version", "-n", type=click.IntRange(0, 32767), metavar="N", help="Name the version of a response outside a capture (with --api).")
+@click.option(
+    "--version",
+    "-n",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    help="Name the version of a response outside a capture (with --api).",
+)
 @click.option("--request", "kind", flag_value="request", help="Read frames outside a capture as requests.")
 @click.option("--response", "kind", flag_value="response", help="Read frames outside a capture as responses.")
-@click.option("--filter", metavar="TEXT", help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.")
+@click.option(
+    "--filter",
+    metavar="TEXT",
+    help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.",
+)
 @click.option("--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]")
 @with_tls_keylog
 @with_capture_points
@@ -56,12 +241,35 @@ TOP = 10
     help="Put only changes that save at least this share into the overlay.",
 )
 @click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages; test it on all.")
-@click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Show at most this many rows of each table.  [default: {TOP}; in json all]")
 @click.option(
-    "--histograms", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Draw histograms of this many integer fields."
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show at most this many rows of each table.  [default: {TOP}; in json all]",
 )
-@click.option("--write-overlay", type=click.Path(dir_okay=False), metavar="FILE", help="Write the changes that pay as an overlay for --overlay.")
-@click.option("--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), default="table", show_default=True, help="Set the output format.")
+@click.option(
+    "--histograms",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Draw histograms of this many integer fields.",
+)
+@click.option(
+    "--write-overlay",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the changes that pay as an overlay for --overlay.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(REPORT_FORMATS),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
+)
 @with_catalog
 @with_output
 @with_csv
@@ -73,19 +281,28 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     KAFKA-9927, and each field as a tagged field (KIP-482). The changes that pay become an overlay; `kwire
     overhead --overlay` confirms what it saves.
     """
-    from kwire_cli.cli.advise_inputs import Messages
-    from kwire_cli.cost.advice.drawn import priced
-    from kwire_cli.cost.advice.observed import Observed
+    from kwire_cli.analysis.costs.advice import priced
+    from kwire_cli.analysis.costs.advice_probes import Observed
 
     if not source and environment.stdin.isatty():
-        raise InputError("no input: give captures, frames, segments, folders of a log directory, request logs, or - for standard input")
+        raise InputError(
+            "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
+            "standard input"
+        )
     with closing(Messages(environment, catalog, source, options)) as messages:
         observed = Observed(catalog)
         for message in messages.each():
             observed.add(message)
 
         def show(environment: Environment, fmt: str) -> None:
-            show_advice(environment, catalog, observed.seen(), lambda plans: priced(catalog, plans, messages.each()), fmt, options)
+            show_advice(
+                environment,
+                catalog,
+                observed.seen(),
+                lambda plans: priced(catalog, plans, messages.each()),
+                fmt,
+                options,
+            )
 
         if fmt == "html":
             page_of(environment, "advise", files_among(source), lambda env: show(env, "table"))
@@ -94,9 +311,16 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     return Exit.DONE
 
 
-def show_advice(environment: Environment, catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], fmt: str, options: dict[str, Any]) -> None:
+def show_advice(
+    environment: Environment,
+    catalog: Catalog,
+    seen: Seen,
+    price: Callable[[Plans], Prices],
+    fmt: str,
+    options: dict[str, Any],
+) -> None:
     """Draw the advice and print it; `price` looks at all messages again. InputError where there are none."""
-    from kwire_cli.cost.advice.drawn import drawn
+    from kwire_cli.analysis.costs.advice import drawn
 
     if not seen.messages:
         raise InputError(
@@ -110,13 +334,15 @@ def show_advice(environment: Environment, catalog: Catalog, seen: Seen, price: C
 
 
 def _write(environment: Environment, file: Path, advice: Advice) -> None:
-    from kwire_cli.cost.advice.plan import overlay_text
+    from kwire_cli.analysis.costs.advice_plan import overlay_text
 
     try:
         file.write_text(overlay_text(advice.overlay), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=str(file)) from None
-    environment.note(f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes")
+    environment.note(
+        f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes"
+    )
 
 
 def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str, Any]) -> None:
@@ -125,9 +351,9 @@ def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str,
 
         top, drawn = TOP if options["top"] is None else options["top"], options["histograms"]
         if isinstance(environment, Collected):
-            from kwire_cli.view.html.advice import charts
+            from kwire_cli.view.html.page import advice_charts
 
-            environment.charts += charts(advice, drawn)
+            environment.charts += advice_charts(advice, drawn)
             drawn = 0
         environment.write_lines(advice_lines(advice, top=top, histograms=drawn))
         return

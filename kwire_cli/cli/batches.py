@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.cli.environment import Progress
 from kwire_cli.cli.options import HEX_ROWS
-from kwire_cli.cli.progress import Progress
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Record
-    from kwire_cli.records.selecting import Selection
+    from kwire_cli.records.batch import Batch, Record
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.selection import Selection
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -46,7 +46,8 @@ class Run:
     topics: set[str] = field(default_factory=set)
     seen: int = 0
     chosen: int = 0
-    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what there was to choose from."""
+    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what
+    there was to choose from."""
     trouble: Any = None
     """With --like-kafka, what is said behind the last file."""
 
@@ -59,7 +60,11 @@ class Run:
     @property
     def is_empty(self) -> bool:
         """Whether there was a choice, and nothing is what was chosen."""
-        return self.options["limit"] != 0 and not self.chosen and not (self.selection.everything and not self.options["topics"])
+        return (
+            self.options["limit"] != 0
+            and not self.chosen
+            and not (self.selection.everything and not self.options["topics"])
+        )
 
     @property
     def deep(self) -> bool:
@@ -68,7 +73,9 @@ class Run:
 
 
 class Shown(NamedTuple):
-    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all once it was shown."""
+    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all
+    once it was shown.
+    """
 
     item: Batch | Gap
     records: list[tuple[int, Record]] | None
@@ -83,7 +90,7 @@ def label_of(run: Run) -> dict[str, Any]:
 def _show_json(run: Run, shown: Shown) -> None:
     item, records, notes = shown
     hide = run.redaction.record if run.deep else None
-    from kwire_cli.records.model import Gap
+    from kwire_cli.records.gaps import Gap
 
     if run.fmt == "jsonl":
         from kwire_cli.view.batch_json import line_pieces
@@ -92,7 +99,7 @@ def _show_json(run: Run, shown: Shown) -> None:
         for piece in line_pieces(item, label=label_of(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
             run.environment.write_text(piece)
         return
-    from kwire_cli.records.jsonform import head_json, record_json
+    from kwire_cli.records.batch import head_json, record_json
     from kwire_cli.view.json import dumps
 
     if isinstance(item, Gap):
@@ -107,24 +114,28 @@ def _show_json(run: Run, shown: Shown) -> None:
 
 def _show_tree(run: Run, shown: Shown) -> None:
     item, records, notes = shown
-    from kwire_cli.view.batches import tree_lines
+    from kwire_cli.view.tree import tree_lines
 
     records = records if run.deep else None
-    run.environment.write_lines(tree_lines(item, records, notes, run.redaction.record, full=run.options["full"], pretty=run.options["pretty"]))
+    run.environment.write_lines(
+        tree_lines(item, records, notes, run.redaction.record, full=run.options["full"], pretty=run.options["pretty"])
+    )
 
 
 def _show_hex(run: Run, shown: Shown) -> None:
-    from kwire_cli.view.batch_hex import hex_lines
+    from kwire_cli.view.hex import batch_hex_lines
 
     run.environment.write_lines(
-        hex_lines(run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else HEX_ROWS)
+        batch_hex_lines(
+            run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else HEX_ROWS
+        )
     )
 
 
 def _show_table(run: Run, shown: Shown) -> None:
     item, records, _ = shown
-    from kwire_cli.records.model import Gap
-    from kwire_cli.view.batches import batch_row, gap_row, heading, record_row
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.view.batch_table import batch_row, gap_row, heading, record_row
 
     lines = [] if run.headed else [heading(deep=run.deep)]
     run.headed = True
@@ -139,8 +150,8 @@ def _show_table(run: Run, shown: Shown) -> None:
 
 def _show_csv(run: Run, shown: Shown) -> None:
     item, records, _ = shown
-    from kwire_cli.records.model import Gap
-    from kwire_cli.view.batches import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
 
     label = list(label_of(run).values())
     if not run.headed:
@@ -159,8 +170,8 @@ def _show_csv(run: Run, shown: Shown) -> None:
 
 
 def _show_on_page(run: Run, shown: Shown) -> None:
-    from kwire_cli.records.model import Gap
-    from kwire_cli.view.html.batches import entry, gap_entry, row
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.view.html.frames import entry, gap_entry, row
     from kwire_cli.view.html.outline import Outline
 
     item, hide, outline = shown.item, run.redaction.record, Outline(full=run.options["full"])

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from kwire_cli.cli.sizes import size_of
-from kwire_cli.cost.overhead.accumulator import BATCH_SIZES, LINGERS, Accumulators
-from kwire_cli.cost.overhead.tried import Setting
+from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
+from kwire_cli.cli.options import size_of
 
 MOST_SETTINGS = 200
 LONGEST_LINGER, LARGEST_BATCH = 2147483647, 2147483647
@@ -18,10 +17,16 @@ LONGEST_LINGER, LARGEST_BATCH = 2147483647, 2147483647
 def accumulators_of(options: dict[str, Any]) -> Accumulators:
     """Those of --linger and --batch-size. UsageError for what is no such number, or far too many of them."""
     lingers = tuple(_linger(text) for text in options["linger"].split(",")) if options["linger"] else LINGERS
-    sizes = tuple(_batch_size(text) for text in options["batch_sizes"].split(",")) if options["batch_sizes"] else BATCH_SIZES
+    sizes = (
+        tuple(_batch_size(text) for text in options["batch_sizes"].split(","))
+        if options["batch_sizes"]
+        else BATCH_SIZES
+    )
     settings = [Setting(linger, size) for linger in sorted({*lingers}) for size in sorted({*sizes})]
     if len(settings) > MOST_SETTINGS:
-        raise click.UsageError(f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed")
+        raise click.UsageError(
+            f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed"
+        )
     return Accumulators(settings)
 
 

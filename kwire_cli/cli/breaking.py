@@ -13,7 +13,7 @@ from kwire_cli.errors import did_you_mean
 
 if TYPE_CHECKING:
     from kwire_cli.spec.evolution.breaking import Break
-    from kwire_cli.spec.evolution.given import Given
+    from kwire_cli.spec.evolution.sources import Given
 
 FORMATS = ("text", "json", "jsonl", "junit", "github")
 LEVELS = ("wire", "tagged", "source", "advice")
@@ -29,14 +29,37 @@ LEVELS = ("wire", "tagged", "source", "advice")
     help="Compare with these old definitions, such as HEAD~1:specs; all arguments are new ones.",
 )
 @click.option(
-    "--level", type=click.Choice(LEVELS), default="tagged", show_default=True, help="Show findings of at least this level, and exit with 1."
+    "--level",
+    type=click.Choice(LEVELS),
+    default="tagged",
+    show_default=True,
+    help="Show findings of at least this level, and exit with 1.",
 )
 @click.option(
-    "--except", "exceptions", multiple=True, metavar="RULE[:PATH]", help="Skip a rule, everywhere or below Message or Message.path.of[].field."
+    "--except",
+    "exceptions",
+    multiple=True,
+    metavar="RULE[:PATH]",
+    help="Skip a rule, everywhere or below Message or Message.path.of[].field.",
 )
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), default="text", show_default=True, help="Set the output format.")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Set the output format.",
+)
 @with_output
-def command(environment: Environment, paths: tuple[str, ...], against: tuple[str, ...], level: str, exceptions: tuple[str, ...], fmt: str) -> int:
+def command(
+    environment: Environment,
+    paths: tuple[str, ...],
+    against: tuple[str, ...],
+    level: str,
+    exceptions: tuple[str, ...],
+    fmt: str,
+) -> int:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
     OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. The layouts
@@ -44,7 +67,7 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     in docs/breaking.md.
     """
     from kwire_cli.spec.evolution.breaking import breaking
-    from kwire_cli.spec.evolution.matching import message_pairs
+    from kwire_cli.spec.evolution.layout import message_pairs
     from kwire_cli.spec.evolution.sources import are_files, read_definitions
 
     if not against and len(paths) != 2:
@@ -55,7 +78,9 @@ def command(environment: Environment, paths: tuple[str, ...], against: tuple[str
     part = are_files(after, new)
     for given in new.values():
         _note_faults(environment, given)
-    found = [each for each in breaking(old, new, part=part) if not any(_excepted(each, *exception) for exception in allowed)]
+    found = [
+        each for each in breaking(old, new, part=part) if not any(_excepted(each, *exception) for exception in allowed)
+    ]
     wanted = LEVELS[: LEVELS.index(level) + 1]
     shown = [each for each in found if each.severity in wanted]
     compared = [given.spec.name for given, _ in message_pairs(old, new, part=part) if given]
@@ -75,7 +100,7 @@ def _note_faults(environment: Environment, given: Given) -> None:
 
 
 def _exception(text: str) -> tuple[str, str]:
-    from kwire_cli.spec.evolution.rules import RULES
+    from kwire_cli.spec.evolution.breaking import RULES
 
     rule, _, path = text.partition(":")
     if rule not in RULES:
@@ -92,7 +117,7 @@ def _excepted(each: Break, rule: str, path: str) -> bool:
 
 
 def _show(environment: Environment, shown: list[Break], messages: list[str], fmt: str) -> None:
-    from kwire_cli.view.breaking import break_document, break_lines, github_lines, junit_text
+    from kwire_cli.view.definitions import break_document, break_lines, github_lines, junit_text
     from kwire_cli.view.json import dumps
 
     if fmt == "text":
@@ -115,5 +140,7 @@ def _summary(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) ->
         return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
 
     rest = [each for each in found if each.severity not in wanted]
-    hidden = f"; {counts(rest)} not shown: --level {max((each.severity for each in rest), key=LEVELS.index)}" if rest else ""
+    hidden = (
+        f"; {counts(rest)} not shown: --level {max((each.severity for each in rest), key=LEVELS.index)}" if rest else ""
+    )
     return (f"breaks: {counts(shown)}" if shown else "nothing breaks") + hidden

@@ -1,4 +1,4 @@
-"""What `kwire decode` does with packet captures: which lines are shown, and how."""
+"""Captures shown by `kwire decode`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.capture_columns import refuse_unknown, show_columns
-from kwire_cli.cli.capture_lines import note_faults
+from kwire_cli.cli.capture_inputs import _frame_range, chosen, filter_of, note_faults, read_log
 from kwire_cli.cli.environment import Outcome
 from kwire_cli.cli.options import HEX_ROWS, records_of
 from kwire_cli.cli.pages import Collected
@@ -20,17 +19,105 @@ from kwire_cli.view.lines import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.analysis.stats import Stats
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.filter import Filter, Rows
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.capture.following import Following
-    from kwire_cli.source.capture.point_packets import PointFiles
-    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.captures import Capture, PointFiles
+    from kwire_cli.source.growing import Following
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.kafka.stats import Stats
     from kwire_cli.spec.catalog import Catalog
 
     Show = Callable[[Captured | None], None]
+
+
+# Lines of a capture in columns: those of the table, or those of --fields.
+
+
+def _names(fields: str | None) -> list[str]:
+    return [name.strip() for name in fields.split(",")] if fields is not None else []
+
+
+def refuse_unknown(catalog: Catalog, fields: str | None) -> None:
+    """UsageError for a name in --fields that is no column and that no field has."""
+    from kwire_cli.filter import name_of, unknown_part
+
+    for name in _names(fields):
+        if not name:
+            raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
+        if "[" in name:
+            raise click.UsageError(f"--fields: a path has no indexes: topics.partitions, not {name}")
+        if (named := name_of(name)) is None:
+            raise click.UsageError(f"--fields: expected the name of a column or field, found {name!r}")
+        if reason := unknown_part(named, catalog.field_names):
+            raise click.UsageError(f"--fields: {reason}")
+
+
+def show_columns(
+    environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction, *, wait: bool
+) -> Show:
+    """What prints lines as rows of a table, csv or JSON with the columns of --fields, else those of the table; None
+    comes last.
+
+    A table of --fields may `wait` for its first rows.
+    """
+    from kwire_cli.source.kafka.columns import LineRow
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.tables import CSV_HEADINGS, TABLE
+
+    columns = tuple(_names(options["fields"])) or TABLE
+    if fmt == "csv" and not options["fields"] and options["several"]:
+        columns = ("capture", "file", *columns)
+    if fmt not in {"csv", "json", "jsonl"}:
+        return _table(environment, columns, redaction, wait=wait and bool(options["fields"]))
+    if fmt == "csv":
+        environment.write_csv([CSV_HEADINGS.get(name, name) for name in columns])
+
+    def show(line: Captured | None) -> None:
+        if line is None:
+            return
+        cells = LineRow(line, redaction)
+        if fmt == "csv":
+            environment.write_csv([cells.value(name) for name in columns])
+        else:
+            environment.write(dumps({name: cells.value(name) for name in columns}, indent=fmt == "json"))
+
+    return show
+
+
+def _table(environment: Environment, columns: tuple[str, ...], redaction: Redaction, *, wait: bool) -> Show:
+    """What prints rows of a table; with `wait` its columns are as wide as the first rows need, which are printed
+    together.
+    """
+    from kwire_cli.source.kafka.columns import LineRow
+    from kwire_cli.view.tables import HELD, cells, fitted, heading, plain_rows, widths_of
+
+    held: list[list[str]] | None = [] if wait else None
+    widths: list[int] = []
+    plain: Callable[[Captured], str] | None = None
+
+    def begin(first: list[list[str]]) -> None:
+        nonlocal held, widths, plain
+        held, widths = None, widths_of(columns, first)
+        plain = None if environment.in_colour else plain_rows(columns, widths)
+        environment.write_lines([heading(columns, widths), *(fitted(each, columns, widths) for each in first)])
+
+    if held is None:
+        begin([])
+
+    def show(line: Captured | None) -> None:
+        if held is not None:
+            held.extend([cells(LineRow(line, redaction), columns)] if line else [])
+            if line is None or len(held) == HELD:
+                begin(held)
+        elif line and plain:
+            environment.write(plain(line))
+        elif line:
+            environment.write_lines([fitted(cells(LineRow(line, redaction), columns), columns, widths)])
+
+    return show
+
+
+# What `kwire decode` does with packet captures: which lines are shown, and how.
 
 
 @dataclass(slots=True)
@@ -47,11 +134,17 @@ class _Passed:
 
 
 def show_capture(
-    environment: Environment, catalog: Catalog, source: str | IO[bytes] | PointFiles, fmt: str, options: dict[str, Any], *, strict: bool
+    environment: Environment,
+    catalog: Catalog,
+    source: str | IO[bytes] | PointFiles,
+    fmt: str,
+    options: dict[str, Any],
+    *,
+    strict: bool,
 ) -> Outcome:
     """Print the lines of a capture that were asked for, as they come; InputError where it cannot be read."""
     from kwire_cli.cli.follow import Interrupt, following
-    from kwire_cli.source.capture.point_packets import PointFiles
+    from kwire_cli.source.captures import PointFiles
 
     refuse_unknown(catalog, options["fields"])
     _frame_range(options["frames"])
@@ -60,20 +153,30 @@ def show_capture(
         return _show(environment, catalog, _opened(source, options), fmt, options, strict=strict)
     assert not isinstance(source, PointFiles)  # noqa: S101 - for the type checker: one capture is followed
     interrupt = Interrupt()
-    found = following(environment, source, interrupt, options["tls_keylog"])  # opening a pipe waits for its writer, and Ctrl-C ends that at once
+    found = following(
+        environment, source, interrupt, options["tls_keylog"]
+    )  # opening a pipe waits for its writer, and Ctrl-C ends that at once
     with interrupt.watched():
         return _show(environment, catalog, found, fmt, options, strict=strict)
 
 
 def _opened(source: Any, options: dict[str, Any]) -> Capture:
-    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.captures import Capture
 
     return Capture(source, key_logs=options["tls_keylog"])
 
 
-def _show(environment: Environment, catalog: Catalog, found: Capture | Following, fmt: str, options: dict[str, Any], *, strict: bool) -> Outcome:
+def _show(
+    environment: Environment,
+    catalog: Catalog,
+    found: Capture | Following,
+    fmt: str,
+    options: dict[str, Any],
+    *,
+    strict: bool,
+) -> Outcome:
     from kwire_cli.cli.follow import until_last
-    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.source.captures import Capture
     from kwire_cli.source.kafka.traffic import traffic
 
     name, again = found.name or "standard input", None
@@ -92,7 +195,9 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
         options["show"] = show
     page, last = options.get("page"), _frame_range(options["frames"])[1]
     with _rows_that_wait(show, options):
-        for line in until_last(chosen(passed.each(lines) if choosing else lines, catalog, options), options["limit"], last):
+        for line in until_last(
+            chosen(passed.each(lines) if choosing else lines, catalog, options), options["limit"], last
+        ):
             chose = True
             if page and page.is_full:
                 page.leave(f"--frames {line.number}-{'' if last is None else last}")
@@ -110,66 +215,11 @@ def _show(environment: Environment, catalog: Catalog, found: Capture | Following
     return Outcome(decodable, anomalies or (strict and bool(found.notices)), choosing and not chose)
 
 
-def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:
-    """The lines that --frames, --stream, --filter and --limit leave."""
-    first, last = _frame_range(options["frames"])
-    streams, left = frozenset(options["stream"]), options["limit"]
-    if first == 1 and last is None and left is None and not streams and not options["filter"]:
-        yield from lines
-        return
-    matches = _filter(catalog, options)
-    for line in lines:
-        if left == 0 or (last is not None and line.number > last):
-            return
-        if line.number < first or (streams and line.stream not in streams) or not matches(line):
-            continue
-        yield line
-        left = None if left is None else left - 1
-
-
-def _frame_range(text: str | None) -> tuple[int, int | None]:
-    if not text:
-        return 1, None
-    low, dash, high = text.partition("-")
-    try:
-        first = int(low) if low else 1
-        last = int(high) if high else None if dash else first
-    except ValueError:
-        raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
-    if last is not None and last < first:
-        raise click.UsageError(f"--frames takes the lower number first, not {text!r}")
-    return first, last
-
-
-def _filter(catalog: Catalog, options: dict[str, Any]) -> Callable[[Captured], bool]:
-    """The test of lines that --filter says. It sees secrets as they are shown, so that nobody can guess them by it."""
-    if not options["filter"]:
-        return lambda _: True
-    from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.kafka.columns import FilterRow
-
-    found, redaction = filter_of(catalog, options["filter"]), Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
-    return lambda line: found.matches(FilterRow(line, redaction))
-
-
-def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
-    """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows lack."""
-    from kwire_cli.filter import compile_filter
-
-    codes = {row.name: row.code for row in catalog.errors}
-    keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
-    return compile_filter(
-        text,
-        error_code=lambda name: codes.get(name.upper()),
-        api_key=lambda name: keys.get(name.lower()),
-        fields=catalog.field_names,
-        rows=rows,
-    )
-
-
 @contextmanager
 def _rows_that_wait(show: Show, options: dict[str, Any]) -> Iterator[None]:
-    """Rows of a table wait for the first others, to line up with them: they are printed also where reading fails or is interrupted before."""
+    """Rows of a table wait for the first others, to line up with them: they are printed also where reading fails or is
+    interrupted before.
+    """
     try:
         yield
     except BaseException:
@@ -194,7 +244,7 @@ def _shower(environment: Environment, fmt: str, options: dict[str, Any], *, whol
 
 
 def _stats(environment: Environment, fmt: str) -> Show:
-    from kwire_cli.source.kafka.stats import Stats
+    from kwire_cli.analysis.stats import Stats
 
     stats = Stats()
 
@@ -214,24 +264,24 @@ def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
 
         environment.write(dumps(stats.to_json(), indent=fmt == "json"))
     elif fmt == "csv":
-        from kwire_cli.view.stats import CSV, csv_cells
+        from kwire_cli.view.traffic import CSV, csv_cells
 
         environment.write_csv(CSV)
         for cells in csv_cells(stats):
             environment.write_csv(cells)
     else:
-        from kwire_cli.view.stats import stats_lines
+        from kwire_cli.view.traffic import stats_lines
 
         if isinstance(environment, Collected):
-            from kwire_cli.view.html.stats import charts
+            from kwire_cli.view.html.page import stats_charts
 
-            environment.charts += charts(stats)
+            environment.charts += stats_charts(stats)
         environment.write_lines(stats_lines(stats))
 
 
 def _documents(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:
+    from kwire_cli.view.batch_json import field_text
     from kwire_cli.view.json import dumps, line_dumps, many_dumps
-    from kwire_cli.view.quick_lines import field_text
 
     records, lossless = records_of(options), options["lossless"]
     hide = redaction.record
@@ -241,7 +291,10 @@ def _documents(environment: Environment, fmt: str, options: dict[str, Any], reda
     def document(line: Captured) -> dict[str, Any]:
         secret = redaction.line(line)
         if secret and lossless:
-            raise InputError(f"frame {line.number} holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets")
+            raise InputError(
+                f"frame {line.number} holds secrets, or bytes that may be some, and --lossless keeps every byte: "
+                f"add --show-secrets"
+            )
         return line.to_json(records=records, lossless=lossless, hidden=secret, hide=hide)
 
     def write(found: dict[str, Any]) -> None:
@@ -269,13 +322,15 @@ def _on_page(options: dict[str, Any], redaction: Redaction) -> Show:
 
     def one(line: Captured) -> None:
         outline = Outline(full=options["full"])
-        options["page"].add(line_row(line), line_entry(redaction.catalog, line, redaction.line(line), redaction.record, outline))
+        options["page"].add(
+            line_row(line), line_entry(redaction.catalog, line, redaction.line(line), redaction.record, outline)
+        )
 
     return _one_by_one(one, pairs=options["pairs"])
 
 
 def _views(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:
-    from kwire_cli.view.capture import hex_lines, tree_lines
+    from kwire_cli.view.hex import capture_hex_lines, capture_tree_lines
 
     catalog, hide = redaction.catalog, redaction.record
     shown = False
@@ -286,9 +341,15 @@ def _views(environment: Environment, fmt: str, options: dict[str, Any], redactio
             environment.write("")
         shown = True
         if fmt == "hex":
-            environment.write_lines(hex_lines(catalog, line, redaction.line(line), rows=None if options["full"] else HEX_ROWS, hide=hide))
+            environment.write_lines(
+                capture_hex_lines(
+                    catalog, line, redaction.line(line), rows=None if options["full"] else HEX_ROWS, hide=hide
+                )
+            )
         else:
-            environment.write_lines(tree_lines(catalog, line, redaction.line(line), full=options["full"], hide=hide))
+            environment.write_lines(
+                capture_tree_lines(catalog, line, redaction.line(line), full=options["full"], hide=hide)
+            )
 
     return _one_by_one(one, pairs=options["pairs"])
 
@@ -304,3 +365,35 @@ def _one_by_one(one: Callable[[Captured], None], *, pairs: bool) -> Show:
         one(line)
 
     return show
+
+
+OF_CAPTURES = ("filter", "frames", "stream", "fields", "pairs", "port", "limit", "follow", "lossless", "tls_keylog")
+
+
+def show_stats(
+    environment: Environment, catalog: Catalog, names: list[str], fmt: str, options: dict[str, Any], *, strict: bool
+) -> bool:
+    """Print the statistics of request logs, all together since a log is rotated; whether there was a fault, where that
+    was asked for.
+    """
+    from kwire_cli.analysis.stats import Stats
+    from kwire_cli.cli.environment import Progress
+    from kwire_cli.source.request_log.exchange import Exchange
+
+    if not options["stats"]:
+        raise InputError(
+            "is a broker's request log, which holds no bytes: use --stats, or kwire clients", file=names[0]
+        )
+    given = [f"--{name.replace('_', '-')}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
+    if given:
+        raise click.UsageError(f"{given[0]} is for packet captures, and {names[0]} is a broker's request log")
+    stats, progress = Stats(), Progress(environment)
+    for name in names:
+        for found in read_log(environment, catalog, name, progress):
+            if isinstance(found, Exchange):
+                stats.add_exchange(found)
+            else:
+                stats.add_fault(found.code)
+    progress.done()
+    show_counts(environment, stats, fmt)
+    return strict and bool(stats.anomalies)

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_file, with_catalog, with_csv, with_output
+from kwire_cli.cli.options import (
+    PORT,
+    REPORT_FORMATS,
+    complete_file,
+    with_capture_points,
+    with_catalog,
+    with_csv,
+    with_output,
+    with_tls_keylog,
+)
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.stores import path_of
@@ -16,8 +24,7 @@ from kwire_cli.stores import path_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.clients.fold import Clients
-    from kwire_cli.clients.report import Row
+    from kwire_cli.analysis.clients import Clients, Row
     from kwire_cli.spec.accepted import Accepted
     from kwire_cli.spec.catalog import Catalog
 
@@ -48,9 +55,15 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     help="Name the brokers' release today.  [default: taken from ApiVersions responses]",
 )
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]"
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(REPORT_FORMATS),
+    help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
 )
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option(
+    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
+)
 @with_tls_keylog
 @with_capture_points
 @with_catalog
@@ -74,7 +87,9 @@ def command(
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
 
     def run(environment: Environment, fmt: str) -> Exit:
-        return show_clients(environment, catalog, lambda: _clients(environment, catalog, source, options), release, now, fmt)
+        return show_clients(
+            environment, catalog, lambda: _clients(environment, catalog, source, options), release, now, fmt
+        )
 
     if fmt != "html":
         return run(environment, fmt)
@@ -83,9 +98,16 @@ def command(
     return page_of(environment, "clients", files_among(source), lambda env: run(env, "table"))
 
 
-def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], Clients], release: str | None, now: str | None, fmt: str) -> Exit:
+def show_clients(
+    environment: Environment,
+    catalog: Catalog,
+    find: Callable[[], Clients],
+    release: str | None,
+    now: str | None,
+    fmt: str,
+) -> Exit:
     """Find clients, which may take long, and list them, for an upgrade to and from releases if these are given."""
-    from kwire_cli.clients.report import report
+    from kwire_cli.analysis.clients import report
     from kwire_cli.spec.accepted import accepted_by
 
     if now and not release:
@@ -98,17 +120,19 @@ def show_clients(environment: Environment, catalog: Catalog, find: Callable[[], 
         from kwire_cli.view.lines import counted
 
         passed = "was" if clients.forwarded == 1 else "were"
-        environment.note(f"kwire: {counted(clients.forwarded, 'request')} {passed} forwarded by other brokers, whose own logs say from whom")
-    from kwire_cli.clients.upgrade import REFUSED
+        environment.note(
+            f"kwire: {counted(clients.forwarded, 'request')} {passed} forwarded by other brokers, whose own "
+            f"logs say from whom"
+        )
+    from kwire_cli.analysis.clients import REFUSED
 
     return Exit.FOUND if any(row.verdict == REFUSED for row in rows) else Exit.DONE
 
 
 def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Clients:
-    from kwire_cli.cli.capture_lines import CapturePoints, capture_lines
-    from kwire_cli.cli.progress import Progress
-    from kwire_cli.cli.request_logs import is_log, opened, read_log, tell_of_logs
-    from kwire_cli.clients.fold import Clients
+    from kwire_cli.analysis.clients import Clients
+    from kwire_cli.cli.capture_inputs import CapturePoints, capture_lines, is_log, opened, read_log, tell_of_logs
+    from kwire_cli.cli.environment import Progress
     from kwire_cli.source.kinds import Kind, begins_as
     from kwire_cli.source.request_log.exchange import Exchange
 
@@ -120,7 +144,10 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
     points = CapturePoints(environment, [name for name in source if name not in are_logs], options)
     for name in source or ("-",):
         if name != "-" and not path_of(name).is_file():
-            raise InputError("this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file", file=name)
+            raise InputError(
+                "this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file",
+                file=name,
+            )
         if name in are_logs:
             logs.append("standard input" if name == "-" else name)
             for found in read_log(environment, catalog, name, progress):
@@ -131,7 +158,9 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
         if begins_as(capture) is not Kind.CAPTURE:
             label = "standard input" if name == "-" else name
             with opened(environment, name):  # where that can't be, it says why
-                raise InputError("is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label)
+                raise InputError(
+                    "is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label
+                )
         if (capture := points.take(capture)) is None:
             continue
         for line in capture_lines(environment, catalog, capture, port=options["port"], key_logs=options["tls_keylog"]):
@@ -146,8 +175,8 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
 
 
 def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, fmt: str) -> None:
-    from kwire_cli.view.clients import client_lines, csv_cells, csv_columns, upgrade_lines
     from kwire_cli.view.json import dumps
+    from kwire_cli.view.traffic import client_csv_cells, client_lines, csv_columns, upgrade_lines
 
     if fmt == "table":
         environment.write_lines(upgrade_lines(rows, accepted.release) if accepted else client_lines(rows))
@@ -155,7 +184,7 @@ def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, 
         columns = csv_columns(rows, verdicts=accepted is not None)
         environment.write_csv(columns)
         for row in rows:
-            for cells in csv_cells(row, columns):
+            for cells in client_csv_cells(row, columns):
                 environment.write_csv(cells)
     elif fmt == "jsonl":
         for row in rows:
@@ -165,7 +194,7 @@ def _show(environment: Environment, rows: list[Row], accepted: Accepted | None, 
 
 
 def _document(rows: list[Row], accepted: Accepted | None) -> dict[str, Any]:
-    from kwire_cli.clients.report import verdict_counts
+    from kwire_cli.analysis.clients import verdict_counts
 
     head: dict[str, Any] = {"upgradeTo": accepted.release, "verdicts": dict(verdict_counts(rows))} if accepted else {}
     return head | {"clients": [row.to_json() for row in rows]}

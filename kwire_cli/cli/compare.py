@@ -1,4 +1,4 @@
-"""`kwire compare`: what the same values would cost in other forms. Messages, record sets, and the documents that proposed the forms."""
+"""The command `kwire compare`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,59 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from kwire_cli.analysis.papers import PAPERS
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
-from kwire_cli.cli.counts import counts, numbers
-from kwire_cli.cli.frame_options import of_captures, of_frames
+from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.options import (
     REPORT_FORMATS,
     complete_file,
     complete_message,
     complete_overlay,
     complete_version,
+    counts,
+    numbers,
+    of_captures,
+    of_frames,
     with_catalog,
     with_csv,
     with_output,
 )
-from kwire_cli.cost.papers import PAPERS
-from kwire_cli.spec.encodings import ENCODING_NAMES, OWN_WIDTH
+from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.environment import Environment, Exit
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
+
+
+# `kwire compare --paper`: a source document's own numbers beside those that kwire measures.
+
+
+def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, *, times: bool | None = None) -> Exit:
+    """Print one of `cost.papers.PAPERS`, whose numbers are measured for it: `fmt` is table, json, jsonl, or csv with a
+    row a claim.
+    """
+    from kwire_cli.analysis.papers import paper
+
+    found = paper(name, catalog, times=times)
+    if fmt == "csv":
+        from kwire_cli.view.advice import CSV, claim_cells
+
+        environment.write_csv(CSV)
+        for claim in found.claims:
+            environment.write_csv(claim_cells(claim))
+    elif fmt in {"json", "jsonl"}:
+        from kwire_cli.view.json import dumps
+
+        environment.write(dumps(found.to_json(), indent=fmt == "json"))
+    else:
+        from kwire_cli.view.advice import paper_lines
+
+        environment.write_lines(paper_lines(found))
+    return Exit.DONE
+
+
+# `kwire compare`: what the same values would cost in other forms. Messages, record sets, and the documents
+# that proposed the forms.
 
 BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 """Options that mean something with --paper."""
@@ -34,7 +68,11 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
 @click.command(name="compare")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 @click.option(
-    "--message", "-m", metavar="NAME", shell_complete=complete_message, help="Name the message of --values, of generated values, or of a body."
+    "--message",
+    "-m",
+    metavar="NAME",
+    shell_complete=complete_message,
+    help="Name the message of --values, of generated values, or of a body.",
 )
 @click.option(
     "--version",
@@ -58,7 +96,9 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     callback=numbers,
     help="Generate values with this many partitions per topic; 1..1000 gives a line each.",
 )
-@click.option("--replicas", metavar="N|A..B", callback=numbers, help="Generate values with this many replicas per partition.")
+@click.option(
+    "--replicas", metavar="N|A..B", callback=numbers, help="Generate values with this many replicas per partition."
+)
 @click.option(
     "--count",
     "counts",
@@ -68,7 +108,9 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     help="Generate this many elements of an array, or bytes of a text.",
 )
 @click.option("--versions", metavar="A-B|all", help="Compare with these versions.")
-@click.option("--flexible", is_flag=True, help="Compare the version inflexible and flexible: what KIP-482 saves and costs.")
+@click.option(
+    "--flexible", is_flag=True, help="Compare the version inflexible and flexible: what KIP-482 saves and costs."
+)
 @click.option("--all-tagged", is_flag=True, help="Compare with all fields tagged, which KIP-482 rejects.")
 @click.option(
     "--encoding",
@@ -78,25 +120,57 @@ BESIDE_PAPER = {"paper", "times", "fmt", "specs", "kafka", "colour"}
     metavar="NAME",
     help="Compare with integers in this encoding (KAFKA-9927), such as fixed, packed, upacked, packed32; repeatable.",
 )
-@click.option("--fields", metavar="PATH,PATH", help="Apply --encoding only to these fields, by path or name.  [default: every integer]")
+@click.option(
+    "--fields",
+    metavar="PATH,PATH",
+    help="Apply --encoding only to these fields, by path or name.  [default: every integer]",
+)
 @click.option("--cases", is_flag=True, help="Show the best and worst case of encodings and overlays too.")
 @click.option(
-    "--overlay", "overlays", multiple=True, metavar="NAME|FILE", shell_complete=complete_overlay, help="Compare with this overlay; repeatable."
+    "--overlay",
+    "overlays",
+    multiple=True,
+    metavar="NAME|FILE",
+    shell_complete=complete_overlay,
+    help="Compare with this overlay; repeatable.",
 )
 @click.option("--by-field", is_flag=True, help="Show the bytes of each field.")
-@click.option("--paper", type=click.Choice([*PAPERS]), help="Show a document's own figures beside those that kwire measures.")
-@click.option("--times/--no-times", default=None, help="Measure times for longer, or not at all (with --paper kafka9927).")
+@click.option(
+    "--paper", type=click.Choice([*PAPERS]), help="Show a document's own figures beside those that kwire measures."
+)
+@click.option(
+    "--times/--no-times", default=None, help="Measure times for longer, or not at all (with --paper kafka9927)."
+)
 @of_frames
 @of_captures
-@click.option("--show-secrets", is_flag=True, help="Show values that cannot be encoded, even those of messages with secrets.")
-@click.option("--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), default="table", show_default=True, help="Set the output format.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed.")
+@click.option(
+    "--show-secrets", is_flag=True, help="Show values that cannot be encoded, even those of messages with secrets."
+)
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(REPORT_FORMATS),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed."
+)
 @with_record_options
 @with_catalog
 @with_output
 @with_csv
 def command(
-    environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, paper: str | None, *, times: bool | None, **options: Any
+    environment: Environment,
+    catalog: Catalog,
+    source: tuple[str, ...],
+    fmt: str,
+    paper: str | None,
+    *,
+    times: bool | None,
+    **options: Any,
 ) -> Exit:
     """Compare what the same values cost in other encodings, by encoding them.
 
@@ -109,8 +183,17 @@ def command(
         return _show(environment, catalog, source, fmt, paper, times=times, options=options)
     from kwire_cli.cli.pages import files_among, page_of
 
-    names = [*files_among(source), *([options["message"]] if options["message"] else []), *(["--paper", paper] if paper else [])]
-    return page_of(environment, "compare", names, lambda env: _show(env, catalog, source, "table", paper, times=times, options=options))
+    names = [
+        *files_among(source),
+        *([options["message"]] if options["message"] else []),
+        *(["--paper", paper] if paper else []),
+    ]
+    return page_of(
+        environment,
+        "compare",
+        names,
+        lambda env: _show(env, catalog, source, "table", paper, times=times, options=options),
+    )
 
 
 def _show(
@@ -124,8 +207,6 @@ def _show(
     options: dict[str, Any],
 ) -> Exit:
     if paper:
-        from kwire_cli.cli.papers import show_paper
-
         _refuse_beside_paper(options)
         return show_paper(environment, catalog, paper, fmt, times=times)
     if times is not None:
@@ -142,5 +223,11 @@ def _refuse_beside_paper(options: dict[str, Any]) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in BESIDE_PAPER and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            said = "INPUT" if isinstance(parameter, click.Argument) else f"--{options['kind']}" if name == "kind" else parameter.opts[0]
+            said = (
+                "INPUT"
+                if isinstance(parameter, click.Argument)
+                else f"--{options['kind']}"
+                if name == "kind"
+                else parameter.opts[0]
+            )
             raise click.UsageError(f"--paper measures the document's own examples; omit {said}")

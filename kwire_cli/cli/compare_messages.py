@@ -1,4 +1,4 @@
-"""What `kwire compare` does with messages: which values there are, in which forms they are priced, and how that is shown."""
+"""Messages compared in other forms."""
 
 from __future__ import annotations
 
@@ -6,28 +6,267 @@ import io
 from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.compare_forms import CHOOSING, comparing, note_held
-from kwire_cli.cli.compare_output import Result, Row, show
-from kwire_cli.cli.counts import combinations
-from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.progress import Progress
-from kwire_cli.cost.forms.choices import check_fields, highest
-from kwire_cli.cost.forms.comparing import Comparing
-from kwire_cli.cost.forms.sums import Comparison
-from kwire_cli.cost.generated import USUAL, counts_for, generate
+from kwire_cli.analysis.costs.form_comparison import (
+    FLEXIBLE,
+    Choice,
+    Comparing,
+    Comparison,
+    check_fields,
+    concerns,
+    highest,
+)
+from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
+from kwire_cli.cli.environment import Environment, Exit, Progress
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.options import NO_CAPTURE, bodies_of, combinations, frames_of, refuse, said
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
 
-def show_messages(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]) -> Exit:
+# The forms that the options of `kwire compare` choose for messages.
+
+EVERY_ENCODING = ("packed", "upacked")
+
+
+CHOOSING = ("versions", "flexible", "all_tagged", "encodings", "overlays")
+"""Options that choose forms; without any of them it is those that tell most."""
+
+
+def note_held(environment: Environment, options: dict[str, Any], spec: MessageSpec) -> None:
+    """Say that there are fewer versions of a message than --versions has; `9+` and all mean those that there are."""
+    from kwire_cli.spec.model import Versions
+
+    text = options["versions"]
+    if not text or text == "all" or text.endswith("+"):
+        return
+    meant, valid = Versions.parse(text), spec.valid_versions
+    if meant.low < valid.low or meant.high > valid.high:
+        environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
+
+
+def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
+    """What prices messages in the forms that were asked for; where none were, in those that tell most."""
+    from kwire_cli.spec.overlay import load_overlay
+
+    fields = tuple(name.strip() for name in (options["fields"] or "").split(",") if name.strip())
+    if fields and not options["encodings"]:
+        raise click.UsageError("--fields needs an --encoding")
+    if (
+        options["cases"]
+        and not (options["encodings"] or options["overlays"])
+        and any(options[name] for name in CHOOSING)
+    ):
+        raise click.UsageError("--cases needs an --encoding or --overlay")
+    if not several:
+        check_fields(specs, fields)
+    if not any(options[name] for name in CHOOSING):
+        valid = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
+        return Comparing(
+            Choice(valid, ends=several, both_ways=True, tagged=True, encodings=EVERY_ENCODING, cases=options["cases"])
+        )
+    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options["overlays"])
+    for name, overlay in overlays:
+        if not several and not concerns(overlay, specs[0]):
+            raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
+    versions = _versions(options["versions"], None if several else specs[0])
+    both_ways, tagged, encodings, cases = (options[name] for name in ("flexible", "all_tagged", "encodings", "cases"))
+    choice = Choice(
+        versions, both_ways=both_ways, tagged=tagged, encodings=encodings, fields=fields, cases=cases, overlays=overlays
+    )
+    return Comparing(choice)
+
+
+def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
+    """The versions that are meant; of one message those that it has, of several every number that was said."""
+    from kwire_cli.spec.model import Versions
+
+    if not text:
+        return ()
+    known = spec.valid_versions if spec else Versions(0, 255)
+    try:
+        meant = known if text == "all" else Versions.parse(text)
+    except ValueError as error:
+        raise click.UsageError(f"--versions: {error}, or all") from None
+    if not meant & known:
+        raise InputError(f"{spec.name if spec else 'no message'} has versions {known}, not {text}")
+    return tuple((meant & known).each())
+
+
+# How `kwire compare` prints what messages cost in other forms.
+
+
+class Row(NamedTuple):
+    """A comparison; of generated values with the counts that differ between rows."""
+
+    counts: dict[str, int]
+    comparison: Comparison
+
+
+class Result(NamedTuple):
+    """What was compared, in words for eyes and as JSON; `skipped` are frames by the reason for which they have no
+    price.
+    """
+
+    remark: str
+    about: dict[str, Any]
+    rows: list[Row]
+    skipped: Counter[str]
+
+
+def show(environment: Environment, catalog: Catalog, result: Result, fmt: str, options: dict[str, Any]) -> None:
+    """Print a result: `fmt` is table, json, jsonl or csv."""
+    rows = result.rows
+    if fmt == "json":
+        from kwire_cli.view.json import dumps
+
+        comparisons = [_head(row) | row.comparison.to_json() for row in rows]
+        total = {"total": _total(rows).to_json()} if _is_total(rows) else {}
+        headers = {"flexibleHeaders": _headers(catalog, rows)} if FLEXIBLE in rows[0].comparison.sums else {}
+        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total | headers, indent=True))
+    elif fmt == "jsonl":
+        from kwire_cli.view.json import dumps
+
+        for row in rows:
+            head = _head(row) | {"message": row.comparison.message, "givenVersion": row.comparison.version}
+            for each in row.comparison.sums.values():
+                environment.write(dumps(head | each.to_json(), indent=False))
+    elif fmt == "csv":
+        from kwire_cli.view.compare import CSV, csv_cells
+
+        environment.write_csv(CSV)
+        for row in rows:
+            for each in row.comparison.sums.values():
+                environment.write_csv(csv_cells(row.counts, row.comparison, each))
+    else:
+        _show_table(environment, catalog, result, options)
+
+
+def _show_table(environment: Environment, catalog: Catalog, result: Result, options: dict[str, Any]) -> None:
+    from kwire_cli.view import compare as view
+
+    rows = result.rows
+    if rows[0].counts:
+        environment.write_lines([*view.title_lines(rows[0].comparison, result.remark), *view.range_lines(rows)])
+        return
+    comparison = _total(rows) if _is_total(rows) else rows[0].comparison
+    environment.write_lines([*view.title_lines(comparison, result.remark), *view.form_lines(comparison)])
+    if _is_total(rows):
+        environment.write_lines(view.message_lines([row.comparison for row in rows]))
+    environment.write_lines(view.loss_lines(comparison))
+    environment.write_lines(view.flexible_lines(comparison, _headers(catalog, rows)))
+    if options["by_field"] or "b" in result.about:
+        for row in rows:
+            columns = {name: each for name, each in row.comparison.sums.items() if each.messages}
+            environment.write_lines(view.field_lines(columns))
+
+
+def _headers(catalog: Catalog, rows: list[Row]) -> int:
+    """The bytes of flexible headers beyond inflexible ones, for all messages."""
+    from kwire_cli.analysis.costs.form_comparison import header_difference
+
+    named = [
+        (row.comparison.message, row.comparison.given.messages) for row in rows if row.comparison.version is not None
+    ]
+    return sum(
+        messages * header_difference(catalog, catalog.message(message)) for message, messages in named if message
+    )
+
+
+def _head(row: Row) -> dict[str, Any]:
+    return {"counts": row.counts} if row.counts else {}
+
+
+def _is_total(rows: list[Row]) -> bool:
+    return len(rows) > 1 and not rows[0].counts
+
+
+def _total(rows: list[Row]) -> Comparison:
+    return Comparison.of_all(row.comparison for row in rows)
+
+
+# The messages in the inputs of `kwire compare`: bodies, frames, and those of captures; what can't be priced
+# is counted by its reason.
+
+OF_CAPTURES = ("filter", "frames", "stream", "limit", "port", "tls_keylog")
+
+
+class Found(NamedTuple):
+    """A message: the number of its input, what to call it, and what it is, decoded whole."""
+
+    source: int
+    label: str
+    decoded: Decoded
+
+
+def messages(
+    environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any], skipped: Counter[str]
+) -> Iterator[Found]:
+    """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
+    bodies = bool(options["message"])
+    if bodies:
+        refuse(options, ("api", "framed", "kind"), "is for frames, and --message is for a bare body")
+    for number, given in enumerate(
+        inputs(environment, source, options["form"], catalog=catalog, says=said(options), verbose=options["verbose"])
+    ):
+        if given.kind is Kind.CAPTURE:
+            if bodies:
+                raise click.UsageError(
+                    "--message is for a bare body, and this is a capture; --filter chooses among its frames"
+                )
+            each = _of_capture(environment, catalog, given.source, options)
+        else:
+            found = given.frames
+            refuse(options, OF_CAPTURES, NO_CAPTURE)
+            each = bodies_of(catalog, found, options) if bodies else map(_body, frames_of(catalog, found, options))
+        for decoded in each:
+            if (reason := _unpriced(decoded)) or not decoded:
+                skipped[reason] += 1
+            else:
+                yield Found(number, given.name or "the argument", decoded)
+
+
+def _unpriced(decoded: Decoded | None) -> str:
+    """Why a message has no price; nothing where it has one."""
+    if not decoded:
+        return "that are no request or response that is known"
+    if not decoded.exact:
+        return "that could not be decoded whole by their own version"
+    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
+    return "that hold text which is no UTF-8, and has no other form" if lossy else ""
+
+
+def _of_capture(
+    environment: Environment, catalog: Catalog, source: Any, options: dict[str, Any]
+) -> Iterator[Decoded | None]:
+    from kwire_cli.cli.capture_inputs import capture_lines, chosen
+
+    lines = capture_lines(environment, catalog, source, port=options["port"], key_logs=options["tls_keylog"])
+    return (_body(line.frame) if line.frame else None for line in chosen(lines, catalog, options))
+
+
+def _body(frame: Frame) -> Decoded | None:
+    return None if frame.guess else frame.body
+
+
+# What `kwire compare` does with messages: which values there are, in which forms they are priced, and how
+# that is shown.
+
+
+def show_messages(
+    environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]
+) -> Exit:
     """Price messages in the forms that were asked for, and print that. InputError where there is none to price."""
     given = _values(environment, catalog, source, options)
     result = given or _of_inputs(environment, catalog, source, options)
@@ -40,7 +279,9 @@ def show_messages(environment: Environment, catalog: Catalog, source: tuple[str,
 # Values
 
 
-def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result | None:
+def _values(
+    environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]
+) -> Result | None:
     """The comparison of values that were given or are generated; None where the values are in bytes."""
     ranges = {name: options[name] for name in USUAL if options[name]}
     paths = options["counts"]
@@ -50,7 +291,9 @@ def _values(environment: Environment, catalog: Catalog, source: tuple[str, ...],
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
         return _of_values(environment, catalog, options)
     if source and generated:
-        raise click.UsageError("--count, --partitions and the other options for generated values do not go with an INPUT")
+        raise click.UsageError(
+            "--count, --partitions and the other options for generated values do not go with an INPUT"
+        )
     if source or not (generated or options["message"]) or (not generated and _is_piped(environment)):
         return None
     if not options["message"]:
@@ -68,7 +311,7 @@ def _is_piped(environment: Environment) -> bool:
 
 
 def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
-    from kwire_cli.cli.given_values import read_values
+    from kwire_cli.cli.inputs import read_values
 
     given = read_values(environment, catalog, options["values"])
     said = {"message": given.message, "version": given.version}
@@ -85,7 +328,11 @@ def _of_values(environment: Environment, catalog: Catalog, options: dict[str, An
 
 
 def _of_generated(
-    environment: Environment, catalog: Catalog, ranges: dict[str, tuple[int, ...]], paths: dict[str, tuple[int, ...]], options: dict[str, Any]
+    environment: Environment,
+    catalog: Catalog,
+    ranges: dict[str, tuple[int, ...]],
+    paths: dict[str, tuple[int, ...]],
+    options: dict[str, Any],
 ) -> Result:
     spec, version = _message(catalog, options)
     choice = comparing(options, [spec], version, several=False).choice
@@ -93,7 +340,10 @@ def _of_generated(
     rows: list[Row] = []
     progress = Progress(environment)
     messages = [  # first of all, so that what is too large is said at once
-        (chosen, counts_for(spec, version, {name: chosen[name] for name in ranges}, {name: chosen[name] for name in paths}))
+        (
+            chosen,
+            counts_for(spec, version, {name: chosen[name] for name in ranges}, {name: chosen[name] for name in paths}),
+        )
         for chosen in combinations(ranges | paths)
     ]
     for number, (chosen, counts) in enumerate(messages):
@@ -113,7 +363,9 @@ def _of_generated(
         return Result(f"generated values{': ' if said else ''}{said}", {"generated": fixed}, rows, Counter())
     rows = [Row({}, row.comparison) for row in rows]
     said = ", ".join(f"{path} {number}" for path, number in counts.items())
-    return Result(f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": values}, rows, Counter())
+    return Result(
+        f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": values}, rows, Counter()
+    )
 
 
 def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, int]:
@@ -132,14 +384,15 @@ def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, in
 
 
 def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result:
-    from kwire_cli.cli.compare_inputs import messages
-
     skipped: Counter[str] = Counter()
     found = messages(environment, catalog, source, options, skipped)
     ahead = [*islice(found, 3)]
     if not ahead:
         found_instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
-        how = "--api and --version, or --message and --version, say what the bytes are, --as-records that they are record batches"
+        how = (
+            "--api and --version, or --message and --version, say what the bytes are, --as-records that they "
+            "are record batches"
+        )
         raise InputError(f"there is no message to price{found_instead}; {how}")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
@@ -161,11 +414,12 @@ def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ..
 
 def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, Any], skipped: Counter[str]) -> Result:
     """Two messages, each as it was given: the second stands as another form of the first."""
-    from kwire_cli.cost.forms.model import Form
-    from kwire_cli.cost.forms.pricing import price_as_given
+    from kwire_cli.analysis.costs.forms import Form, price_as_given
 
     if any(options[name] for name in CHOOSING):
-        raise click.UsageError("two messages are compared as they are; options that choose encodings are for one message, or for a capture")
+        raise click.UsageError(
+            "two messages are compared as they are; options that choose encodings are for one message, or for a capture"
+        )
     names = [f"{decoded.message} {decoded.version}" for decoded in (a, b)]
     short = [Path(label).name for label in labels]
     labels = short if short[0] != short[1] else [f"{label} ({number})" for number, label in enumerate(short, 1)]

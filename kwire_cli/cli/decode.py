@@ -8,34 +8,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit, Outcome
-from kwire_cli.cli.frame_options import bodies_of, of_frames, said, with_capture_points, with_tls_keylog
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.cli.options import (
     EXIT_CODE,
     HEX_ROWS,
     PORT,
+    bodies_of,
     complete_file,
     complete_message,
     complete_version,
+    of_frames,
     records_of,
     refuse_format,
+    said,
     shows_raw_records,
+    with_capture_points,
     with_csv,
     with_output,
     with_overlaid_catalog,
+    with_tls_keylog,
 )
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame, Hints
-from kwire_cli.source.frames import frames_in
 from kwire_cli.source.kinds import Kind, Recognised
+from kwire_cli.source.text.reading import frames_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.cli.batches import Run
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.text import Input
+    from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.html.page import Page
 
@@ -43,7 +47,18 @@ FORMATS = ("tree", "hex", "json", "jsonl", "html")
 CAPTURE_FORMATS = ("table", "csv")
 IN_COLUMNS = ("table", "json", "jsonl", "csv", "html")
 """The formats of --stats and --fields; a page of --fields is refused where pages are made."""
-_OF_CAPTURES = ("frames", "stream", "fields", "stats", "pairs", "port", "follow", "tls_keylog", "capture_point", "merge_points")
+_OF_CAPTURES = (
+    "frames",
+    "stream",
+    "fields",
+    "stats",
+    "pairs",
+    "port",
+    "follow",
+    "tls_keylog",
+    "capture_point",
+    "merge_points",
+)
 _OF_BYTES = ("message", "version", "api", "kind", "framed", "header")
 _UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
     Kind.CAPTURE: ((_OF_BYTES, "requests and responses without a capture around them"),),
@@ -60,9 +75,20 @@ _UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
 
 @click.command(name="decode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Decode a bare body as this message (with --version).")
 @click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of the message or api."
+    "--message",
+    "-m",
+    metavar="NAME",
+    shell_complete=complete_message,
+    help="Decode a bare body as this message (with --version).",
+)
+@click.option(
+    "--version",
+    "-n",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=complete_version,
+    help="Set the version of the message or api.",
 )
 @of_frames
 @click.option(
@@ -88,11 +114,24 @@ _UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
 @click.option("--full", is_flag=True, help="Show long values in full in the tree and hex views.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on anomalies or an input that ends early.")
 @EXIT_CODE
-@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
-@click.option("--filter", metavar="TEXT", help="Show only frames or batches that match, such as 'latency > 100ms'; see docs/filter.md.")
+@click.option(
+    "--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+)
+@click.option(
+    "--filter",
+    metavar="TEXT",
+    help="Show only frames or batches that match, such as 'latency > 100ms'; see docs/filter.md.",
+)
 @click.option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
-@click.option("--stream", type=int, multiple=True, metavar="N", help="Show only frames of this connection (captures); repeatable.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many frames.  [default: all; 500 in html]")
+@click.option(
+    "--stream", type=int, multiple=True, metavar="N", help="Show only frames of this connection (captures); repeatable."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show at most this many frames.  [default: all; 500 in html]",
+)
 @click.option("--fields", metavar="A,B,C", help="Show only these columns or fields (table, csv, json).")
 @click.option("--stats", is_flag=True, help="Count sizes, latencies and errors by api, client, topic and broker.")
 @click.option("--pairs", is_flag=True, help="Show requests together with their responses (captures).")
@@ -108,7 +147,16 @@ _UNFIT: dict[Kind, tuple[tuple[tuple[str, ...], str], ...]] = {
 @with_overlaid_catalog
 @with_output
 @with_csv
-def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str | None, *, strict: bool, **options: Any) -> int:
+def command(
+    environment: Environment,
+    catalog: Catalog,
+    source: tuple[str, ...],
+    form: str,
+    fmt: str | None,
+    *,
+    strict: bool,
+    **options: Any,
+) -> int:
     """Decode Kafka requests, responses and other messages.
 
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw.
@@ -127,13 +175,26 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
         from kwire_cli.cli.pages import files_among, page_of
 
         return page_of(
-            environment, "decode --stats", files_among(source), lambda env: _run(env, catalog, source, form, "table", options, strict=strict)
+            environment,
+            "decode --stats",
+            files_among(source),
+            lambda env: _run(env, catalog, source, form, "table", options, strict=strict),
         )
     return _run(environment, catalog, source, form, fmt, options, strict=strict)
 
 
-def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], form: str, fmt: str, options: dict[str, Any], *, strict: bool) -> Exit:
-    from kwire_cli.cli.request_logs import show_stats, without_logs
+def _run(
+    environment: Environment,
+    catalog: Catalog,
+    source: tuple[str, ...],
+    form: str,
+    fmt: str,
+    options: dict[str, Any],
+    *,
+    strict: bool,
+) -> Exit:
+    from kwire_cli.cli.capture_inputs import without_logs
+    from kwire_cli.cli.captures import show_stats
 
     anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
@@ -142,7 +203,9 @@ def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], fo
         raise InputError("this is a broker's request log: only --stats makes a page of it", file=logs[0])
     from kwire_cli.message.redaction import Redaction
 
-    options["redaction"] = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=shows_raw_records(fmt, options))
+    options["redaction"] = Redaction(
+        catalog, show_secrets=options["show_secrets"], raw_records=shows_raw_records(fmt, options)
+    )
     page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
@@ -155,10 +218,17 @@ def _run(environment: Environment, catalog: Catalog, source: tuple[str, ...], fo
 
 
 def _decode(
-    environment: Environment, catalog: Catalog, sources: tuple[str, ...] | list[str], form: str, fmt: str, options: dict[str, Any], *, strict: bool
+    environment: Environment,
+    catalog: Catalog,
+    sources: tuple[str, ...] | list[str],
+    form: str,
+    fmt: str,
+    options: dict[str, Any],
+    *,
+    strict: bool,
 ) -> Outcome:
     """Show what is in the inputs."""
-    from kwire_cli.cli.capture_lines import CapturePoints, name_of
+    from kwire_cli.cli.capture_inputs import CapturePoints, name_of
 
     decodable = anomalies = False
     empty: bool | None = None
@@ -168,7 +238,9 @@ def _decode(
     page, several = options["page"], len(sources) - points.together > 1
     batches: Run | None = None
     says = Kind.CAPTURE if options["follow"] else said(options)
-    for each in inputs(environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"], pieces=page is None):
+    for each in inputs(
+        environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"], pieces=page is None
+    ):
         if page and page.more:
             break
         if page and several:
@@ -178,7 +250,10 @@ def _decode(
             from kwire_cli.cli.dump import show_recognised
 
             batches = show_recognised(environment, catalog, each, fmt, options, batches, several=several)
-            decodable, anomalies = decodable or batches.found or not batches.selection.everything, anomalies or batches.odd
+            decodable, anomalies = (
+                decodable or batches.found or not batches.selection.everything,
+                anomalies or batches.odd,
+            )
             continue
         if page:
             page.turn_to("frames")
@@ -223,7 +298,7 @@ def _head(environment: Environment, name: str, fmt: str) -> None:
     if fmt in {"tree", "hex", "table"}:
         environment.write_lines([[(f"{name}:", "dim")]])
     if isinstance(environment, Collected):
-        from kwire_cli.view.html.blocks import heading
+        from kwire_cli.view.html.page import heading
 
         environment.charts.append(heading(name))
 
@@ -235,21 +310,29 @@ def _new_page(environment: Environment, source: tuple[str, ...], options: dict[s
     others = [f"--{name}" for name in ("follow", "fields", "lossless", "records") if options[name]]
     if others:
         raise click.UsageError(f"{others[0]} is not for --format html, whose page shows all of each frame")
-    limit, options["limit"] = options["limit"], None  # what is behind the last one has to be seen, to say that it is there
+    limit, options["limit"] = (
+        options["limit"],
+        None,
+    )  # what is behind the last one has to be seen, to say that it is there
     return new_page(environment, "frames", "decode", source, limit)
 
 
 def _exit(*, strict: bool, decodable: bool, anomalies: bool) -> Exit:
     if not decodable:
         raise InputError(
-            "nothing could be decoded: say what it is with --api and --version or --message and --version, or how it is written with --input"
+            "nothing could be decoded: say what it is with --api and --version or --message and --version, or "
+            "how it is written with --input"
         )
     return Exit.FOUND if strict and anomalies else Exit.DONE
 
 
-def _results(environment: Environment, catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded | Frame]:
+def _results(
+    environment: Environment, catalog: Catalog, found: Input, options: dict[str, Any]
+) -> Iterator[Decoded | Frame]:
     if options["message"]:
-        contradicting = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [f"--{options['kind']}"] * bool(options["kind"])
+        contradicting = [f"--{name}" for name in ("api", "framed") if options[name] is not None] + [
+            f"--{options['kind']}"
+        ] * bool(options["kind"])
         if contradicting or options["header"] != "kafka":
             raise click.UsageError(f"{(*contradicting, '--header')[0]} is for frames, and --message is for a bare body")
         yield from bodies_of(catalog, found, options)
@@ -263,7 +346,9 @@ def _results(environment: Environment, catalog: Catalog, found: Input, options: 
         yield frame
 
 
-def _show(environment: Environment, catalog: Catalog, result: Decoded | Frame, fmt: str, options: dict[str, Any]) -> bool:
+def _show(
+    environment: Environment, catalog: Catalog, result: Decoded | Frame, fmt: str, options: dict[str, Any]
+) -> bool:
     """Print a result; whether anything could be decoded."""
     if isinstance(result, Frame):
         _show_frame(environment, catalog, result, fmt, options)
@@ -284,13 +369,17 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
         from kwire_cli.view.json import dumps
 
         _refuse_hidden(hidden, options)
-        document = frame.to_json(records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
+        document = frame.to_json(
+            records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading
+        )
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
         from kwire_cli.view.html.frames import frame_entry, frame_row
         from kwire_cli.view.html.outline import Outline
 
-        options["page"].add(frame_row(frame.shown(hidden)), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"])))
+        options["page"].add(
+            frame_row(frame.shown(hidden)), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"]))
+        )
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
@@ -298,17 +387,23 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
     else:
         from kwire_cli.view.hex import frame_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, frame, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading))
+        environment.write_lines(
+            hex_lines(catalog, frame, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading)
+        )
 
 
-def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]) -> None:
+def _show_message(
+    environment: Environment, catalog: Catalog, decoded: Decoded, fmt: str, options: dict[str, Any]
+) -> None:
     redaction: Redaction = options["redaction"]
     hidden, reading = redaction.body(decoded), redaction.reading()
     if fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps, message_document
 
         _refuse_hidden(hidden, options)
-        document = message_document(decoded, records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading)
+        document = message_document(
+            decoded, records=records_of(options), lossless=options["lossless"], hidden=hidden, reading=reading
+        )
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
         from kwire_cli.view.html.frames import message_entry, message_row
@@ -324,19 +419,27 @@ def _show_message(environment: Environment, catalog: Catalog, decoded: Decoded, 
     else:
         from kwire_cli.view.hex import message_lines as hex_lines
 
-        environment.write_lines(hex_lines(catalog, decoded, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading))
+        environment.write_lines(
+            hex_lines(catalog, decoded, hidden, rows=None if options["full"] else HEX_ROWS, reading=reading)
+        )
 
 
 def _refuse_hidden(hidden: object, options: dict[str, Any]) -> None:
     if hidden and options["lossless"]:
-        raise InputError("the message holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets")
+        raise InputError(
+            "the message holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets"
+        )
 
 
 def _refuse_unfit(found: Recognised, fmt: str, options: dict[str, Any]) -> None:
     """UsageError for an option, or a format, that means nothing for an input of this kind."""
     kind = Kind.FRAMES if found.kind is Kind.BODY else found.kind
     unfit = [(name, what) for names, what in _UNFIT.get(kind, ()) for name in _given(options, names)]
-    unfit += [(f"--format {fmt}", "packet captures and record batches")] if kind is Kind.FRAMES and fmt in CAPTURE_FORMATS else []
+    unfit += (
+        [(f"--format {fmt}", "packet captures and record batches")]
+        if kind is Kind.FRAMES and fmt in CAPTURE_FORMATS
+        else []
+    )
     if unfit:
         raise click.UsageError(f"{unfit[0][0]} is for {unfit[0][1]}, and {found.label} is {found.kind.what}")
 

@@ -1,19 +1,400 @@
-"""`kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded messages, copies of a partition."""
+"""The command `kwire diff`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.diff_messages import with_message_options
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.overlaid import Cost, costs, forms_to_compare
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.inputs import read_values
+from kwire_cli.cli.message_inputs import Found, find, place
+from kwire_cli.cli.options import (
+    PORT,
+    complete_api,
+    complete_file,
+    complete_message,
+    complete_version,
+    with_output,
+    with_overlaid_catalog,
+    with_tls_keylog,
+)
+from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
+from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part
+from kwire_cli.spec.evolution.layout import message_pairs
+from kwire_cli.spec.evolution.sources import are_files, read_definitions
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.analysis.comparison.differences import Comparison
+    from kwire_cli.cli.inputs import Values
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.evolution.sources import Given
+
+
+# What `kwire diff` does with two encoded messages: which ones are meant, and what is shown of them.
+
+
+def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which two messages to compare, and what of them."""
+    from kwire_cli.source.text.reading import FORMS
+
+    options = (
+        click.option(
+            "--message",
+            "-m",
+            metavar="NAME",
+            shell_complete=complete_message,
+            help="Read both inputs as bare bodies of this message.",
+        ),
+        click.option(
+            "--version",
+            "-n",
+            type=click.IntRange(0, 32767),
+            metavar="N",
+            multiple=True,
+            shell_complete=complete_version,
+            help="Set the version of the message or api; twice: A's, then B's.",
+        ),
+        click.option(
+            "--api",
+            metavar="NAME|KEY",
+            shell_complete=complete_api,
+            help="Set the api of two responses, such as Metadata or 3.",
+        ),
+        click.option("--request", "kind", flag_value="request", help="Read the frames as requests."),
+        click.option("--response", "kind", flag_value="response", help="Read the frames as responses."),
+        click.option(
+            "--input",
+            "form",
+            type=click.Choice(FORMS),
+            default="auto",
+            show_default=True,
+            help="Set the form of the input.",
+        ),
+        click.option(
+            "--framed/--unframed",
+            default=None,
+            help="Expect a size prefix before each frame, or none.  [default: recognised]",
+        ),
+        click.option(
+            "--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."
+        ),
+        click.option(
+            "--port",
+            type=PORT,
+            metavar="N",
+            help="Name the broker's port (captures).  [default: recognised from the bytes]",
+        ),
+        with_tls_keylog,
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="FIELD",
+            help="Ignore this field and everything in it, such as header.correlationId.",
+        ),
+        click.option("--ignore-bytes", is_flag=True, help="Ignore bytes that differ where the values are equal."),
+        click.option("--full", is_flag=True, help="Show all differences, and long values in full."),
+        click.option(
+            "--show-secrets",
+            is_flag=True,
+            help="Show tokens, keys, salts and sensitive configs instead of redacting them.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | None, options: dict[str, Any]) -> bool:
+    """Print what differs between two messages; whether anything does.
+
+    Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames
+    names two frames of `a`. `options` are those of `with_message_options`, and `fmt`. InputError where there is no such
+    message, or where the two are of different kinds.
+    """
+    places = _places(a, b, options["frames"])
+    versions = _versions(options)
+    found = find(environment, catalog, places, versions, options)
+    comparison = _compared(catalog, found[0], found[1], options)
+    found = [_shown(catalog, each, options) for each in found]
+    _leave_out(comparison, options)
+    if options["fmt"] == "json":
+        from kwire_cli.view.json import dumps
+
+        sides = {name: _document(each) for name, each in zip("ab", found, strict=True)}
+        environment.write(dumps(sides | comparison.to_json(), indent=True))
+    else:
+        from kwire_cli.view.differences import comparison_lines
+
+        environment.write_lines(
+            [(f"{name}: ", "name"), (each.name, ""), (f"  {_title(each)}", "dim")]
+            for name, each in zip("ab", found, strict=True)
+        )
+        environment.write_lines(comparison_lines(catalog, comparison, full=options["full"]))
+    return comparison.other_bytes
+
+
+def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | None]]:
+    if frames is None:
+        if b is None:
+            raise click.UsageError("give two messages, or one capture with --frames A,B")
+        return [place(a), place(b)]
+    numbers = frames.split(",")
+    if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
+        raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
+    return [(a, int(number)) for number in numbers]
+
+
+def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
+    given = options["version"]
+    if len(given) > 2:
+        raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
+    if options["message"] and not given:
+        raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
+    if options["message"] and (options["api"] or options["kind"] or options["framed"] is not None):
+        raise click.UsageError(
+            "--api, --request, --response and --framed are for frames, and --message is for bare bodies"
+        )
+    return (given[0], given[-1]) if given else (None, None)
+
+
+def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> Comparison:
+    from kwire_cli.analysis.comparison.elements import Operand
+    from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.redaction import Redaction
+
+    # records that are whole elements of an array show as bytes
+    redaction = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=True)
+    reading = (redaction.reading(a.names), redaction.reading(b.names))
+    if isinstance(a.message, Frame) and isinstance(b.message, Frame):
+        hidden = (
+            redaction.frame(a.message, known=a.known, asked=a.asked),
+            redaction.frame(b.message, known=b.known, asked=b.asked),
+        )
+        return compare_frames(a.message, b.message, hidden, reading, redaction.body)
+    assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
+    assert not isinstance(b.message, Frame)  # noqa: S101 - as above
+    out = compare(
+        Operand(a.message, redaction.body(a.message), reading[0]),
+        Operand(b.message, redaction.body(b.message), reading[1]),
+    )
+    look_inside(catalog, a.message, b.message, out, redaction.body)
+    return out
+
+
+def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
+    """Keep what --ignore and --ignore-bytes leave."""
+    fields = [field.replace("[]", "") for field in options["ignore"]]
+
+    def ignored(path: str) -> bool:
+        plain = path.replace("[]", "")
+        return any(plain == field or plain.startswith((f"{field}.", f"{field}[")) for field in fields)
+
+    only = options["ignore_bytes"]
+    comparison.differences = [
+        each for each in comparison.differences if not ignored(each.at.field) and not (only and each.kind == "bytes")
+    ]
+    comparison.rewritten = (
+        {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
+    )
+
+
+def _shown(catalog: Catalog, found: Found, options: dict[str, Any]) -> Found:
+    """Return a message as its title shows it."""
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.redaction import Redaction
+
+    if not isinstance(found.message, Frame):
+        return found
+    redaction = Redaction(catalog, show_secrets=options["show_secrets"])
+    return replace(
+        found, message=found.message.shown(redaction.frame(found.message, known=found.known, asked=found.asked))
+    )
+
+
+def _document(found: Found) -> dict[str, Any]:
+    from kwire_cli.message.frames import Frame
+
+    message = found.message
+    if isinstance(message, Frame):
+        return {
+            "input": found.name,
+            "kind": message.kind,
+            "api": message.api,
+            "apiVersion": message.api_version,
+            "size": message.size,
+        }
+    return {
+        "input": found.name,
+        "message": message.message,
+        "version": message.version,
+        "size": message.stop - message.start,
+    }
+
+
+def _title(found: Found) -> str:
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.view.lines import plain
+    from kwire_cli.view.tree import frame_title, message_title
+
+    message = found.message
+    return (
+        plain(frame_title(message)).partition(": ")[2] if isinstance(message, Frame) else plain(message_title(message))
+    )
+
+
+# What `kwire diff` does with definitions and with versions of a message: which are compared, and what is
+# shown of them.
+
+
+class Difference(NamedTuple):
+    """What differs of a message between two sides, each with its name and, where it is one, its version."""
+
+    message: str
+    old: str | None
+    new: str | None
+    changes: list[Change]
+    costs: list[Cost]
+    versions: tuple[int, int] | None = None
+
+    @property
+    def status(self) -> str:
+        """What became of the message in a word."""
+        if self.old is None or self.new is None:
+            return "added" if self.old is None else "removed"
+        return "changed" if self.changes else "same"
+
+
+def show_versions(
+    environment: Environment, catalog: Catalog, message: str, versions: tuple[str, ...], fmt: str, values: str | None
+) -> bool:
+    """Print what differs between two versions of a message, or of both halves of an api; whether anything does."""
+    if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
+        raise click.UsageError(
+            f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
+        )
+    a, b = map(int, versions)
+    given = None if values is None else read_values(environment, catalog, values)
+    specs = specs_of(catalog, message)
+    if given:
+        specs = [spec for spec in specs if given.message in {None, spec.name}]
+        if not specs:
+            raise InputError(f"these are values of {given.message}, and not of {message}", file=given.name)
+        if len(specs) > 1:
+            raise InputError(
+                f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them", file=given.name
+            )
+    found = []
+    for spec in specs:
+        for version in (a, b):
+            if version not in spec.valid_versions:
+                raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+        forms = (Form(f"version {a}", spec, a), Form(f"version {b}", spec, b))
+        body = given.written(spec) if given else None
+        part = changes(version_part(spec, a), version_part(spec, b))
+        found.append(Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b)))
+    return _show(environment, found, fmt)
+
+
+def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str, fmt: str, values: str | None) -> bool:
+    """Print what differs between two definitions, or two sets of them; whether anything does."""
+    old, new = read_definitions([a]), read_definitions([b])
+    given = None if values is None else read_values(environment, catalog, values)
+    alone = are_files([a], old) or are_files([b], new)
+    pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
+    if not pairs:
+        raise InputError(f"there is no definition of the same message in {b}", file=a)
+    if given and not any(
+        before and after and _are_of(given, before, after, only=len(pairs) == 1) for before, after in pairs
+    ):
+        no_message = 'no message: {"message": NAME, "body": ...} says of which'
+        of = f"{given.message}, which is not there on both sides" if given.message else no_message
+        raise InputError(f"these are values of {of}", file=given.name)
+    found = []
+    for before, after in pairs:
+        files = (before.spec.file if before else None, after.spec.file if after else None)
+        name = (after or before).spec.name  # type: ignore[union-attr]  # one of them is there
+        if not before or not after:
+            found.append(Difference(name, *files, [], []))
+            continue
+        body = (
+            given.written(before.spec, after.spec)
+            if given and _are_of(given, before, after, only=len(pairs) == 1)
+            else None
+        )
+        part = changes(definition_part(before.spec), definition_part(after.spec))
+        renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
+        priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
+        found.append(Difference(name, *files, part, priced))
+    return _show(environment, found, fmt)
+
+
+def _are_of(given: Values, before: Given, after: Given, *, only: bool) -> bool:
+    """Whether values are of a message, under its old name or its new one; those that don't say of which are of the only
+    one.
+    """
+    return only if given.message is None else given.message in {before.spec.name, after.spec.name}
+
+
+def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
+    from kwire_cli.view.definitions import change_lines, cost_document, cost_lines
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.lines import without_control
+
+    differing = [each for each in found if each.status != "same"]
+    if fmt == "json":
+        for each in differing if len(found) > 2 else found:
+            sides = (
+                dict(zip(("oldVersion", "newVersion"), each.versions, strict=True))
+                if each.versions
+                else {"old": each.old, "new": each.new}
+            )
+            document = {
+                "message": each.message,
+                "status": each.status,
+                **sides,
+                "changes": [change.to_json() for change in each.changes],
+            }
+            environment.write(dumps(document | {"costs": [cost_document(cost) for cost in each.costs]}, indent=True))
+        return bool(differing)
+    for number, each in enumerate(found if len(found) <= 2 else differing):
+        if number:
+            environment.write("")
+        if each.old is None or each.new is None:
+            environment.write_lines(
+                [
+                    [
+                        (f"{'+++' if each.new else '---'} {each.new or each.old}: ", "name"),
+                        (f"{each.message} is {each.status}", "title"),
+                    ]
+                ]
+            )
+            continue
+        environment.write_lines(
+            without_control([(f"{mark} {side}", "name")]) for mark, side in (("---", each.old), ("+++", each.new))
+        )
+        environment.write_lines(change_lines(each.changes) if each.changes else [[("no difference", "title")]])
+        environment.write_lines(cost_lines(each.costs))
+    if len(found) > 2:
+        counts = [
+            f"{number} {status}"
+            for status in ("changed", "added", "removed", "same")
+            if (number := sum(e.status == status for e in found))
+        ]
+        environment.note(", ".join(counts))
+    return bool(differing)
+
+
+# `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
+# messages, copies of a partition.
 
 FORMATS = ("text", "json", "html")
 
@@ -33,9 +414,13 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 @click.command(name="diff")
 @click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete)
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text")
+@click.option(
+    "--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text"
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is a difference.")
-@click.option("--ignore-legal", is_flag=True, help="Exit with 0 if retention, compaction or lag explains the difference.")
+@click.option(
+    "--ignore-legal", is_flag=True, help="Exit with 0 if retention, compaction or lag explains the difference."
+)
 @click.option(
     "--values",
     metavar="FILE|JSON",
@@ -46,7 +431,14 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 @with_overlaid_catalog
 @with_output
 def command(
-    environment: Environment, catalog: Catalog, things: tuple[str, ...], fmt: str, values: str | None, *, exit_code: bool, **options: Any
+    environment: Environment,
+    catalog: Catalog,
+    things: tuple[str, ...],
+    fmt: str,
+    values: str | None,
+    *,
+    exit_code: bool,
+    **options: Any,
 ) -> int:
     """Show the differences between two definitions, messages or partitions.
 
@@ -59,40 +451,44 @@ def command(
         from kwire_cli.cli.pages import files_among, page_of
 
         names = things if len(things) == 3 else files_among(things)
-        different = page_of(environment, "diff", names, lambda env: _differs(env, catalog, things, "text", values, options))
+        different = page_of(
+            environment, "diff", names, lambda env: _differs(env, catalog, things, "text", values, options)
+        )
     else:
         different = _differs(environment, catalog, things, fmt, values, options)
     return Exit.FOUND if exit_code and different else Exit.DONE
 
 
-def _differs(environment: Environment, catalog: Catalog, things: tuple[str, ...], fmt: str, values: str | None, options: dict[str, Any]) -> bool:
+def _differs(
+    environment: Environment,
+    catalog: Catalog,
+    things: tuple[str, ...],
+    fmt: str,
+    values: str | None,
+    options: dict[str, Any],
+) -> bool:
     a, b = things[0], things[1] if len(things) > 1 else None
     if len(things) == 3:
-        from kwire_cli.cli.diff_definitions import show_versions
-
         return show_versions(environment, catalog, a, things[1:], fmt, values)
     if len(things) > 3:
-        raise click.UsageError("diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12")
+        raise click.UsageError(
+            "diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12"
+        )
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
     if b is not None and _are_definitions(a, b):
-        from kwire_cli.cli.diff_definitions import show_definitions
-
         return show_definitions(environment, catalog, a, b, fmt, values)
     if values is not None:
         raise click.UsageError("--values is for definitions, or versions of a message")
     if b is not None and _are_partitions(a, b, options):
-        from kwire_cli.cli.diff_partitions import show_partitions
+        from kwire_cli.cli.partitions import show_partitions
 
         return show_partitions(environment, path_of(a), path_of(b), fmt, ignore_legal=options["ignore_legal"])
-    from kwire_cli.cli.diff_messages import show_messages
-
     return show_messages(environment, catalog, a, b, options | {"fmt": fmt})
 
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
     """Whether it is a message or an api, and one version of it."""
-    from kwire_cli.cli.spec import specs_of
     from kwire_cli.stores import exists
 
     if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
@@ -117,9 +513,13 @@ def _are_definitions(a: str, b: str) -> bool:
 
 
 def _are_partitions(a: str, b: str, options: dict[str, Any]) -> bool:
-    """Whether either is a folder, or begins with a record batch (the other may be damaged there), unless an option says that they are messages."""
+    """Whether either is a folder, or begins with a record batch (the other may be damaged there), unless an option says
+    that they are messages.
+    """
     from kwire_cli.cli.segments import holds_batches
     from kwire_cli.stores import exists
 
-    said = options["version"] or any(options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port"))
+    said = options["version"] or any(
+        options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port")
+    )
     return not said and exists(a) and exists(b) and any(map(holds_batches, (a, b)))

@@ -1,21 +1,377 @@
-"""`kwire doctor`: what is installed, what is missing and how to get it, and on request whether it works."""
+"""The command `kwire doctor`: libraries, programs and folders, and trials of them."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import TYPE_CHECKING
+import contextlib
+import locale
+import operator
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
+from kwire_cli import __version__
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.options import with_output
+from kwire_cli.errors import InputError, KwireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.doctor.findings import Finding
     from kwire_cli.view.lines import Line
+
+
+# What a look at one thing found.
+
+State = Literal["ok", "absent", "broken"]
+"""Broken is what is there, or has to be, and can't be used; absent what kwire does without."""
+
+
+class Finding(NamedTuple):
+    """One thing: a library, a program, a folder."""
+
+    group: str
+    """What it belongs to: `kwire`, `libraries`, an extra such as `kwire[tls]`, `programs` or `surroundings`."""
+    name: str
+    state: State
+    found: str = ""
+    """The version, or where it is."""
+    purpose: str = ""
+    """The commands or options that need it."""
+    how: str = ""
+    """How to get or mend it; of what is not ok."""
+
+
+def one_line(text: object) -> str:
+    """What somebody else says, such as an error, in one line."""
+    return " ".join(str(text).split())
+
+
+# Python libraries: what the installed kwire says that it needs, against what is installed. Nothing of them is
+# imported.
+
+PURPOSES = {
+    "fast": "machine code of the library's API for many messages; part of kwire[spark]",
+    "otlp": "the metrics that clients push (PushTelemetry), decoded",
+    "spark": "kwire scan; it also needs Java",
+    "stores": "s3://, gs://, hdfs:// and other URLs in place of paths",
+    "tls": "--tls-keylog, and pcapng files that hold secrets",
+    "tui": "kwire tui",
+}
+"""The commands and options that need an extra. Which libraries it has is in the package's own metadata."""
+
+
+_NEED = re.compile(
+    r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*\(?(?P<ranges>[^;)]*)\)?\s*(?:;.*?extra == ['\"](?P<extra>[\w-]+)['\"].*)?$"
+)
+_RANGE = re.compile(r"(>=|<=|==|!=|~=|<|>)\s*([\w.*+!-]+)")
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class Need(NamedTuple):
+    """A library of kwire's own, or of an extra."""
+
+    name: str
+    ranges: str
+    extra: str | None = None
+
+
+def needs() -> Iterator[Need]:
+    """All that the metadata of the installed kwire names, in its order; PackageNotFoundError where kwire runs without
+    being installed.
+    """
+    for line in distribution("kwire").requires or ():
+        match = _NEED.match(line)
+        if match and match["name"] != "kwire":  # its own extras are written out where it is built
+            yield Need(match["name"], match["ranges"].strip(), match["extra"])
+
+
+def libraries() -> Iterator[Finding]:
+    """A finding for each library, and for each extra that the installed metadata does not know yet."""
+    try:
+        wanted = [*needs()]
+    except PackageNotFoundError:
+        yield Finding(
+            "libraries",
+            "kwire",
+            "absent",
+            "runs without being installed",
+            how="pip install kwire, to learn what it needs",
+        )
+        return
+    known = {need.extra for need in wanted}
+    for need in sorted(wanted, key=lambda need: (need.extra or "", need.name)):
+        yield _library(need)
+    for extra in sorted(PURPOSES.keys() - known):
+        how = "the installed kwire has no such extra, or its metadata is older than its code: install it again"
+        yield Finding(f"kwire[{extra}]", "(unknown)", "absent", "", PURPOSES[extra], how)
+
+
+def _library(need: Need) -> Finding:
+    group = f"kwire[{need.extra}]" if need.extra else "libraries"
+    purpose = PURPOSES.get(need.extra, "") if need.extra else "every command"
+    again = f"pip install '{group if need.extra else 'kwire'}'"
+    try:
+        there = version(need.name)
+    except PackageNotFoundError:
+        return Finding(group, need.name, "absent" if need.extra else "broken", "", purpose, again)
+    if not there:  # what an interrupted installation leaves behind
+        return Finding(group, need.name, "broken", "", purpose, f"pip install --force-reinstall {need.name}")
+    if not meets(there, need.ranges):
+        return Finding(group, need.name, "broken", there, purpose, f"kwire needs {need.ranges}: {again}")
+    return Finding(group, need.name, "ok", there, purpose)
+
+
+def meets(there: str, ranges: str) -> bool:
+    """Whether a version is in ranges such as `>=44,<60`, by the numbers of its release alone (PEP 440)."""
+    return all(_holds(relation, _numbers(there), bound) for relation, bound in _RANGE.findall(ranges))
+
+
+def _holds(relation: str, there: list[int], text: str) -> bool:
+    bound = _numbers(text)
+    if relation == "~=":
+        return there >= bound and there[: len(bound) - 1] == bound[:-1]
+    if text.endswith(".*"):
+        there = there[: len(bound)]
+    pairs = [*zip_longest(there, bound, fillvalue=0)]
+    first = next(((a, b) for a, b in pairs if a != b), (0, 0))
+    return _RELATIONS[relation](*first)
+
+
+def _numbers(text: str) -> list[int]:
+    """`2.10.70rc1` as [2, 10, 70]."""
+    match = re.match(r"\d+(?:\.\d+)*", text.rpartition("!")[2])
+    return [int(part) for part in match[0].split(".")] if match else []
+
+
+# What is around kwire: the Python that runs it, programs that it starts or reads from, its files, the folder
+# for machine code, the terminal.
+
+OLDEST = (3, 11)
+
+
+PROGRAMS = {
+    "tcpdump": (
+        "captures as they are made: tcpdump -U -w - | kwire decode -",
+        "apt install tcpdump, or your system's package of this name",
+    ),
+    "dumpcap": (
+        "the same, in pcapng: dumpcap -w - | kwire decode -",
+        "apt install wireshark-common, or your system's package of Wireshark",
+    ),
+    "git": (
+        "kwire breaking and diff with revisions (REVISION:PATH)",
+        "apt install git, or your system's package of this name",
+    ),
+}
+
+
+def itself() -> Iterator[Finding]:
+    """kwire, Python, and the definitions that come with kwire."""
+    from kwire_cli.spec.catalog import catalog
+    from kwire_cli.spec.files import specs_folder
+
+    yield Finding("kwire", "kwire", "ok", __version__)
+    python = (
+        f"{platform.python_version()} ({platform.python_implementation()}, {platform.system()} {platform.machine()})"
+    )
+    wrong = sys.version_info < OLDEST
+    yield Finding(
+        "kwire",
+        "python",
+        "broken" if wrong else "ok",
+        python,
+        how=f"install Python {OLDEST[0]}.{OLDEST[1]} or newer" if wrong else "",
+    )
+    try:
+        known = catalog()
+        found = f"{len(known)} messages, {len(known.apis)} apis, in {specs_folder()}"
+        missing = [entry.name for entry in known if not os.path.exists(os.path.join(specs_folder(), entry.file))]  # noqa: PTH110, PTH118 - few imports
+    except KwireError as error:
+        yield Finding("kwire", "definitions", "broken", one_line(error), "every command", "install kwire again")
+        return
+    if missing and os.path.isdir(specs_folder()):  # noqa: PTH112 - as above; of a zip it is none
+        yield Finding(
+            "kwire",
+            "definitions",
+            "broken",
+            f"the file of {missing[0]} is missing",
+            "every command",
+            "install kwire again",
+        )
+        return
+    yield Finding("kwire", "definitions", "ok", found)
+
+
+def programs(variables: Mapping[str, str]) -> Iterator[Finding]:
+    """Java, and programs on PATH."""
+    from kwire_cli.pipeline import session
+
+    purpose = "kwire scan"
+    try:
+        found = session.java_version(variables)
+    except InputError as error:
+        state: State = (
+            "broken" if variables.get("JAVA_HOME") or shutil.which("java", path=variables.get("PATH")) else "absent"
+        )
+        yield Finding("programs", "java", state, "" if state == "absent" else one_line(error), purpose, session.HOW)
+    else:
+        old = found is not None and found < session.OLDEST
+        said = "of an unknown version" if found is None else str(found)
+        yield Finding("programs", "java", "broken" if old else "ok", said, purpose, session.HOW if old else "")
+    for name, (needed, how) in PROGRAMS.items():
+        path = shutil.which(name, path=variables.get("PATH"))
+        yield Finding("programs", name, "ok" if path else "absent", path or "", needed, "" if path else how)
+
+
+def places(variables: Mapping[str, str], *, to_terminal: bool, in_colour: bool) -> Iterator[Finding]:
+    """The folder in which machine code is kept, and what results are written to."""
+    yield _machine_code()
+    size = shutil.get_terminal_size()
+    text = locale.getpreferredencoding(do_setlocale=False)
+    colours = "colours" if in_colour else "no colours"
+    found = (
+        f"{variables.get('TERM') or 'TERM is not set'}, {size.columns} columns, {colours}"
+        if to_terminal
+        else f"no terminal, {colours}"
+    )
+    utf8 = text.lower().replace("-", "") == "utf8"
+    how = "" if utf8 else f"kwire writes UTF-8, and this system says {text}: set LC_ALL=C.UTF-8"
+    yield Finding(
+        "surroundings", "output", "ok" if utf8 else "absent", found, "tree, table and other formats for eyes", how
+    )
+
+
+def _machine_code() -> Finding:
+    from kwire_cli.engine import kernel
+    from kwire_cli.engine.numba_loops import cache_folder
+
+    purpose = "kwire scan starts quickly"
+    if find_spec("numba") is None:
+        return Finding(
+            "surroundings",
+            "cache",
+            "absent",
+            "",
+            purpose,
+            "pip install 'kwire[fast]' or 'kwire[spark]': without numba there is no machine code to keep",
+        )
+    folder = cache_folder(kernel.run)
+    if folder is None:
+        how = (
+            "set XDG_CACHE_HOME to a folder that only you can write to: until then each process compiles for "
+            "some seconds"
+        )
+        return Finding("surroundings", "cache", "absent", "no folder that can be written to", purpose, how)
+    kept = sum(1 for _ in folder.rglob("*.nbc"))
+    return Finding(
+        "surroundings",
+        "cache",
+        "ok",
+        f"{folder}, {f'{kept} functions kept' if kept else 'nothing kept yet: the first scan compiles'}",
+        purpose,
+    )
+
+
+# Whether what is installed does its work: each library is imported by a process of its own, and what matters
+# most is tried.
+
+SECONDS = 180
+"""How long one trial may take. The first start of Spark on a busy machine takes half a minute."""
+
+
+MODULES = {
+    "cryptography": "cryptography.hazmat.primitives.ciphers.aead",
+    "protobuf": "google.protobuf.message",
+    "opentelemetry-proto": "opentelemetry.proto.metrics.v1.metrics_pb2",
+}
+"""What to import of distributions that are not called as their module, or load what matters only when it is used."""
+
+
+class Trial(NamedTuple):
+    """A function of `trials`, run by a process of its own."""
+
+    name: str
+    function: str
+    wants: tuple[str, ...] = ()
+    """Distributions without which it is not tried; `java` is a program."""
+    purpose: str = ""
+
+
+TRIALS = (
+    Trial("all definitions are read", "definitions", (), "every command"),
+    Trial("each compression is packed and unpacked", "compression", (), "records"),
+    Trial("a function is compiled", "machine_code", ("numba", "numpy"), "kwire scan"),
+    Trial(
+        "Spark runs a job of three rows",
+        "spark",
+        ("pyspark", "pyarrow", "pandas", "numba", "numpy", "java"),
+        "kwire scan",
+    ),
+)
+
+
+def tried(unusable: frozenset[str], told: Callable[[str], None], trials: Sequence[Trial] = TRIALS) -> Iterator[Finding]:
+    """A finding for each library that is installed, and for each trial of which nothing is `unusable`; `told` is called
+    before each.
+    """
+    for name in sorted({need.name for need in _needs()} - unusable):
+        module = MODULES.get(name, name)
+        told(f"import {module}")
+        yield _run(f"import {module}", f"import {module}", f"all that needs {name}")
+    for trial in trials:
+        if unusable.isdisjoint(trial.wants):
+            told(trial.name)
+            yield _run(
+                trial.name,
+                f"from kwire_cli.cli import doctor_trials as trials; trials.{trial.function}()",
+                trial.purpose,
+            )
+
+
+def _needs() -> list[Need]:
+    with contextlib.suppress(PackageNotFoundError):
+        return [*needs()]
+    return []
+
+
+def _run(name: str, code: str, purpose: str) -> Finding:
+    command = [sys.executable, "-c", code]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=SECONDS)  # noqa: S603 - our own code
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(
+            "trials",
+            name,
+            "broken",
+            one_line(error),
+            purpose,
+            "see whether this Python can be run, and whether the machine is busy",
+        )
+    if done.returncode == 0:
+        return Finding("trials", name, "ok", "", purpose)
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    last = said[-1] if said else f"its process ended with {done.returncode}"
+    return Finding("trials", name, "broken", one_line(last)[:300], purpose, "install again what it names")
+
+
+# `kwire doctor`: what is installed, what is missing and how to get it, and on request whether it works.
 
 STYLES = {"ok": "text", "absent": "dim", "broken": "warning"}
 
@@ -23,7 +379,13 @@ STYLES = {"ok": "text", "absent": "dim", "broken": "warning"}
 @click.command(name="doctor")
 @click.option("--deep", is_flag=True, help="Also import each library, compile a function, and run a Spark job.")
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="Set the output format."
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "json", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
 )
 @with_output
 def command(environment: Environment, fmt: str, *, deep: bool) -> int:
@@ -47,14 +409,13 @@ def command(environment: Environment, fmt: str, *, deep: bool) -> int:
         all_found += findings
         environment.flush()
     if fmt == "json":
-        environment.write(dumps({"healthy": not broken, "findings": [finding._asdict() for finding in all_found]}, indent=True))
+        environment.write(
+            dumps({"healthy": not broken, "findings": [finding._asdict() for finding in all_found]}, indent=True)
+        )
     return Exit.FOUND if broken else Exit.DONE
 
 
 def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
-    from kwire_cli.doctor.libraries import libraries
-    from kwire_cli.doctor.surroundings import itself, places, programs
-
     seen = []
     for looking in (
         itself(),
@@ -66,8 +427,6 @@ def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
             seen.append(finding)
             yield finding
     if deep:
-        from kwire_cli.doctor.working import tried
-
         talk = environment.stderr.isatty()
         unusable = frozenset(finding.name for finding in seen if finding.state != "ok")
         yield from tried(unusable, lambda name: environment.note(f"trying: {name}") if talk else None)

@@ -10,12 +10,20 @@ import click
 
 from kwire_cli.cli.batches import SHOW, Run, Shown, label_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import EXIT_CODE, HEX_ROWS, complete_file, refuse_format, with_csv, with_output, with_overlaid_catalog
+from kwire_cli.cli.options import (
+    EXIT_CODE,
+    HEX_ROWS,
+    complete_file,
+    limits_of,
+    refuse_format,
+    with_csv,
+    with_output,
+    with_overlaid_catalog,
+)
 from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_files
-from kwire_cli.cli.sizes import limits_of
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
-from kwire_cli.structs.sized import redacted
+from kwire_cli.structs.messages import redacted
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -23,10 +31,10 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.filter import Rows
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Record, Source
+    from kwire_cli.records.batch import Batch, Record, Source
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.records.reading import Reader
-    from kwire_cli.records.selecting import Selection
+    from kwire_cli.records.selection import Selection
     from kwire_cli.source.kinds import Recognised
     from kwire_cli.spec.catalog import Catalog
 
@@ -35,31 +43,77 @@ FORMATS = tuple(SHOW)
 
 @click.command(name="dump")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]")
-@click.option("--deep", is_flag=True, help="Show the records of each batch.")
-@click.option("--all", "every", is_flag=True, help="Show indexes, snapshots, checkpoints and all other files of folders too.")
-@click.option("--verify", is_flag=True, help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1.")
-@click.option("--like-kafka", is_flag=True, help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log).")
-@click.option("--state", is_flag=True, help="Show the state that Kafka's internal topics add up to.")
-@click.option("--at", type=click.IntRange(min=0), metavar="OFFSET", help="Show the state at this offset, its record included (with --state).")
-@click.option("--offsets", metavar="A-B", help="Show only batches, or records with --deep, with these offsets.")
-@click.option("--time", "times", metavar="A-B", help="Show only batches of these times: milliseconds or dates, such as 2026-11-21T10:00:00Z.")
-@click.option("--filter", metavar="TEXT", help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.")
-@click.option("--key", metavar="TEXT", help="Show only batches with records of this key.")
-@click.option("--grep", metavar="REGEX", help="Show only batches with a record that matches REGEX in key, value or headers.")
-@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many batches; records with --deep.")
-@click.option("--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]")
 @click.option(
-    "--record-format", type=click.Choice(CHOICES), default="auto", show_default=True, help="Set the record format; auto goes by the magic byte."
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(FORMATS),
+    help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]",
 )
-@click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]")
+@click.option("--deep", is_flag=True, help="Show the records of each batch.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show indexes, snapshots, checkpoints and all other files of folders too."
+)
+@click.option(
+    "--verify", is_flag=True, help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1."
+)
+@click.option(
+    "--like-kafka", is_flag=True, help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log)."
+)
+@click.option("--state", is_flag=True, help="Show the state that Kafka's internal topics add up to.")
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="OFFSET",
+    help="Show the state at this offset, its record included (with --state).",
+)
+@click.option("--offsets", metavar="A-B", help="Show only batches, or records with --deep, with these offsets.")
+@click.option(
+    "--time",
+    "times",
+    metavar="A-B",
+    help="Show only batches of these times: milliseconds or dates, such as 2026-11-21T10:00:00Z.",
+)
+@click.option(
+    "--filter",
+    metavar="TEXT",
+    help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.",
+)
+@click.option("--key", metavar="TEXT", help="Show only batches with records of this key.")
+@click.option(
+    "--grep", metavar="REGEX", help="Show only batches with a record that matches REGEX in key, value or headers."
+)
+@click.option(
+    "--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=0), metavar="N", help="Show at most this many batches; records with --deep."
+)
+@click.option(
+    "--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]"
+)
+@click.option(
+    "--record-format",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="Set the record format; auto goes by the magic byte.",
+)
+@click.option(
+    "--max-decompressed",
+    metavar="SIZE",
+    help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]",
+)
 @click.option("--pretty", is_flag=True, help="Show JSON values on several lines in the tree.")
 @click.option("--full", is_flag=True, help="Show long values in full in the tree and hex views.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on anomalies, gaps, or an input that ends early.")
 @EXIT_CODE
 @click.option("-v", "--verbose", is_flag=True, help="Name links to folders, and say whether they were followed.")
-@click.option("--show-secrets", is_flag=True, help="Show SCRAM credentials, tokens and sensitive configs instead of redacting them.")
+@click.option(
+    "--show-secrets",
+    is_flag=True,
+    help="Show SCRAM credentials, tokens and sensitive configs instead of redacting them.",
+)
 @with_overlaid_catalog
 @with_output
 @with_csv
@@ -81,7 +135,15 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
         if asked:
             raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
         fmt = "like-kafka"
-    run = Run(environment, catalog, fmt, options, _selection(catalog, options, "batches"), several=_several(paths), left=options["limit"])
+    run = Run(
+        environment,
+        catalog,
+        fmt,
+        options,
+        _selection(catalog, options, "batches"),
+        several=_several(paths),
+        left=options["limit"],
+    )
     if fmt == "html":
         from kwire_cli.cli.pages import new_page
 
@@ -100,7 +162,7 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     if run.files and not (run.found or run.nothing) and run.selection.everything:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     if run.trouble:
-        from kwire_cli.cli.like_kafka import show_trouble
+        from kwire_cli.cli.log_files import show_trouble
 
         show_trouble(environment, run.trouble)
     if run.nothing and not run.found:
@@ -114,7 +176,9 @@ def note_nothing(run: Run) -> None:
     if run.options["limit"] == 0:
         return
     if wanted and not run.topics & {*wanted}:
-        there = f"the topics here are {', '.join(sorted(run.topics))}" if run.topics else "no folder here is a partition's"
+        there = (
+            f"the topics here are {', '.join(sorted(run.topics))}" if run.topics else "no folder here is a partition's"
+        )
         run.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
     elif not run.selection.everything and not run.chosen:
         run.environment.note(f"kwire: nothing was chosen, of {counted(run.seen, 'batch', 'batches')}")
@@ -122,7 +186,7 @@ def note_nothing(run: Run) -> None:
 
 def _selection(catalog: Catalog, options: dict[str, Any], rows: Rows) -> Selection:
     """Return which batches and records are wanted; `rows` are those whose names --filter may have."""
-    from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
+    from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
 
     selection = Selection()
     if options["offsets"]:
@@ -130,7 +194,7 @@ def _selection(catalog: Catalog, options: dict[str, Any], rows: Rows) -> Selecti
     if options["times"]:
         selection = replace(selection, times=time_range(options["times"]))
     if options["filter"]:
-        from kwire_cli.cli.captures import filter_of
+        from kwire_cli.cli.capture_inputs import filter_of
 
         selection = replace(selection, filter=filter_of(catalog, options["filter"], rows))
     if options["key"] is not None:
@@ -141,7 +205,7 @@ def _selection(catalog: Catalog, options: dict[str, Any], rows: Rows) -> Selecti
 
 
 def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
-    from kwire_cli.cli.verification import show_faults
+    from kwire_cli.cli.partitions import show_faults
 
     others = {
         "like_kafka": "--like-kafka",
@@ -159,19 +223,28 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 
-        return page_of(environment, "dump --verify", files_among(paths), lambda env: show_faults(env, paths, "table", deep=options["deep"]))
+        return page_of(
+            environment,
+            "dump --verify",
+            files_among(paths),
+            lambda env: show_faults(env, paths, "table", deep=options["deep"]),
+        )
     return show_faults(environment, paths, fmt, deep=options["deep"])
 
 
-def _state(environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
-    from kwire_cli.cli.state import BOTH, show_state
+def _state(
+    environment: Environment, catalog: Catalog, paths: tuple[str, ...], fmt: str, options: dict[str, Any]
+) -> int:
+    from kwire_cli.cli.partitions import BOTH, show_state
 
     if not options["state"]:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 
-        return page_of(environment, "dump --state", files_among(paths), lambda env: _state(env, catalog, paths, BOTH, options))
+        return page_of(
+            environment, "dump --state", files_among(paths), lambda env: _state(env, catalog, paths, BOTH, options)
+        )
     odd = show_state(environment, catalog, files_of(environment, paths), fmt, options, limits_of(options))
     return Exit.FOUND if options["strict"] and odd else Exit.DONE
 
@@ -180,19 +253,46 @@ def _several(paths: tuple[str, ...]) -> bool:
     """Whether there may be more than one file, whose lines have to say which."""
     from kwire_cli.stores import exists, path_of
 
-    return (len(paths) > 1 and any(map(exists, paths))) or any(exists(path) and path_of(path).is_dir() for path in paths)
+    return (len(paths) > 1 and any(map(exists, paths))) or any(
+        exists(path) and path_of(path).is_dir() for path in paths
+    )
 
 
 def show_recognised(
-    environment: Environment, catalog: Catalog, found: Recognised, fmt: str, options: dict[str, Any], run: Run | None, *, several: bool
+    environment: Environment,
+    catalog: Catalog,
+    found: Recognised,
+    fmt: str,
+    options: dict[str, Any],
+    run: Run | None,
+    *,
+    several: bool,
 ) -> Run:
-    """Show what another command was given and this one shows: batches with their records, indexes, checkpoints. `run` is what was shown before."""
+    """Show what another command was given and this one shows: batches with their records, indexes, checkpoints. `run`
+    is what was shown before.
+    """
     if run is None:
         unset = dict.fromkeys(("offsets", "times", "key", "grep", "as_topic", "max_decompressed"))
-        own = {"deep": options["records"] != "size", "every": True, "topics": (), "record_format": "auto", "pretty": False, **unset}
+        own = {
+            "deep": options["records"] != "size",
+            "every": True,
+            "topics": (),
+            "record_format": "auto",
+            "pretty": False,
+            **unset,
+        }
         own["filter"] = options.get("filter")
         selection = _selection(catalog, own, "either")
-        run = Run(environment, catalog, fmt, options | own, selection, several=several, left=options["limit"], page=options["page"])
+        run = Run(
+            environment,
+            catalog,
+            fmt,
+            options | own,
+            selection,
+            several=several,
+            left=options["limit"],
+            page=options["page"],
+        )
     if run.page:
         run.page.turn_to("batches")
     if options["verbose"]:
@@ -209,14 +309,18 @@ def show_file(run: Run, file: SegmentFile) -> None:
     if not file.has_batches:
         _show_other(run, file)
         return
-    from kwire_cli.records.model import PADDING, Gap
-    from kwire_cli.records.reading import Reader
-    from kwire_cli.records.recognised import recognised_source
+    from kwire_cli.records.batch import PADDING
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.reading import Reader, recognised_source
 
     view, form, given = file.view, run.options["record_format"], run.options["as_topic"]
-    source = recognised_source(view, given=given, folder=file.topic, form=form, catalog=run.catalog, limits=limits_of(run.options))
+    source = recognised_source(
+        view, given=given, folder=file.topic, form=form, catalog=run.catalog, limits=limits_of(run.options)
+    )
     if source.topic != (given or file.topic):
-        run.environment.note(f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's")
+        run.environment.note(
+            f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's"
+        )
     run.data, run.topic = view, source.topic
     run.files += 1
     if run.fmt == "like-kafka":
@@ -249,7 +353,7 @@ def show_file(run: Run, file: SegmentFile) -> None:
 
 def _next_page(item: Batch | Gap, shown: int) -> str:
     """The option that gives the batches behind those that a page has; where a gap comes next, a page that has more."""
-    from kwire_cli.records.model import Gap
+    from kwire_cli.records.gaps import Gap
 
     return f"--limit {2 * shown}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
 
@@ -268,34 +372,41 @@ def _show_other(run: Run, file: SegmentFile) -> None:
     """A file of a log directory without batches: an index, a snapshot of producers, a checkpoint."""
     if not run.selection.everything or run.page:
         if run.page or not run.options["every"]:
-            run.environment.note(f"kwire: {file.label}: left out, as it has no batches{'' if run.page else ' to choose from'}")
+            run.environment.note(
+                f"kwire: {file.label}: left out, as it has no batches{'' if run.page else ' to choose from'}"
+            )
         return
     run.found, run.chosen = True, run.chosen + 1
     if run.fmt == "like-kafka":
-        from kwire_cli.cli.like_kafka import show_other
+        from kwire_cli.cli.log_files import show_other
 
         show_other(run.environment, file, _trouble(run))
         return
-    from kwire_cli.cli.log_files import Shown as Files, show_log_file
+    from kwire_cli.cli.log_files import ShownFile as Files, show_log_file
 
     _begin_file(run, file)
-    files = Files(run.environment, run.fmt, label_of(run), None if run.options["full"] else HEX_ROWS, run.left, run.columns)
+    files = Files(
+        run.environment, run.fmt, label_of(run), None if run.options["full"] else HEX_ROWS, run.left, run.columns
+    )
     run.odd = show_log_file(files, file) or run.odd
     run.left, run.columns, run.headed = files.left, files.headed, False
 
 
 def _show_like_kafka(run: Run, file: SegmentFile, source: Source) -> None:
-    from kwire_cli.cli.like_kafka import show_log
+    from kwire_cli.cli.log_files import show_log
 
     items = ((item, records if run.deep else None, notes) for item, records, notes in _chosen(run, file, source))
     hide = run.redaction.record if run.deep else None
     whole = run.selection.everything and run.left is None
     run.found = True
-    run.odd = show_log(run.environment, file, items, len(source.data), hide, _trouble(run), deep=run.deep, whole=whole) or run.odd
+    run.odd = (
+        show_log(run.environment, file, items, len(source.data), hide, _trouble(run), deep=run.deep, whole=whole)
+        or run.odd
+    )
 
 
 def _trouble(run: Run) -> Any:
-    from kwire_cli.view.like_kafka import Trouble
+    from kwire_cli.view.kafka_tool import Trouble
 
     run.trouble = run.trouble or Trouble()
     return run.trouble
@@ -303,7 +414,7 @@ def _trouble(run: Run) -> Any:
 
 def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -> int:
     """The first batches of a file, up to one that is not as nearly all are; how many they are."""
-    from kwire_cli.view.quick_lines import Lines, quick_lines
+    from kwire_cli.view.batch_json import Lines, quick_lines
 
     lines = Lines(label_of(run), run.redaction.record if run.deep else None, deep=run.deep)
     for text in quick_lines(source, reader, lines):
@@ -316,10 +427,13 @@ def _show_quickly(run: Run, file: SegmentFile, source: Source, reader: Reader) -
 
 
 def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None = None) -> Iterator[Shown]:
-    """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they are shown in whole."""
-    from kwire_cli.message.batch_row import BatchRow, record_rows
-    from kwire_cli.records.model import PADDING, Gap
+    """The batches and gaps that are wanted, with their wanted records where there is a choice among them, or where they
+    are shown in whole.
+    """
+    from kwire_cli.records.batch import PADDING
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.records.reading import Reader
+    from kwire_cli.source.kafka.columns import BatchRow, record_rows
 
     selection, deep = run.selection, run.deep
     stream = deep and run.fmt in {"jsonl", "like-kafka"} and selection.everything and run.left is None
@@ -335,7 +449,9 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
                 yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
             else:
                 run.odd = run.odd or item.code != PADDING
-                run.environment.note(f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})")
+                run.environment.note(
+                    f"kwire: {file.label}: {item.size} bytes at {item.position} are no batch ({item.code})"
+                )
             continue
         run.seen += 1
         if not selection.may_have(item):
@@ -344,7 +460,11 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
             continue
         records = None
         if (deep and not stream) or (selection.by_content or selection.times[1] is not None):
-            records = [(at, record) for at, record in enumerate(item.records(notes)) if selection.wants(_as_shown(run, item, record))]
+            records = [
+                (at, record)
+                for at, record in enumerate(item.records(notes))
+                if selection.wants(_as_shown(run, item, record))
+            ]
             if selection.filter and selection.filter.deep:
                 wanted = [selection.filter.matches(row) for row in record_rows(item, run.redaction.record)]
                 records = [(at, record) for at, record in records if wanted[at]]
@@ -360,12 +480,19 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
 
 def _as_shown(run: Run, batch: Batch, record: Record) -> Record:
     """A record as it is shown, so that no choice tells what is redacted in it."""
-    from kwire_cli.records.payloads import payload_of
+    from kwire_cli.records.batch import payload_of
 
-    if run.redaction.record is None or not run.selection.by_content or not (payload := payload_of(batch, record)) or not payload.record:
+    if (
+        run.redaction.record is None
+        or not run.selection.by_content
+        or not (payload := payload_of(batch, record))
+        or not payload.record
+    ):
         return record
     hidden = run.redaction.record(payload.record)
-    key, value = (_redacted(getattr(record, name)) if hidden.get(name) else getattr(record, name) for name in ("key", "value"))
+    key, value = (
+        _redacted(getattr(record, name)) if hidden.get(name) else getattr(record, name) for name in ("key", "value")
+    )
     return record._replace(key=key, value=value)
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import contents, no_file
-from kwire_cli.cli.options import complete_api, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.inputs import contents, documents, no_file
+from kwire_cli.cli.options import (
+    complete_api,
+    complete_file,
+    complete_message,
+    complete_version,
+    with_output,
+    with_overlaid_catalog,
+)
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
@@ -26,19 +31,48 @@ if TYPE_CHECKING:
 
 @click.command(name="encode")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Read the JSON as the body of this message (with --version).")
-@click.option("--version", "-n", type=int, metavar="N", shell_complete=complete_version, help="Set the version of the message or api.")
-@click.option("--api", metavar="NAME|KEY", shell_complete=complete_api, help="Read the JSON as the body of this api, and write a frame.")
+@click.option(
+    "--message",
+    "-m",
+    metavar="NAME",
+    shell_complete=complete_message,
+    help="Read the JSON as the body of this message (with --version).",
+)
+@click.option(
+    "--version",
+    "-n",
+    type=int,
+    metavar="N",
+    shell_complete=complete_version,
+    help="Set the version of the message or api.",
+)
+@click.option(
+    "--api",
+    metavar="NAME|KEY",
+    shell_complete=complete_api,
+    help="Read the JSON as the body of this api, and write a frame.",
+)
 @click.option("--request", "kind", flag_value="request", help="Write a request (with --api).")
 @click.option("--response", "kind", flag_value="response", help="Write a response (with --api).")
-@click.option("--correlation-id", type=int, default=0, show_default=True, help="Set the header's correlation id (with --api).")
-@click.option("--client-id", default="kwire", show_default=True, help="Set the header's client id; empty is null (with --api).")
+@click.option(
+    "--correlation-id", type=int, default=0, show_default=True, help="Set the header's correlation id (with --api)."
+)
+@click.option(
+    "--client-id", default="kwire", show_default=True, help="Set the header's client id; empty is null (with --api)."
+)
 @click.option("--records", is_flag=True, help="Read the JSON as batches, as dump --deep prints them.")
-@click.option("--record-format", type=click.Choice(CHOICES), help="Set the record format; auto goes by the magic of each batch.")
+@click.option(
+    "--record-format", type=click.Choice(CHOICES), help="Set the record format; auto goes by the magic of each batch."
+)
 @click.option("--as-topic", metavar="NAME", help="Name the internal topic of decoded keys and values (with --records).")
 @click.option("--without-gaps", is_flag=True, help="Skip gaps, bytes that are no batch (with --records).")
 @click.option("--new-checksums", is_flag=True, help="Replace wrong checksums of intact batches (with --records).")
-@click.option("--size/--no-size", "prefixed", default=None, help="Write a size prefix before each frame, or none.  [default: as decoded]")
+@click.option(
+    "--size/--no-size",
+    "prefixed",
+    default=None,
+    help="Write a size prefix before each frame, or none.  [default: as decoded]",
+)
 @click.option("--keep-going", is_flag=True, help="Skip documents that cannot be encoded, and count them.")
 @click.option(
     "--format",
@@ -75,14 +109,18 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
             else:
                 raise result
     if refused:
-        environment.note(f"kwire: {counted(refused, 'document')} could not be encoded, {done} {'was' if done == 1 else 'were'}")
+        environment.note(
+            f"kwire: {counted(refused, 'document')} could not be encoded, {done} {'was' if done == 1 else 'were'}"
+        )
         return Exit.FAILED
     if not done:
         raise InputError("no JSON to encode")
     return Exit.DONE
 
 
-def _messages(catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]) -> Iterator[bytes | InputError]:
+def _messages(
+    catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]
+) -> Iterator[bytes | InputError]:
     """Yield the bytes of each document, or the error that says where and why it cannot be encoded."""
     for number, value in enumerate(values, 1):
         if isinstance(value, InputError):
@@ -100,7 +138,9 @@ def _messages(catalog: Catalog, values: Iterable[Any], name: str | None, options
 def _check(options: dict[str, Any]) -> None:
     for option in ("message", "version", "api", "kind"):
         if options["records"] and options[option] is not None:
-            raise click.UsageError(f"--records and --{option if option != 'kind' else options[option]} exclude each other")
+            raise click.UsageError(
+                f"--records and --{option if option != 'kind' else options[option]} exclude each other"
+            )
     if options["records"] and options["keep_going"]:
         raise click.UsageError("--keep-going is for documents, and --records writes one record set; try --without-gaps")
     for option in ("record_format", "as_topic", "without_gaps", "new_checksums"):
@@ -108,8 +148,12 @@ def _check(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--{option.replace('_', '-')} needs --records")
 
 
-def _record_set(catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]) -> Iterator[bytes | InputError]:
-    """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if there are no batches."""
+def _record_set(
+    catalog: Catalog, values: Iterable[Any], name: str | None, options: dict[str, Any]
+) -> Iterator[bytes | InputError]:
+    """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if
+    there are no batches.
+    """
     from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 
     items: list[Any] = []
@@ -126,53 +170,6 @@ def _record_set(catalog: Catalog, values: Iterable[Any], name: str | None, optio
         yield InputError(f"{name or 'input'}: {error}")
 
 
-def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Iterator[Any]:
-    """Yield the JSON values of a text one after the other.
-
-    Raise InputError at the first that is malformed. With `keep_going` yield that error, and go on at the next line that begins a value.
-    """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
-    decoder = json.JSONDecoder(object_pairs_hook=_object)
-    at = _skip(text, 0)
-    while at < len(text):
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError, EncodeError) as error:
-            if not keep_going:
-                raise _malformed(error, name) from None
-            following = re.compile(r"\n(?=[\[{])").search(text, at)
-            at = following.end() if following else len(text)
-            line = text.count("\n", 0, at) + 1
-            value = InputError(f"{_malformed(error, name)}; {f'going on at line {line}' if following else 'nothing follows'}")
-        yield value
-        at = _skip(text, at)
-
-
-def _malformed(error: Exception, name: str | None) -> InputError:
-    if isinstance(error, json.JSONDecodeError):
-        return InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno)
-    if isinstance(error, ValueError):  # Python reads no ints of more than 4300 digits
-        return InputError("a number of the JSON is longer than any field", file=name)
-    return InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise EncodeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
-    return found
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
 def _document(value: Any, options: dict[str, Any]) -> Any:
     """A body alone as the document that decode would print for it."""
     if options["message"]:
@@ -186,7 +183,13 @@ def _document(value: Any, options: dict[str, Any]) -> Any:
     header: dict[str, Any] = {"correlationId": options["correlation_id"]}
     if options["kind"] == "request":
         header["clientId"] = options["client_id"] or None
-    return {"kind": options["kind"], "api": options["api"], "apiVersion": options["version"], "header": header, "body": value}
+    return {
+        "kind": options["kind"],
+        "api": options["api"],
+        "apiVersion": options["version"],
+        "header": header,
+        "body": value,
+    }
 
 
 def _write(environment: Environment, data: bytes, fmt: str) -> None:

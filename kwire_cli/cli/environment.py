@@ -1,4 +1,4 @@
-"""What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in, so that tests need no terminal."""
+"""Streams, colours, exit codes and progress."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ import enum
 import io
 import os
 import sys
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from kwire_cli.errors import without_queries
+from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
+
+
+# What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in,
+# so that tests need no terminal.
 
 
 class Exit(enum.IntEnum):
@@ -35,8 +41,8 @@ class Exit(enum.IntEnum):
 class Outcome:
     """What came of the inputs.
 
-    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a file ends early.
-    `empty`: there was a choice that matches nothing.
+    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a
+    file ends early. `empty`: there was a choice that matches nothing.
     """
 
     decodable: bool
@@ -76,7 +82,9 @@ class Environment:
 
     @property
     def in_colour(self) -> bool:
-        """Whether results are in colour: as asked for, else by FORCE_COLOR and NO_COLOR, else on a terminal that can."""
+        """Whether results are in colour: as asked for, else by FORCE_COLOR and NO_COLOR, else on a terminal that
+        can.
+        """
         if self.colour != "auto":
             return self.colour == "always"
         if self.variables.get("FORCE_COLOR"):
@@ -89,12 +97,14 @@ class Environment:
 
     def write_csv(self, cells: Sequence[Any]) -> None:
         """A row of csv."""
-        from kwire_cli.view.csv import csv_row
+        from kwire_cli.view.tables import csv_row
 
         self.write(csv_row(cells, raw=self.raw_csv))
 
     def write_text(self, text: bytes) -> None:
-        """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does it."""
+        """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does
+        it.
+        """
         self.write_bytes(_escaped(text.decode("utf-8", "surrogateescape")) if self.to_terminal else text)
 
     def write_bytes(self, data: bytes) -> None:
@@ -107,8 +117,10 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
     def write_lines(self, lines: Iterable[Line]) -> None:
-        """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a terminal."""
-        from kwire_cli.view.lines import escaped, without_control
+        """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a
+        terminal.
+        """
+        from kwire_cli.view.lines import escaped
 
         if self.in_colour:
             paint = _painter()
@@ -156,3 +168,36 @@ def _painter() -> Any:
 
     styles = {name: Style.parse(text) for name, text in STYLES.items()}
     return lambda text, style: styles[style].render(text, color_system=ColorSystem.STANDARD) if style else text
+
+
+# How far a long run is: a line on standard error that is written over, on a terminal that shows nothing else.
+
+AFTER, EVERY = 1.0, 0.5
+"""Seconds until something is said, and between that and more."""
+
+
+class Progress:
+    """Says nothing in a run that is short, or whose results are on the terminal themselves."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.begun, self.told = time.monotonic(), 0.0
+        self.wanted = environment.stderr.isatty() and not environment.to_terminal
+
+    def tell(self, label: str, at: int, size: int) -> None:
+        """`at` of `size` bytes are read; nothing is said where nobody knows how many there are."""
+        now = time.monotonic()
+        if self.wanted and size and now - max(self.begun + AFTER - EVERY, self.told) >= EVERY:
+            self.told = now
+            [(shown, _)] = without_control([(label, "")])
+            self._write(f"\r\x1b[K{shown}: {100 * at // size} %")
+
+    def done(self) -> None:
+        """Take it away."""
+        if self.told:
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self.environment.stderr.write(text.encode("utf-8", "backslashreplace"))
+            self.environment.stderr.flush()

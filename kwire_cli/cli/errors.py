@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 @click.command(name="errors", context_settings={"ignore_unknown_options": True})
 @click.argument("code", nargs=-1, shell_complete=complete_error)
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="Set the output format."
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "json", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
 )
 @with_catalog
 @with_output
@@ -31,7 +37,12 @@ def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], f
     if fmt == "table":
         width = max(len(row.name) for row in rows)
         environment.write_lines(
-            [(f"{row.code:>4}", "number"), (f"  {row.name:<{width}}", "name"), ("  retriable" if row.retriable else "", "meaning")] for row in rows
+            [
+                (f"{row.code:>4}", "number"),
+                (f"  {row.name:<{width}}", "name"),
+                ("  retriable" if row.retriable else "", "meaning"),
+            ]
+            for row in rows
         )
         return
     from kwire_cli.view.json import dumps
@@ -50,4 +61,6 @@ def found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
 
 
 def _matches(row: ErrorCode, text: str) -> bool:
-    return text == str(row.code) or (not text.lstrip("-").isdigit() and text.lower().replace("-", "_") in row.name.lower())
+    return text == str(row.code) or (
+        not text.lstrip("-").isdigit() and text.lower().replace("-", "_") in row.name.lower()
+    )

@@ -1,4 +1,6 @@
-"""`kwire explain`: a message or a batch byte by byte, with the rules that read it; single types, checksums, headers, codes."""
+"""`kwire explain`: a message or a batch byte by byte, with the rules that read it; single types, checksums, headers,
+codes.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.explain_output import with_explanation
-from kwire_cli.cli.explain_topics import TOPICS
-from kwire_cli.cli.frame_options import of_frames, with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.explain_topics import TOPICS, with_explanation
+from kwire_cli.cli.options import (
+    PORT,
+    complete_file,
+    complete_message,
+    complete_version,
+    of_frames,
+    with_output,
+    with_overlaid_catalog,
+    with_tls_keylog,
+)
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
@@ -19,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.explain_output import Output
-    from kwire_cli.explain.model import Event
+    from kwire_cli.cli.explain_topics import Output
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.explain.model import Event
 
 DEFAULT = "message"
 LONGEST = 40
@@ -55,7 +64,12 @@ class Topics(click.Group):
 
     def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
         """Where the first argument stands that is no option and no option's value."""
-        takes_value = {name for option in self.commands[DEFAULT].get_params(ctx) if not getattr(option, "is_flag", True) for name in option.opts}
+        takes_value = {
+            name
+            for option in self.commands[DEFAULT].get_params(ctx)
+            if not getattr(option, "is_flag", True)
+            for name in option.opts
+        }
         at = 0
         while at < len(args):
             if not args[at].startswith("-") or args[at] == "-":
@@ -70,7 +84,11 @@ def _refuse_unknown(word: str, topics: list[str]) -> None:
     from pathlib import Path
 
     name = word.replace("_", "")
-    if not (name.isascii() and name.isalpha() and len(name) < LONGEST) or all(each in string.hexdigits for each in word) or Path(word).exists():
+    if (
+        not (name.isascii() and name.isalpha() and len(name) < LONGEST)
+        or all(each in string.hexdigits for each in word)
+        or Path(word).exists()
+    ):
         return
     close = get_close_matches(word.lower(), topics, n=2)
     hint = did_you_mean(close) or _elsewhere(word)
@@ -80,8 +98,8 @@ def _refuse_unknown(word: str, topics: list[str]) -> None:
 def _elsewhere(word: str) -> str:
     """Where a name is explained that is no topic itself."""
     from kwire_cli.engine.codes import MEANING
-    from kwire_cli.explain.values import TYPES
     from kwire_cli.spec.catalog import catalog
+    from kwire_cli.view.explain.topics import TYPES
 
     known = catalog()
     places = {
@@ -104,33 +122,65 @@ def command() -> None:
 
 @command.command(name=DEFAULT, short_help="A request, response, body or record set (also without this word).")
 @click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option("--message", "-m", metavar="NAME", shell_complete=complete_message, help="Explain a bare body as this message (with --version).")
 @click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of the message or api."
+    "--message",
+    "-m",
+    metavar="NAME",
+    shell_complete=complete_message,
+    help="Explain a bare body as this message (with --version).",
+)
+@click.option(
+    "--version",
+    "-n",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=complete_version,
+    help="Set the version of the message or api.",
 )
 @of_frames
 @click.option(
-    "--header", type=click.Choice(["kafka", "kip482"]), default="kafka", help="Read request headers as shipped, or as the KIP-482 draft has them."
+    "--header",
+    type=click.Choice(["kafka", "kip482"]),
+    default="kafka",
+    help="Read request headers as shipped, or as the KIP-482 draft has them.",
 )
-@click.option("--frame", type=click.IntRange(min=0), metavar="N", help="Explain frame N, or the record batch at byte N; also INPUT@N.")
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option(
+    "--frame",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Explain frame N, or the record batch at byte N; also INPUT@N.",
+)
+@click.option(
+    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
+)
 @with_tls_keylog
-@click.option("--record-format", type=click.Choice(CHOICES), default="auto", help="Read the input as record batches of this format.")
-@click.option("--as-topic", metavar="NAME", help="Name the topic of record batches.  [default: taken from the folder's name]")
+@click.option(
+    "--record-format",
+    type=click.Choice(CHOICES),
+    default="auto",
+    help="Read the input as record batches of this format.",
+)
+@click.option(
+    "--as-topic", metavar="NAME", help="Name the topic of record batches.  [default: taken from the folder's name]"
+)
 @click.option("--all", "every", is_flag=True, help="Explain every element and batch, repetitions too.")
 @click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field that holds this byte.")
-@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
+@click.option(
+    "--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+)
 @with_explanation
 @with_overlaid_catalog
 @with_output
-def message(environment: Environment, catalog: Catalog, output: Output, source: tuple[str, ...], at: int | None, **options: Any) -> int:
+def message(
+    environment: Environment, catalog: Catalog, output: Output, source: tuple[str, ...], at: int | None, **options: Any
+) -> int:
     """Explain Kafka messages and record batches byte by byte.
 
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. For
     captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --version;
     with --message and --version the bytes are a bare body.
     """
-    from kwire_cli.cli.explain_inputs import subjects
+    from kwire_cli.cli.message_inputs import subjects
 
     readable = False
     options |= {"at": at, "every": options["every"] or at is not None}
@@ -141,14 +191,15 @@ def message(environment: Environment, catalog: Catalog, output: Output, source: 
         environment.flush()
     if not readable:
         raise InputError(
-            "nothing could be read: say what it is with --api and --version or --message and --version, or how it is written with --input"
+            "nothing could be read: say what it is with --api and --version or --message and --version, or how "
+            "it is written with --input"
         )
     return Exit.DONE
 
 
 def _only(events: Iterator[Event], at: int) -> Iterator[Event]:
     """The step that has this byte, with the part that it is in. InputError where none has."""
-    from kwire_cli.explain.model import Part, Step
+    from kwire_cli.view.explain.model import Part, Step
 
     part: Part | None = None
     found = False

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.growing import Following
     from kwire_cli.source.kafka.captured import Captured
 
 
 class Interrupt:
-    """Whether Ctrl-C was pressed. The first one is kept here, so that what is there can still be shown; the second ends the process as always."""
+    """Whether Ctrl-C was pressed. The first one is kept here, so that what is there can still be shown; the second ends
+    the process as always.
+    """
 
     def __init__(self) -> None:
         self.came = False
@@ -25,7 +27,9 @@ class Interrupt:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it stays so."""
+        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it
+        stays so.
+        """
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.default_int_handler:
             yield
@@ -43,9 +47,11 @@ class Interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def following(environment: Environment, source: str | IO[bytes], interrupt: Interrupt, key_logs: Sequence[str] = ()) -> Following:
+def following(
+    environment: Environment, source: str | IO[bytes], interrupt: Interrupt, key_logs: Sequence[str] = ()
+) -> Following:
     """The capture; results are sent out whenever it has nothing new."""
-    from kwire_cli.source.capture.following import Following
+    from kwire_cli.source.growing import Following
 
     name = source if isinstance(source, str) else "standard input"
 
@@ -57,7 +63,9 @@ def following(environment: Environment, source: str | IO[bytes], interrupt: Inte
 
 
 def until_last(lines: Iterable[Captured], left: int | None, last: int | None) -> Iterator[Captured]:
-    """The lines that were chosen, up to the last that can be: in a capture that grows, the one behind it may never come."""
+    """The lines that were chosen, up to the last that can be: in a capture that grows, the one behind it may never
+    come.
+    """
     if left == 0:
         return
     if left is None and last is None:

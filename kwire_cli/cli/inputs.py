@@ -1,11 +1,15 @@
-"""Inputs of a command line: files, standard input, or the bytes themselves as arguments."""
+"""Inputs of commands: arguments, files, pipes and JSON values."""
 
 from __future__ import annotations
 
+import json
+import re
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
 from kwire_cli.stores import exists, path_of
 
@@ -14,18 +18,25 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+# Inputs of a command line: files, standard input, or the bytes themselves as arguments.
 
 MOST_NAMES, LONGEST_NAME = 3, 255
 """Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
+
+
 BYTES = "the bytes themselves, such as 0000002b0012..."
 STANDARD_INPUT = "standard input"
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
-    """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken together as text.
+    """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken
+    together as text.
 
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read; `what` is what an argument can be
-    that is no file, with an example of it.
+    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read; `what`
+    is what an argument can be that is no file, with an example of it.
     """
     for source in _sources(environment, arguments, what):
         if isinstance(source, str) and source != "-" and path_of(source).is_dir():
@@ -43,10 +54,11 @@ def inputs(
     verbose: bool = False,
     pieces: bool = False,
 ) -> Iterator[Recognised]:
-    """What each input is: files, folders, `-` for standard input, and arguments that are neither taken together as text.
+    """What each input is: files, folders, `-` for standard input, and arguments that are neither taken together as
+    text.
 
-    `says` is the kind, where an option says it. With `pieces` a text whose pieces are of several kinds is one input of each.
-    Without arguments it is standard input, unless that is a terminal.
+    `says` is the kind, where an option says it. With `pieces` a text whose pieces are of several kinds is one input of
+    each. Without arguments it is standard input, unless that is a terminal.
     """
     if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
         raise InputError("an argument is empty: it is neither a file nor bytes")
@@ -59,9 +71,17 @@ def inputs(
             with no_file(arguments if form == "auto" else ()):
                 found = recognised(source, form=form, says=says, catalog=catalog)
         elif says is not Kind.CAPTURE and (source == "-" or path_of(source).is_fifo()):
-            found = recognised(_live(environment, source), form=form, says=says, name=STANDARD_INPUT if source == "-" else source, catalog=catalog)
+            found = recognised(
+                _live(environment, source),
+                form=form,
+                says=says,
+                name=STANDARD_INPUT if source == "-" else source,
+                catalog=catalog,
+            )
         else:
-            found = recognised(environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog)
+            found = recognised(
+                environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog
+            )
         if len(found) > 1:
             environment.note(f"kwire: {found[0].label}: {kinds_by_line(found)}, shown in this order")
         for each in found:
@@ -74,7 +94,9 @@ def inputs(
 
 @contextmanager
 def no_file(arguments: Sequence[str]) -> Iterator[None]:
-    """What reads arguments that are no files: where they look like names, an InputError says that there are no such files either."""
+    """What reads arguments that are no files: where they look like names, an InputError says that there are no such
+    files either.
+    """
     try:
         yield
     except InputError as error:
@@ -82,11 +104,15 @@ def no_file(arguments: Sequence[str]) -> Iterator[None]:
             raise
         what = "file of this name" if len(arguments) == 1 else "files of these names"
         missing = f"there {'is' if len(arguments) == 1 else 'are'} no {what}"
-        raise InputError(f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column) from None
+        raise InputError(
+            f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column
+        ) from None
 
 
 def _may_be_name(argument: str) -> bool:
-    return 0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
+    return (
+        0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
+    )
 
 
 def _sources(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[str | bytes]:
@@ -147,7 +173,10 @@ class Live:
         """All the rest, or so many bytes of it."""
         if 0 <= size <= len(self._held):
             return self.read1(size)
-        data, self._held = self._held + (self._file.read() if size < 0 else self._file.read(size - len(self._held))), b""
+        data, self._held = (
+            self._held + (self._file.read() if size < 0 else self._file.read(size - len(self._held))),
+            b"",
+        )
         return data
 
 
@@ -157,5 +186,119 @@ def _refuse_paths(argument: str) -> None:
     if "/" not in argument and not argument.endswith(suffixes):
         return
     text = argument.rstrip("=")
-    if not text.lstrip().startswith(("{", "[")) and (not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1):
+    if not text.lstrip().startswith(("{", "[")) and (
+        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1
+    ):
         raise InputError("there is no such file", file=argument)
+
+
+def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Iterator[Any]:
+    """Yield the JSON values of a text one after the other.
+
+    Raise InputError at the first that is malformed. With `keep_going` yield that error, and go on at the next line that
+    begins a value.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError, EncodeError) as error:
+            if not keep_going:
+                raise _malformed(error, name) from None
+            following = re.compile(r"\n(?=[\[{])").search(text, at)
+            at = following.end() if following else len(text)
+            line = text.count("\n", 0, at) + 1
+            value = InputError(
+                f"{_malformed(error, name)}; {f'going on at line {line}' if following else 'nothing follows'}"
+            )
+        yield value
+        at = _skip(text, at)
+
+
+def _malformed(error: Exception, name: str | None) -> InputError:
+    if isinstance(error, json.JSONDecodeError):
+        return InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno)
+    if isinstance(error, ValueError):  # Python reads no ints of more than 4300 digits
+        return InputError("a number of the JSON is longer than any field", file=name)
+    return InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise EncodeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+# The values of one message in JSON form, as `--values` gives them to compare and diff.
+
+
+class Values(NamedTuple):
+    """A message's body, and which message and version it is of where that is said. `name` is that of the file, None for
+    the argument itself.
+    """
+
+    body: dict[str, Any]
+    message: str | None
+    version: int | None
+    name: str | None
+
+    def written(self, *specs: MessageSpec) -> dict[str, Any]:
+        """The body with bytes in place of batches where one of the definitions has records; InputError for batches that
+        cannot be written.
+        """
+        body = self.body
+        try:
+            for spec in specs:
+                body = with_bytes(spec, body)
+        except EncodeError as error:
+            raise InputError(str(error), file=self.name) from None
+        return body
+
+
+def read_values(environment: Environment, catalog: Catalog, argument: str) -> Values:
+    """What decode prints of a message, or its body alone: in a file, on standard input (-), or as the argument itself.
+
+    InputError for what cannot be read or is not one JSON object.
+    """
+    data, name = _text(environment, argument)
+    values = [*documents(data, name)]
+    if len(values) != 1 or not isinstance(values[0], dict):
+        raise InputError(
+            "one JSON object is the values of a message"
+            + (f", and there are {len(values)}" if len(values) != 1 else ""),
+            file=name,
+        )
+    [value] = values
+    if not isinstance(value.get("body"), dict):
+        return Values(value, None, None, name)
+    message, version = value.get("message"), value.get("version")
+    if isinstance(value.get("api"), str) and value.get("kind") in {"request", "response"}:
+        api = catalog.api(value["api"])
+        message, version = (api.request if value["kind"] == "request" else api.response), value.get("apiVersion")
+    return Values(
+        value["body"], message if isinstance(message, str) else None, version if type(version) is int else None, name
+    )
+
+
+def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
+    if argument == "-":
+        return environment.stdin.read(), "standard input"
+    if argument.lstrip().startswith("{"):
+        return argument.encode("utf-8", "surrogateescape"), None
+    try:
+        return Path(argument).read_bytes(), argument
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=argument) from None

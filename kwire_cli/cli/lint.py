@@ -9,21 +9,36 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import with_output
+from kwire_cli.cli.options import with_output, with_tls_keylog
 from kwire_cli.errors import InputError
-from kwire_cli.spec.rules.table import BOOKS, DEFAULT_BOOK
+from kwire_cli.spec.rules.book import BOOKS, DEFAULT_BOOK
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
-    from kwire_cli.spec.findings import Finding
+    from kwire_cli.spec.files import Finding
 
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-@click.option("--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too.")
-@click.option("--rules", type=click.Choice(BOOKS), default=DEFAULT_BOOK, show_default=True, help="Set the rule book; see docs/rules.md.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True, help="Set the output format.")
+@click.option(
+    "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too."
+)
+@click.option(
+    "--rules",
+    type=click.Choice(BOOKS),
+    default=DEFAULT_BOOK,
+    show_default=True,
+    help="Set the rule book; see docs/rules.md.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["text", "json", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Set the output format.",
+)
 @click.option("--advice", is_flag=True, help="Suggest better names and types, and name tags that do not pay.")
 @click.option(
     "--traffic",
@@ -57,12 +72,14 @@ def command(
     if not paths:
         raise click.UsageError("no definitions to check: give files or folders")
     if not any(True for _ in json_files(paths)):
-        raise InputError(f"there are no definitions in {' or '.join(paths)}: give files, or folders that have *.json files")
+        raise InputError(
+            f"there are no definitions in {' or '.join(paths)}: give files, or folders that have *.json files"
+        )
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
     found = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
     if advice:
-        from kwire_cli.cost.definition_advice import definition_advice
+        from kwire_cli.analysis.costs.definition_advice import definition_advice
 
         found += definition_advice(paths)
     if traffic:
@@ -80,10 +97,14 @@ def command(
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
-def _of_traffic(environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...], key_logs: tuple[str, ...]) -> list[Finding]:
-    """What the values in captures say about the definitions that were given; nothing where one of these has no usable meaning."""
-    from kwire_cli.cli.capture_lines import capture_lines
-    from kwire_cli.cost.advice.findings import traffic_findings
+def _of_traffic(
+    environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...], key_logs: tuple[str, ...]
+) -> list[Finding]:
+    """What the values in captures say about the definitions that were given; nothing where one of these has no usable
+    meaning.
+    """
+    from kwire_cli.analysis.costs.advice import traffic_findings
+    from kwire_cli.cli.capture_inputs import capture_lines
     from kwire_cli.errors import SpecError
     from kwire_cli.spec.catalog import catalog
     from kwire_cli.spec.files import json_files

@@ -56,7 +56,9 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command under its whole name, which its usage shows."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)

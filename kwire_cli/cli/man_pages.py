@@ -1,4 +1,6 @@
-"""Manual pages, made from the commands themselves: `python -m kwire_cli.cli.man_pages FOLDER` writes kwire.1 and one page for each command."""
+"""Manual pages, made from the commands themselves: `python -m kwire_cli.cli.man_pages FOLDER` writes kwire.1 and one
+page for each command.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,27 @@ if TYPE_CHECKING:
 
 EXIT_CODES = (
     ("0", "Done."),
-    ("1", "Something was found that the command looks for: a fault, an anomaly with --strict, a difference that breaks."),
+    (
+        "1",
+        "Something was found that the command looks for: a fault, an anomaly with --strict, a difference that breaks.",
+    ),
     ("2", "The arguments are wrong, or the input cannot be read."),
     ("130", "Interrupted."),
 )
 ENVIRONMENT = (
     ("NO_COLOR, FORCE_COLOR", "Never colours, or always, where --color does not say."),
-    ("_KWIRE_COMPLETE", "Set to bash_source, zsh_source or fish_source, kwire prints what makes that shell complete its commands."),
+    (
+        "_KWIRE_COMPLETE",
+        "Set to bash_source, zsh_source or fish_source, kwire prints what makes that shell complete its commands.",
+    ),
 )
 
 
 def pages() -> dict[str, str]:
     """The text of each page by its file's name."""
-    return {f"{name}.1": page for name, page in _pages(cli, click.Context(cli, info_name="kwire", **cli.context_settings))}
+    return {
+        f"{name}.1": page for name, page in _pages(cli, click.Context(cli, info_name="kwire", **cli.context_settings))
+    }
 
 
 def _pages(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
@@ -46,7 +56,9 @@ def _pages(command: click.Command, context: click.Context) -> Iterator[tuple[str
         yield from _pages(child, inner)
 
 
-def _page(command: click.Command, context: click.Context, below: list[tuple[click.Command, click.Context]]) -> Iterator[str]:
+def _page(
+    command: click.Command, context: click.Context, below: list[tuple[click.Command, click.Context]]
+) -> Iterator[str]:
     title = context.command_path.replace(" ", "-")
     summary, *rest = _paragraphs(command.help or "")
     yield '.\\" Made from the command itself; -*- coding: utf-8 -*-'
@@ -56,9 +68,16 @@ def _page(command: click.Command, context: click.Context, below: list[tuple[clic
     yield f".B {_text(context.command_path)}"
     yield _text(" ".join(command.collect_usage_pieces(context)))
     yield from _section("DESCRIPTION", [line for text in [summary, *rest] for line in (".PP", _text(text))][1:])
-    options = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context)) and record[1]]
+    options = [
+        record
+        for parameter in command.get_params(context)
+        if (record := parameter.get_help_record(context)) and record[1]
+    ]
     yield from _terms("OPTIONS", options)
-    yield from _terms("COMMANDS", [(inner.command_path.replace(" ", "-") + "(1)", child.get_short_help_str(200)) for child, inner in below])
+    yield from _terms(
+        "COMMANDS",
+        [(inner.command_path.replace(" ", "-") + "(1)", child.get_short_help_str(200)) for child, inner in below],
+    )
     yield from _terms("EXIT STATUS", EXIT_CODES)
     yield from _terms("ENVIRONMENT", ENVIRONMENT)
     if context.parent:

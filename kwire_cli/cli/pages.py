@@ -1,4 +1,6 @@
-"""What commands do with `--format html`: one page of frames or batches, written as they come, that says how to get what it has no room for."""
+"""What commands do with `--format html`: one page of frames or batches, written as they come, that says how to get what
+it has no room for.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,7 @@ from kwire_cli.errors import without_queries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kwire_cli.view.html.blocks import Block
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.html.page import Block, Page
     from kwire_cli.view.lines import Line
 
 Found = TypeVar("Found")
@@ -39,10 +40,16 @@ def title_of(command: str, names: Sequence[str]) -> str:
 
 
 def files_among(sources: Sequence[str]) -> list[str]:
-    """The arguments that are files, folders or standard input, as text. What is bytes itself is not told, as secrets may be in it."""
+    """The arguments that are files, folders or standard input, as text. What is bytes itself is not told, as secrets
+    may be in it.
+    """
     from kwire_cli.cli.segments import path_text
 
-    return [path_text(source) for source in sources if source == "-" or _exists(source) or _exists(source.rpartition("@")[0])]
+    return [
+        path_text(source)
+        for source in sources
+        if source == "-" or _exists(source) or _exists(source.rpartition("@")[0])
+    ]
 
 
 def _exists(name: str) -> bool:
@@ -84,17 +91,20 @@ class Collected(Environment):
         self.lines.append([(text, "")])
 
 
-def report_page(environment: Environment, command: str, names: Sequence[str], lines: Iterable[Line], charts: Sequence[Block] = ()) -> None:
+def report_page(
+    environment: Environment, command: str, names: Sequence[str], lines: Iterable[Line], charts: Sequence[Block] = ()
+) -> None:
     """Write a page of a report: its charts, then what a terminal would show."""
-    from kwire_cli.view.html.blocks import blocks_of
-    from kwire_cli.view.html.page import report
+    from kwire_cli.view.html.page import blocks_of, report
 
     refuse_terminal(environment)
     text = report(title_of(command, names), [*charts, *blocks_of(lines)])
     environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def page_of(environment: Environment, command: str, names: Sequence[str], show: Callable[[Environment], Found]) -> Found:
+def page_of(
+    environment: Environment, command: str, names: Sequence[str], show: Callable[[Environment], Found]
+) -> Found:
     """Write what `show` shows for eyes as a page; gives what it gives."""
     refuse_terminal(environment)
     collected = Collected(environment)

@@ -17,21 +17,37 @@ from kwire_cli.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kwire_cli.sanitize.fields import Fields
+    from kwire_cli.sanitize.records import Fields
     from kwire_cli.spec.catalog import Catalog
 
 
 @click.command(name="sanitize")
 @click.argument("source", metavar="INPUT", shell_complete=complete_file)
 @click.argument("target", metavar="OUTPUT", shell_complete=complete_file)
-@click.option("--key", metavar="TEXT", help="Derive replacements from this text; the same text gives the same ones.  [default: random]")
-@click.option("--as-topic", "topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]")
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option(
+    "--key",
+    metavar="TEXT",
+    help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
+)
+@click.option(
+    "--as-topic", "topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
+)
+@click.option(
+    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
+)
 @click.option("--force", is_flag=True, help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
 @with_catalog
 @with_output
 def command(
-    environment: Environment, catalog: Catalog, source: str, target: str, key: str | None, topic: str | None, port: int | None, *, force: bool
+    environment: Environment,
+    catalog: Catalog,
+    source: str,
+    target: str,
+    key: str | None,
+    topic: str | None,
+    port: int | None,
+    *,
+    force: bool,
 ) -> int:
     """Rewrite a packet capture, a segment or a log directory so that it can be shared.
 
@@ -39,7 +55,7 @@ def command(
     length, so that all sizes, offsets, times and errors are kept. Checksums are recomputed. Bytes that cannot
     be understood, TLS included, become blank.
     """
-    from kwire_cli.sanitize.fields import Fields
+    from kwire_cli.sanitize.records import Fields
     from kwire_cli.sanitize.replacing import Replacement
 
     file, out = Path(source), Path(target)
@@ -62,7 +78,10 @@ def command(
     from kwire_cli.cli.segments import holds_batches
 
     if not holds_batches(source):
-        raise InputError("is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log", file=source)
+        raise InputError(
+            "is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log",
+            file=source,
+        )
     _segment(fields, file, out, topic)
     _tell(environment, fields.counts)
     return Exit.DONE
@@ -73,9 +92,9 @@ def _word(path: Path) -> str:
 
 
 def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
-    from kwire_cli.cli.progress import Progress
+    from kwire_cli.cli.environment import Progress
     from kwire_cli.sanitize.captures import Sanitizer
-    from kwire_cli.source.capture.files import packets
+    from kwire_cli.source.packets.files import packets
     from kwire_cli.view.lines import counted
 
     progress = Progress(environment)
@@ -90,8 +109,8 @@ def _capture(environment: Environment, fields: Fields, source: str, out: Path, p
 
 
 def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
-    from kwire_cli.sanitize.logs import rewritten
-    from kwire_cli.source.logs.segments import topic_at
+    from kwire_cli.sanitize.records import rewritten
+    from kwire_cli.source.logs.files import topic_at
 
     with _written(out) as target:
         for piece in rewritten(file, topic or topic_at(file), fields):
@@ -99,8 +118,8 @@ def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
 
 
 def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
-    from kwire_cli.sanitize.logs import NUMBERS_ALONE, tasks
-    from kwire_cli.source.logs.segments import nothing_in
+    from kwire_cli.sanitize.records import NUMBERS_ALONE, tasks
+    from kwire_cli.source.logs.files import nothing_in
 
     found = list(tasks(folder, fields))
     if all(task.left_out for task in found):
@@ -125,11 +144,16 @@ def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -
 
 
 def _refuse_others(out: Path, targets: set[Path]) -> None:
-    """Raise InputError if a folder holds files other than `targets`: the result would be mixed with what is not sanitized."""
+    """Raise InputError if a folder holds files other than `targets`: the result would be mixed with what is not
+    sanitized.
+    """
     others = sorted(path for path in out.rglob("*") if path not in targets and (path.is_symlink() or not path.is_dir()))
     if others:
         there = f"{others[0].relative_to(out)}{f' and {len(others) - 1} more' if len(others) > 1 else ''}"
-        raise InputError(f"holds other files, which are not sanitized: {there}; name another folder, or empty this one", file=str(out))
+        raise InputError(
+            f"holds other files, which are not sanitized: {there}; name another folder, or empty this one",
+            file=str(out),
+        )
 
 
 @contextlib.contextmanager
@@ -145,7 +169,9 @@ def _written(out: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of `out` once all is well, and is no more where it is not."""
     part = out.with_name(f".{secrets.token_hex(16)}.part")
     with _errors(out):
-        file = part.open("x+b")  # never one that is there; and with the permissions that any new file has, as tempfile's have not
+        file = part.open(
+            "x+b"
+        )  # never one that is there; and with the permissions that any new file has, as tempfile's have not
     try:
         with file, _errors(out):
             yield file
@@ -161,7 +187,9 @@ def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
 
 
 def _one(what: str) -> str:
-    """The same of one: `frame that is not known` of `frames that are not known`; what stands behind `whose` and `in` is of another."""
+    """The same of one: `frame that is not known` of `frames that are not known`; what stands behind `whose` and `in` is
+    of another.
+    """
     for many, one in (("batches", "batch"), ("frames", "frame"), ("bytes", "byte"), ("that are", "that is")):
         what = what.replace(many, one, 1)
     return what

@@ -1,28 +1,147 @@
-"""`kwire scan`: tables, queries and reports over folders of captures and logs, on Spark."""
+"""The command `kwire scan`."""
 
 from __future__ import annotations
 
+import contextlib
+import re
+import signal
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import naming_of, with_capture_points, with_tls_keylog
-from kwire_cli.cli.options import PORT, REPORT_FORMATS, complete_file, complete_table, with_csv, with_output, with_overlaid_catalog
+from kwire_cli.cli.environment import EVERY, Environment, Exit, Progress
+from kwire_cli.cli.options import (
+    PORT,
+    REPORT_FORMATS,
+    complete_file,
+    complete_table,
+    limits_of,
+    naming_of,
+    size_of,
+    with_capture_points,
+    with_csv,
+    with_output,
+    with_overlaid_catalog,
+    with_tls_keylog,
+)
 from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
 from kwire_cli.cli.reports.options import check, of_reports
-from kwire_cli.cli.sizes import limits_of, size_of
+from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
     from kwire_cli.pipeline.parts import Rows
 
+
+# What `kwire scan` says while Spark works, and of Spark's errors.
+
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+_OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
+    """Say on standard error how far the stages are that run in the block."""
+    progress, over = Progress(environment), threading.Event()
+    if not progress.wanted:
+        yield
+        return
+
+    def watch() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not over.wait(EVERY):
+            with contextlib.suppress(Exception):  # whatever it is: it is only about progress
+                for stage in tracker.getActiveStageIds():
+                    if info := tracker.getStageInfo(stage):
+                        progress.tell(
+                            f"stage {stage}, {info.numCompletedTasks} of {info.numTasks} tasks",
+                            info.numCompletedTasks,
+                            info.numTasks,
+                        )
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        progress.done()
+
+
+@contextlib.contextmanager
+def until_interrupted() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed in the block, which ends nothing by itself there."""
+    over = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: over.set())
+    try:
+        yield over.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
+
+    for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
+        PySparkLogger.getLogger(name).disabled = True
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise InputError(_own(error) or _text(error)) from None
+    finally:
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).disabled = False
+
+
+def _own(error: Exception) -> str | None:
+    """What an error of kwire in a task says, however deep it stands in what Spark says of it."""
+    told, java = [str(error)], getattr(error, "java_exception", None)
+    while java is not None:
+        told.append(str(java.toString()))
+        java = java.getCause()
+    match = _OWN.search("\n".join(told))
+    return match[1] if match else None
+
+
+def _text(error: Exception) -> str:
+    """What Spark says, without its plans and traces."""
+    from kwire_cli.pipeline.session import text_of
+
+    lines = (
+        text_of(error)
+        .split(";\n")[0]
+        .split("\n\tat ")[0]
+        .split("\n\nJVM stacktrace")[0]
+        .split("\n\nDriver stacktrace")[0]
+        .strip()
+        .splitlines()
+    )
+    told = [line for line in lines if line.strip()]
+    if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
+        told = told[-1:]
+    return "Spark: " + "\n".join(told[:8])
+
+
+# `kwire scan`: tables, queries and reports over folders of captures and logs, on Spark.
+
 FILES = ("parquet", "csv", "json")
-EVERY = 10.0
+
+
+SECONDS = 10.0
 """Seconds between two looks of --follow."""
 ROWS = 100
 """Rows of a table for eyes, where --limit says nothing."""
@@ -30,39 +149,82 @@ ROWS = 100
 
 @click.command(name="scan")
 @click.argument("paths", nargs=-1, metavar="PATH...", shell_complete=complete_file)
-@click.option("--table", "table", metavar="NAME", shell_complete=complete_table, help="Show this table: batches, records, faults, ….")
+@click.option(
+    "--table",
+    "table",
+    metavar="NAME",
+    shell_complete=complete_table,
+    help="Show this table: batches, records, faults, ….",
+)
 @click.option("--columns", metavar="A,B", help="Read and show only these columns of the table.")
 @click.option("--sql", metavar="QUERY", help="Show the result of a query over all tables.")
 @click.option(
-    "--report", type=click.Choice([*REPORTS]), help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}."
+    "--report",
+    type=click.Choice([*REPORTS]),
+    help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}.",
 )
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option(
+    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
+)
 @with_tls_keylog
 @with_capture_points
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(REPORT_FORMATS), help="Set the output format.  [default: table on a terminal, jsonl elsewhere]"
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(REPORT_FORMATS),
+    help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
 )
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]")
-@click.option("--out", metavar="DIR", shell_complete=complete_file, help="Write the rows to files in this folder instead of printing them.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=complete_file,
+    help="Write the rows to files in this folder instead of printing them.",
+)
 @click.option("--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]")
-@click.option("--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]")
+@click.option(
+    "--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]"
+)
 @click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
 @click.option("--follow", is_flag=True, help="Keep reading files that arrive or grow until Ctrl-C; resumes an --out.")
-@click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"Look for more this often (--follow).  [default: {EVERY:g}]")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help=f"Look for more this often (--follow).  [default: {SECONDS:g}]",
+)
 @click.option("--master", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]")
 @click.option("--conf", multiple=True, metavar="K=V", help="Set an option of Spark; repeatable.")
 @click.option(
-    "--worker-python", metavar="PATH", shell_complete=complete_file, help="Set the Python of the workers.  [default: the one that runs kwire]"
+    "--worker-python",
+    metavar="PATH",
+    shell_complete=complete_file,
+    help="Set the Python of the workers.  [default: the one that runs kwire]",
 )
 @click.option("--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB.")
 @click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.")
-@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
+@click.option(
+    "--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+)
 @click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 at the first fault of a file.")
 @of_reports
 @with_overlaid_catalog
 @with_output
 @with_csv
-def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, master: str | None, conf: tuple[str, ...], **options: Any) -> int:
+def command(
+    environment: Environment,
+    paths: tuple[str, ...],
+    fmt: str | None,
+    master: str | None,
+    conf: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Query files, folders and globs of any size: log segments, packet captures, brokers' request logs.
 
     Ask with one of --table, --sql and --report. The query runs on all cores of this machine, or on a cluster
@@ -76,13 +238,25 @@ def command(environment: Environment, paths: tuple[str, ...], fmt: str | None, m
         raise click.UsageError("--out writes rows to files of its own, and --format html a page")
     from kwire_cli.cli.pages import page_of
 
-    asked = [f"--report {options['report']}"] if options["report"] else [f"--table {options['table']}"] if options["table"] else ["--sql"]
+    asked = (
+        [f"--report {options['report']}"]
+        if options["report"]
+        else [f"--table {options['table']}"]
+        if options["table"]
+        else ["--sql"]
+    )
     return page_of(environment, "scan", [*asked, *paths], lambda env: _run(env, paths, "table", master, conf, options))
 
 
-def _run(environment: Environment, paths: tuple[str, ...], fmt: str, master: str | None, conf: tuple[str, ...], options: dict[str, Any]) -> int:
+def _run(
+    environment: Environment,
+    paths: tuple[str, ...],
+    fmt: str,
+    master: str | None,
+    conf: tuple[str, ...],
+    options: dict[str, Any],
+) -> int:
     settings = dict(_setting(each) for each in conf)
-    from kwire_cli.cli.spark import explained, watched
     from kwire_cli.pipeline.session import LOCAL, session
 
     summary = Summary()
@@ -119,7 +293,9 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
     if options["every"] is not None and not options["follow"]:
         raise click.UsageError("--every goes with --follow")
     if options["report"] and (options["out"] or options["limit"] is not None):
-        raise click.UsageError(f"a report is printed as a whole; it does not take {'--out' if options['out'] else '--limit'}")
+        raise click.UsageError(
+            f"a report is printed as a whole; it does not take {'--out' if options['out'] else '--limit'}"
+        )
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -129,7 +305,14 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...], fmt: str, options: dict[str, Any], summary: Summary) -> int:
+def _rows(
+    environment: Environment,
+    spark: SparkSession,
+    paths: tuple[str, ...],
+    fmt: str,
+    options: dict[str, Any],
+    summary: Summary,
+) -> int:
     """Print rows, or write them to files."""
     columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
     if options["follow"]:
@@ -138,7 +321,9 @@ def _rows(environment: Environment, spark: SparkSession, paths: tuple[str, ...],
     found = _tables(environment, spark, paths, options)
     if options["out"]:
         summary.rows = _write(
-            found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns), options, raw_csv=environment.raw_csv
+            found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns),
+            options,
+            raw_csv=environment.raw_csv,
         )
     else:
         frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
@@ -154,39 +339,60 @@ def _tables(environment: Environment, spark: SparkSession, paths: tuple[str, ...
 
     reading = _reading(options)
     size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
-    return tables(spark, paths, reading=reading, port=options["port"], note=lambda text: environment.note(f"kwire: {text}"), **size)
+    return tables(
+        spark,
+        paths,
+        reading=reading,
+        port=options["port"],
+        note=lambda text: environment.note(f"kwire: {text}"),
+        **size,
+    )
 
 
 def _reading(options: dict[str, Any]) -> Reading:
     from kwire_cli.pipeline.model import Reading
 
-    return Reading(limits_of(options), options["show_secrets"], options["catalog"], options["fail_fast"], options["tls_keylog"], naming_of(options))
+    return Reading(
+        limits_of(options),
+        options["show_secrets"],
+        options["catalog"],
+        options["fail_fast"],
+        options["tls_keylog"],
+        naming_of(options),
+    )
 
 
 def _write(rows: DataFrame | Rows, options: dict[str, Any], *, raw_csv: bool) -> int:
     """Write files; the number of rows."""
-    from kwire_cli.pipeline.files import write
+    from kwire_cli.pipeline.output import write
 
     by = _folders(rows, options)
-    return write(rows, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"], raw_csv=raw_csv)
+    return write(
+        rows, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"], raw_csv=raw_csv
+    )
 
 
-def _follow(spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any], *, raw_csv: bool) -> int:
+def _follow(
+    spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any], *, raw_csv: bool
+) -> int:
     """Write what comes to files until Ctrl-C; the number of rows."""
-    from kwire_cli.cli.spark import until_interrupted
     from kwire_cli.pipeline import streams
-    from kwire_cli.pipeline.streaming.following import follow
+    from kwire_cli.pipeline.stream_following import follow
 
     size = {} if options["split_size"] is None else {"splitSize": size_of(options["split_size"], "--split-size")}
-    frame = streams(spark, paths, reading=_reading(options), port=options["port"], **size).table(options["table"], columns)
-    every, by = options["every"] or EVERY, _folders(frame, options)
+    frame = streams(spark, paths, reading=_reading(options), port=options["port"], **size).table(
+        options["table"], columns
+    )
+    every, by = options["every"] or SECONDS, _folders(frame, options)
     with until_interrupted() as over:
-        return follow(frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over, raw_csv=raw_csv)
+        return follow(
+            frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over, raw_csv=raw_csv
+        )
 
 
 def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
     """The columns by which rows are written to folders."""
-    from kwire_cli.pipeline.files import BY
+    from kwire_cli.pipeline.output import BY
 
     if options["partition_by"] is not None:
         return [name.strip() for name in options["partition_by"].split(",") if name.strip()]
@@ -194,7 +400,7 @@ def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
 
 
 def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:
-    from kwire_cli.pipeline.printing import texts
+    from kwire_cli.pipeline.output import texts
 
     if fmt == "table":
         return _print_table(environment, frame, limit)
@@ -208,15 +414,16 @@ def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | No
 
 
 def _print_table(environment: Environment, frame: DataFrame, limit: int | None) -> int:
-    from kwire_cli.pipeline.printing import texts
-    from kwire_cli.view.grid import grid_lines
-    from kwire_cli.view.rows import cells_of
+    from kwire_cli.pipeline.output import texts
+    from kwire_cli.view.tables import cells_of, grid_lines
 
     most = ROWS if limit is None else limit
     rows = [cells_of(text) for _, text in texts(frame, "table", most + 1)]
     environment.write_lines(grid_lines(frame.columns, rows[:most]))
     if len(rows) > most and limit is None:
-        environment.note(f"kwire: there are more rows than these {most}: --limit says how many to show, --format jsonl shows all")
+        environment.note(
+            f"kwire: there are more rows than these {most}: --limit says how many to show, --format jsonl shows all"
+        )
     return min(len(rows), most)
 
 

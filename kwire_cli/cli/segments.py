@@ -1,4 +1,6 @@
-"""Where `kwire dump` gets record batches from: segments and snapshots, folders of them, standard input; and the files that hold no batches."""
+"""Where `kwire dump` gets record batches from: segments and snapshots, folders of them, standard input; and the files
+that hold no batches.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from typing import TYPE_CHECKING
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, spooled, why_batches
-from kwire_cli.source.logs.names import BATCH_KINDS, FileName, Kind as LogKind, file_name
-from kwire_cli.source.logs.segments import files_in, nothing_in, partition_of, topic_at
+from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
+from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.stores import exists, location, mapped, path_of
-from kwire_cli.stores.folders import tree
+from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A file that was asked for, or `given` bytes without a `path`, which are `called` something. `topic` is what the folder says, if anything."""
+    """A file that was asked for, or `given` bytes without a `path`, which are `called` something. `topic` is what the
+    folder says, if anything.
+    """
 
     path: Place | None
     name: FileName
@@ -65,17 +69,25 @@ def path_text(path: str | Place) -> str:
 
 
 def holds_batches(argument: str) -> bool:
-    """Whether an argument is a folder, a file with the name of a segment or snapshot, or a file that begins with a record batch."""
+    """Whether an argument is a folder, a file with the name of a segment or snapshot, or a file that begins with a
+    record batch.
+    """
     if not exists(argument):
         return False
     path = path_of(argument)
-    return path.is_dir() or file_name(path.name).kind in BATCH_KINDS or (path.is_file() and bool(why_batches(mapped(path))))
+    return (
+        path.is_dir()
+        or file_name(path.name).kind in BATCH_KINDS
+        or (path.is_file() and bool(why_batches(mapped(path))))
+    )
 
 
 def files_of(environment: Environment, arguments: tuple[str, ...], *, every: bool = False) -> Iterator[SegmentFile]:
-    """The files that the arguments name, or the record batches that they are; of a folder, those with batches, partition by partition.
+    """The files that the arguments name, or the record batches that they are; of a folder, those with batches,
+    partition by partition.
 
-    With `every` a folder gives all files that can be read: those of the log directory itself first. InputError for what is not there or is no log.
+    With `every` a folder gives all files that can be read: those of the log directory itself first. InputError for what
+    is not there or is no log.
     """
     for found in inputs(environment, arguments, "auto", catalog=None, says=Kind.BATCHES):
         yield from segment_files(found, every=every)
@@ -86,7 +98,11 @@ def segment_files(found: Recognised, *, every: bool = False) -> Iterator[Segment
     if found.kind is Kind.FOLDER and found.path is not None:
         files = list(_in_folder(found.path, every=every))
         if not files:
-            what = ("file of a log directory",) if every else ("segment and no snapshot", "--all takes the other files too")
+            what = (
+                ("file of a log directory",)
+                if every
+                else ("segment and no snapshot", "--all takes the other files too")
+            )
             raise nothing_in(found.path, *what)
         yield from files
     elif found.kind not in {Kind.BATCHES, Kind.LOG_FILE}:
@@ -99,7 +115,9 @@ def segment_files(found: Recognised, *, every: bool = False) -> Iterator[Segment
 
 
 def note_links(environment: Environment, arguments: Iterable[str]) -> None:
-    """Name the links to folders below these paths on standard error, and say which led to a folder that was read already."""
+    """Name the links to folders below these paths on standard error, and say which led to a folder that was read
+    already.
+    """
     for path in (path_of(argument) for argument in arguments if argument != "-" and exists(argument)):
         for link in tree(path).links if path.is_dir() else ():
             how = "followed" if link.entered else "not followed, as that folder is read under another path"
@@ -109,7 +127,7 @@ def note_links(environment: Environment, arguments: Iterable[str]) -> None:
 def _in_folder(path: Place, *, every: bool) -> Iterator[SegmentFile]:
     wanted = BATCH_KINDS
     if every:
-        from kwire_cli.source.logs.reading import READABLE
+        from kwire_cli.source.logs.contents import READABLE
 
         wanted |= READABLE
     for file in files_in(path, wanted):

@@ -26,7 +26,13 @@ def command() -> None:
 @click.argument("text", required=False, shell_complete=complete_message)
 @click.option("--type", "kind", type=click.Choice(TYPES), help="List only messages of this type.")
 @click.option(
-    "--format", "-f", "fmt", type=click.Choice(["table", "jsonl", "json"]), default="table", show_default=True, help="Set the output format."
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "jsonl", "json"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
 )
 @with_overlaid_catalog
 @with_output
@@ -36,7 +42,9 @@ def list_(environment: Environment, catalog: Catalog, text: str | None, kind: st
     if not entries:
         wanted = f"the api key {text}" if text and text.isdigit() else f"{text!r} in its name"
         raise InputError(f"no {kind or 'message'} has {wanted}")
-    entries.sort(key=lambda entry: (TYPES.index(entry.type), -1 if entry.api_key is None else entry.api_key, entry.name))
+    entries.sort(
+        key=lambda entry: (TYPES.index(entry.type), -1 if entry.api_key is None else entry.api_key, entry.name)
+    )
     if fmt != "table":
         from kwire_cli.view.json import dumps
 
@@ -58,13 +66,28 @@ def _matches(entry: Entry, text: str) -> bool:
 
 def _document(entry: Entry) -> dict[str, object]:
     versions = {"validVersions": str(entry.valid_versions), "flexibleVersions": str(entry.flexible_versions)}
-    return {"name": entry.name, "type": entry.type, "apiKey": entry.api_key, **versions, "aliases": list(entry.aliases), "module": entry.module}
+    return {
+        "name": entry.name,
+        "type": entry.type,
+        "apiKey": entry.api_key,
+        **versions,
+        "aliases": list(entry.aliases),
+        "module": entry.module,
+    }
 
 
 @command.command(name="show", short_help="Show the fields of a message.")
 @click.argument("message", shell_complete=complete_message)
 @click.argument("version", type=int, required=False, shell_complete=complete_version)
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "json", "bnf"]), default="table", show_default=True, help="Set the output format.")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "json", "bnf"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
+)
 @with_overlaid_catalog
 @with_output
 def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
@@ -72,7 +95,7 @@ def show(environment: Environment, catalog: Catalog, message: str, version: int 
 
     MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
     """
-    from kwire_cli.view.definition import bnf_lines, table_lines
+    from kwire_cli.view.definitions import bnf_lines, table_lines
 
     for number, spec in enumerate(specs_of(catalog, message)):
         if version is not None and version not in spec.valid_versions:
@@ -101,40 +124,67 @@ def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
 
 
 def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
-    from kwire_cli.message.headers import header_version
-    from kwire_cli.spec.writer import definition_of, definition_text
-    from kwire_cli.view.definition import version_document
+    from kwire_cli.message.encode import header_version
+    from kwire_cli.spec.accepted import definition_of, definition_text
+    from kwire_cli.view.definitions import version_document
     from kwire_cli.view.json import dumps
 
     if version is None:
         return definition_text(definition_of(spec)).rstrip("\n")
-    header = header_version(catalog, spec.type, spec.api_key, version) if spec.type in {"request", "response"} and spec.api_key is not None else None
+    header = (
+        header_version(catalog, spec.type, spec.api_key, version)
+        if spec.type in {"request", "response"} and spec.api_key is not None
+        else None
+    )
     return dumps(version_document(spec, version, header), indent=True)
 
 
 @command.command(name="overlays", short_help="List the overlays that come with kwire.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="Set the output format.")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
+)
 @with_output
 def overlays(environment: Environment, fmt: str) -> None:
-    """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over definitions."""
-    from kwire_cli.spec.overlay_files import bundled_overlays, load_overlay
+    """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over
+    definitions.
+    """
+    from kwire_cli.spec.overlay import bundled_overlays, load_overlay
     from kwire_cli.view.json import dumps
 
     found = {name: load_overlay(name) for name in bundled_overlays()}
     width = max(map(len, found), default=0)
     for name, overlay in found.items():
         if fmt == "jsonl":
-            environment.write(dumps({"name": name, "about": overlay.about, "messages": list(overlay.messages), "file": overlay.file}, indent=False))
+            environment.write(
+                dumps(
+                    {"name": name, "about": overlay.about, "messages": list(overlay.messages), "file": overlay.file},
+                    indent=False,
+                )
+            )
         else:
             environment.write_lines([[(f"{name:<{width}}", "name"), (f"  {overlay.about}", "")]])
 
 
 @command.command(name="headers", short_help="Show the versions of headers.")
-@click.option("--format", "-f", "fmt", type=click.Choice(["table", "jsonl"]), default="table", show_default=True, help="Set the output format.")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Set the output format.",
+)
 @with_output
 def headers(environment: Environment, fmt: str) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
-    from kwire_cli.message.headers import HEADERS
+    from kwire_cli.message.encode import HEADERS
     from kwire_cli.view.json import dumps
 
     if fmt == "jsonl":
@@ -144,7 +194,14 @@ def headers(environment: Environment, fmt: str) -> None:
     environment.write_lines([[(f"{'header of':<10}{'Kafka':>6}{'KIP-482':>9}  layout", "dim")]])
     for header in HEADERS:
         kafka, kip = ("-" if number is None else str(number) for number in (header.kafka, header.kip482))
-        environment.write_lines([[(f"{header.of:<10}", "name"), (f"{kafka:>6}{kip:>9}", "number"), (f"  {header.layout}", "")]])
+        environment.write_lines(
+            [[(f"{header.of:<10}", "name"), (f"{kafka:>6}{kip:>9}", "number"), (f"  {header.layout}", "")]]
+        )
     environment.write("")
-    environment.write("Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0.")
-    environment.write("Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all versions (KIP-511).")
+    environment.write(
+        "Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0."
+    )
+    environment.write(
+        "Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all "
+        "versions (KIP-511)."
+    )

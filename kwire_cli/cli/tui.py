@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import of_frames, refuse, with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, complete_version, with_overlaid_catalog
+from kwire_cli.cli.options import (
+    PORT,
+    complete_file,
+    complete_version,
+    of_frames,
+    refuse,
+    with_overlaid_catalog,
+    with_tls_keylog,
+)
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.stores import exists, path_of
@@ -22,22 +29,37 @@ if TYPE_CHECKING:
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kinds import Recognised
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.tui.listing import Listing
+    from kwire_cli.tui.look import Listing
 
 _OF_FRAMES = ("api", "version", "kind", "framed")
 
 
 @click.command(name="tui")
 @click.argument("source", metavar="FILE", shell_complete=complete_file)
-@click.option("--filter", "filter_text", default="", metavar="TEXT", help="Show only frames or batches that match at first; see docs/filter.md.")
+@click.option(
+    "--filter",
+    "filter_text",
+    default="",
+    metavar="TEXT",
+    help="Show only frames or batches that match at first; see docs/filter.md.",
+)
 @of_frames
 @click.option(
-    "--version", "-n", type=click.IntRange(0, 32767), metavar="N", shell_complete=complete_version, help="Set the version of a response's api."
+    "--version",
+    "-n",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=complete_version,
+    help="Set the version of a response's api.",
 )
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]")
+@click.option(
+    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
+)
 @with_tls_keylog
 @click.option("--topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]")
-@click.option("--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them.")
+@click.option(
+    "--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+)
 @with_overlaid_catalog
 @click.pass_obj
 def command(environment: Environment, /, catalog: Catalog, source: str, filter_text: str, **options: Any) -> int:
@@ -67,7 +89,7 @@ def command(environment: Environment, /, catalog: Catalog, source: str, filter_t
 
 def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listing:
     """What is in a file, as a list; InputError where it cannot be read."""
-    from kwire_cli.cli.captures import filter_of
+    from kwire_cli.cli.capture_inputs import filter_of
     from kwire_cli.message.redaction import Redaction
 
     if source == "-":
@@ -75,7 +97,10 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     if not exists(source):
         raise InputError("there is no such file", file=source)
     if not (path_of(source).is_dir() or path_of(source).is_file()):
-        raise InputError("this is a pipe or a device, which can be read only once: write what comes from it to a file first", file=source)
+        raise InputError(
+            "this is a pipe or a device, which can be read only once: write what comes from it to a file first",
+            file=source,
+        )
     found = recognise(source, form=options["form"], catalog=catalog)
     if found.kind is Kind.FOLDER:
         raise InputError("this is a folder; give one of the files in it", file=source)
@@ -98,13 +123,17 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     return Frames(redaction, found.frames, compile_, hints, framed=options["framed"])
 
 
-def _segments(redaction: Redaction, found: Recognised, compile_: Callable[[str], Filter], options: dict[str, Any]) -> Listing:
+def _segments(
+    redaction: Redaction, found: Recognised, compile_: Callable[[str], Filter], options: dict[str, Any]
+) -> Listing:
     from kwire_cli.cli.segments import segment_files
-    from kwire_cli.records.recognised import recognised_source
-    from kwire_cli.tui.segments import Segments
+    from kwire_cli.records.reading import recognised_source
+    from kwire_cli.tui.frames import Segments
 
     file, *others = segment_files(found)
     if others:
-        raise InputError("there are several record sets in this file: give one of them in a file of its own", file=found.name)
+        raise InputError(
+            "there are several record sets in this file: give one of them in a file of its own", file=found.name
+        )
     source = recognised_source(file.view, given=options["topic"], folder=file.topic, catalog=redaction.catalog)
     return Segments(redaction, source, compile_)

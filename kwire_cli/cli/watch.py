@@ -10,21 +10,21 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.frame_options import with_tls_keylog
-from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
+from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output, with_tls_keylog
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.source.capture.following import Following
-    from kwire_cli.source.capture.tools import Capturing
+    from kwire_cli.analysis.stats import Stats
+    from kwire_cli.source.growing import Following
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.kafka.stats import Stats
+    from kwire_cli.source.packets.live import Capturing
     from kwire_cli.spec.catalog import Catalog
 
 MOST_GROUPS, MOST_CONNECTIONS = 10_000, 1 << 14
-"""Clients, topics and so on that are counted one by one, and connections that are open at a time: memory stays flat for days.
+"""Clients, topics and so on that are counted one by one, and connections that are open at a time: memory stays flat for
+days.
 
 A connection whose end was not captured stays open until others take its place.
 """
@@ -34,12 +34,34 @@ FORMATS = ("table", "jsonl")
 @click.command(name="watch")
 @click.argument("source", metavar="INTERFACE", required=False, shell_complete=complete_file)
 @click.option("--port", type=PORT, multiple=True, metavar="N", help="Capture only this port of brokers; repeatable.")
-@click.option("--filter", "text", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.")
-@click.option("--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this long.  [default: on Ctrl-C]")
-@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS", help="Set how often figures are printed.")
-@click.option("--write", "keep", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too.")
+@click.option(
+    "--filter",
+    "text",
+    metavar="TEXT",
+    help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.",
+)
+@click.option(
+    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this long.  [default: on Ctrl-C]"
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Set how often figures are printed.",
+)
+@click.option(
+    "--write", "keep", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too."
+)
 @click.option("--force", is_flag=True, help="Overwrite the file of --write if it exists.")
-@click.option("--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: table, redrawn on a terminal]")
+@click.option(
+    "--format",
+    "-f",
+    "fmt",
+    type=click.Choice(FORMATS),
+    help="Set the output format.  [default: table, redrawn on a terminal]",
+)
 @with_tls_keylog
 @with_catalog
 @with_output
@@ -50,14 +72,15 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
     captures; - for packets from standard input; or a capture file, which is followed as it grows. Ctrl-C ends
     it and prints the totals.
     """
-    from kwire_cli.cli.captures import filter_of
+    from kwire_cli.cli.capture_inputs import filter_of
     from kwire_cli.cli.follow import Interrupt
-    from kwire_cli.source.capture.tools import Capturing, interfaces
+    from kwire_cli.source.packets.live import Capturing, interfaces
 
     if source is None:
         if environment.stdin.isatty():
             raise click.UsageError(
-                f"which interface? There are {', '.join(interfaces()) or 'none'}; any is for all, - for packets from standard input"
+                f"which interface? There are {', '.join(interfaces()) or 'none'}; any is for all, - for packets "
+                f"from standard input"
             )
         source = "-"
     if options["text"]:
@@ -78,7 +101,9 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
             capturing = Capturing(source, options["port"])
             opened.callback(capturing.end)
             packets = capturing.output
-        written = opened.enter_context(_written(options["keep"], source, force=options["force"])) if options["keep"] else None
+        written = (
+            opened.enter_context(_written(options["keep"], source, force=options["force"])) if options["keep"] else None
+        )
         shown = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
         opened.callback(shown.close)
         found = _following(environment, packets, shown, stop, options["tls_keylog"], written)
@@ -88,17 +113,24 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
         if capturing:
             capturing.end()
             if capturing.dropped:
-                environment.note(f"kwire: {capturing.tool} had no time for {capturing.dropped} packets: --port captures fewer")
+                environment.note(
+                    f"kwire: {capturing.tool} had no time for {capturing.dropped} packets: --port captures fewer"
+                )
         for notice in found.notices:
             environment.note(f"kwire: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     return Exit.DONE
 
 
 def _following(
-    environment: Environment, packets: str | IO[bytes], shown: _Shown, stop: Any, key_logs: tuple[str, ...], written: IO[bytes] | None
+    environment: Environment,
+    packets: str | IO[bytes],
+    shown: _Shown,
+    stop: Any,
+    key_logs: tuple[str, ...],
+    written: IO[bytes] | None,
 ) -> Following:
-    from kwire_cli.source.capture.following import Following
-    from kwire_cli.source.capture.tcp import Limits
+    from kwire_cli.source.growing import Following
+    from kwire_cli.source.packets.tcp import Limits
 
     return Following(
         packets,
@@ -112,7 +144,7 @@ def _following(
 
 
 def _lines(catalog: Catalog, found: Following, options: dict[str, Any]) -> Iterator[Captured]:
-    from kwire_cli.cli.captures import chosen
+    from kwire_cli.cli.capture_inputs import chosen
     from kwire_cli.source.kafka.traffic import traffic
 
     lines = traffic(catalog, found, port=options["port"][0] if len(options["port"]) == 1 else None)
@@ -145,7 +177,7 @@ class _Shown:
     """What is counted and shown: of the last seconds, and since the beginning."""
 
     def __init__(self, environment: Environment, where: str, every: float, fmt: str | None) -> None:
-        from kwire_cli.source.kafka.stats import Stats
+        from kwire_cli.analysis.stats import Stats
 
         self._environment, self._where, self._every = environment, where, every
         self._document = fmt == "jsonl"
@@ -178,7 +210,9 @@ class _Shown:
             show_counts(self._environment, self._total, "table")
         self._environment.flush()
         if not self._total.kinds:
-            self._environment.note("kwire: nothing of Kafka was seen; is the port right, and is it this interface that the traffic takes?")
+            self._environment.note(
+                "kwire: nothing of Kafka was seen; is the port right, and is it this interface that the traffic takes?"
+            )
 
     def close(self) -> None:
         """Give the terminal back."""
@@ -187,9 +221,9 @@ class _Shown:
             self._screen = None
 
     def _show(self) -> None:
+        from kwire_cli.analysis.stats import Stats
         from kwire_cli.source.kafka.captured import time_text
-        from kwire_cli.source.kafka.stats import Stats
-        from kwire_cli.view.watch import interval_line
+        from kwire_cli.view.traffic import interval_line
 
         now = time.monotonic()
         seconds, self._since = now - self._since, now
@@ -215,7 +249,7 @@ class _Shown:
         from rich.text import Text
 
         from kwire_cli.view.lines import STYLES, without_control
-        from kwire_cli.view.watch import screen_lines
+        from kwire_cli.view.traffic import screen_lines
 
         if self._screen is None:
             self._screen = _screen(self._environment)
@@ -237,6 +271,13 @@ def _screen(environment: Environment) -> Any:
 
     file: Any = codecs.getwriter("utf-8")(environment.stdout, "backslashreplace")
     console = Console(file=file, force_terminal=True, no_color=not environment.in_colour, highlight=False, markup=False)
-    live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False, vertical_overflow="crop")
+    live = Live(
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        vertical_overflow="crop",
+    )
     live.start()
     return live

@@ -1,4 +1,6 @@
-"""The codes of anomalies: the kernel's bits for them, and what each means. docs/anomalies.md is made from this table."""
+"""The codes of anomalies: the kernel's bits for them, and what each means. docs/anomalies.md is made from this
+table.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ COMPRESSION = {
     "UNKNOWN_COMPRESSION": "a codec number that Kafka does not have (5 to 7); the records cannot be read",
     "DECOMPRESSION_FAILED": "compressed records that are cut or damaged; what comes before the fault is kept",
     "DECOMPRESSION_LIMIT": "compressed records that become more than the limit allows; what comes up to there is kept",
-    "COMPRESSED_TRAILING_BYTES": "bytes after the end of the compressed records; Kafka's readers ignore them, but for zstd",
+    "COMPRESSED_TRAILING_BYTES": "bytes after the end of the compressed records; Kafka's readers "
+    "ignore them, but for zstd",
     "GZIP_CHECKSUM": "the CRC or the size behind gzip data is not that of the data; Kafka's reader fails here",
     "SNAPPY_VERSION": "a xerial header with versions other than 1 in either byte order",
     "LZ4_HEADER_CHECKSUM": "the checksum of an LZ4 header is wrong; Kafka's reader fails here, except in magic 0",
@@ -66,15 +69,20 @@ RECORDS = {
     "CRC_MISMATCH": "the checksum of a batch or message is not that of its bytes; Kafka's reader fails here",
     "ATTRIBUTES_UNKNOWN": "bits of the attributes that have no meaning in this format; Kafka's reader ignores them",
     "LAST_OFFSET_MISMATCH": "the last offset of a batch or wrapper message lies before that of a record in it",
-    "COMPRESSION_NOT_VALID": "a codec that this format does not have (zstd in v0 and v1); decompressed all the same (Kafka's reader fails here)",
-    "NESTED_COMPRESSION": "a compressed message inside a compressed message; it is kept as it is (Kafka's reader fails here)",
+    "COMPRESSION_NOT_VALID": "a codec that this format does not have (zstd in v0 and v1); decompressed all the same "
+    "(Kafka's "
+    "reader fails here)",
+    "NESTED_COMPRESSION": "a compressed message inside a compressed message; it is kept as it "
+    "is (Kafka's reader fails here)",
     "EMPTY_WRAPPER": "a compressed message with nothing in it; Kafka's reader fails here",
     "CORRUPT": "bytes where a message should be that are none; reading goes on at the next good one",
 }
 """Those of batches and messages; the room records/ finds them."""
 
 PAYLOADS = {
-    "PAYLOAD_TRUNCATED": "bytes inside a field or a record that end before the message in them does; nothing of the input is missing",
+    "PAYLOAD_TRUNCATED": "bytes inside a field or a record that end before the message in them does; nothing of the "
+    "input "
+    "is missing",
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
 }
@@ -96,19 +104,27 @@ MEANING = {
     "NULL_NOT_ALLOWED": "null in a field that is not nullable in this version; Kafka's reader fails here",
     "PRESENCE_NOT_0_OR_1": "the presence byte of a nullable struct is neither of those that Kafka writes",
     "TAG_ORDER": "a tag lower than the one before it, or beyond 2147483647; tags are written in ascending order",
-    "TAG_DUPLICATE": "a tag that occurred before in the same section; of a known one the last value counts, as in Kafka",
-    "TAG_SIZE_MISMATCH": "the declared size of a known tagged field is not where its value ends; the value's own end wins, as in Kafka",
+    "TAG_DUPLICATE": "a tag that occurred before in the same section; of a known one the "
+    "last value counts, as in Kafka",
+    "TAG_SIZE_MISMATCH": "the declared size of a known tagged field is not where its value ends; the value's own "
+    "end wins, "
+    "as in Kafka",
     "TAG_DEFAULT_VALUE": "a tagged field written at its default value, which Kafka leaves out",
-    "TAG_NOT_VALID": "a tag that other versions of the structure know, this one does not; kept as unknown (Kafka's reader fails here)",
+    "TAG_NOT_VALID": "a tag that other versions of the structure know, this one does not; kept as unknown (Kafka's "
+    "reader fails here)",
     "BOOL_NOT_0_OR_1": "a boolean byte other than 0 and 1; read as true, as Kafka does",
     "STRING_TOO_LONG": "a string of more than 32767 bytes; Kafka's reader fails here",
     "INVALID_UTF8": "bytes of a string that are no UTF-8; shown as U+FFFD",
     "VALUE_OUT_OF_RANGE": "a number that was written wider than its field's type and does not fit it",
     "TRUNCATED": "the bytes end before the field does; what is left is a gap",
-    "VARINT_TOO_LONG": "a varint that goes on beyond the bytes that its type can have; Kafka's reader fails here, the rest is a gap",
-    "INVALID_LENGTH": "a negative size of an unknown tagged field, or more elements without bytes than the input has bytes; the rest is a gap",
+    "VARINT_TOO_LONG": "a varint that goes on beyond the bytes that its type can have; Kafka's reader fails here, the "
+    "rest is a gap",
+    "INVALID_LENGTH": "a negative size of an unknown tagged field, or more elements without bytes than the input has "
+    "bytes; the rest is a gap",
     "COUNT_MISMATCH": "a count of elements larger than the number of bytes that are left; Kafka's reader fails here",
-    "RECORD_SIZE_MISMATCH": "the size of a record, message or batch is not where its fields end; their own end wins (Kafka's reader fails here)",
+    "RECORD_SIZE_MISMATCH": "the size of a record, message or batch is not where its fields end; their own end wins "
+    "(Kafka's "
+    "reader fails here)",
     "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
@@ -124,7 +140,9 @@ MEANING = {
 
 
 class Anomaly(NamedTuple):
-    """Something in the bytes that a correct writer would not have written. `offset` counts from the start of the decoded bytes."""
+    """Something in the bytes that a correct writer would not have written. `offset` counts from the start of the
+    decoded bytes.
+    """
 
     code: str
     path: str

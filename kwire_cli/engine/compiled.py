@@ -1,8 +1,4 @@
-"""The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[fast]`; nothing interactive imports this.
-
-Machine code is kept between processes, in a folder of the user's own and not beside the package, which may not be writable. The folder's name has a
-digest of the sources: the compiler itself only sees when the file of a function changes, not when the numbers do that it takes from other files.
-"""
+"""The kernel compiled by numba: many messages in one call, and numpy types of fixed fields."""
 
 from __future__ import annotations
 
@@ -18,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kwire_cli.engine import gathers, kernel, program as p
-from kwire_cli.engine.kept import cache_folder
+from kwire_cli.engine import kernel, numba_loops, program as p
+from kwire_cli.engine.fixed import rows_of
+from kwire_cli.engine.numba_loops import cache_folder
 from kwire_cli.engine.spans import Spans, first_state
 
 if TYPE_CHECKING:
@@ -30,9 +27,19 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry, Program
 
     Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
+
+
+# The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[fast]`;
+# nothing interactive imports this.
+#
+# Machine code is kept between processes, in a folder of the user's own and not beside the package, which may
+# not be writable. The folder's name has a digest of the sources: the compiler itself only sees when the file
+# of a function changes, not when the numbers do that it takes from other files.
 
 CHUNK = 16384
-"""Spans that the output has room for: it is used again and again, and stays in the processor's caches. New memory would cost more than the spans."""
+"""Spans that the output has room for: it is used again and again, and stays in the processor's caches. New memory would
+cost more than the spans."""
 
 
 MEASURED = 4096
@@ -41,9 +48,11 @@ MEASURED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The spans of many messages as columns: those of job k are [first[k], first[k + 1]), and cover its bytes once and in order.
+    """The spans of many messages as columns: those of job k are [first[k], first[k + 1]), and cover its bytes once and
+    in order.
 
-    `jobs` has a row for each message, as `program.JOB` says, filled in by the kernel; `flags` pairs of a span's number and its bits, in order.
+    `jobs` has a row for each message, as `program.JOB` says, filled in by the kernel; `flags` pairs of a span's number
+    and its bits, in order.
     """
 
     program: Program
@@ -79,7 +88,9 @@ class Walk:
         flags = self.flags[np.isin(self.flags[:, 0], taken)]
         if len(flags):
             flags = np.column_stack((np.searchsorted(taken, flags[:, 0]), flags[:, 1]))
-        return Walk(self.program, self.data, self.jobs[jobs], first, self.node[taken], self.value[taken], self.end[taken], flags)
+        return Walk(
+            self.program, self.data, self.jobs[jobs], first, self.node[taken], self.value[taken], self.end[taken], flags
+        )
 
     def part(self, first: int, last: int) -> Walk:
         """Those of the messages [first, last); nothing is copied."""
@@ -116,7 +127,9 @@ def jobs_of(entry: Entry, starts: Any, stops: Any) -> Ints:
 
 
 def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk:
-    """Run the compiled kernel over all jobs; they may be of any layouts in the program. Memory is in proportion to the spans."""
+    """Run the compiled kernel over all jobs; they may be of any layouts in the program. Memory is in proportion to the
+    spans.
+    """
     if not len(jobs):
         none = np.zeros(0, np.int64)
         return Walk(program, data, jobs, np.zeros(1, np.int64), none.astype(np.int32), none, none, none.reshape(0, 2))
@@ -140,7 +153,9 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
 
 
 def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
-    """As `walk_many`, but nothing is kept of the spans: a row for each leaf of the program, bytes of prefixes, bytes of values, number of spans."""
+    """As `walk_many`, but nothing is kept of the spans: a row for each leaf of the program, bytes of prefixes, bytes of
+    values, number of spans.
+    """
     sums = np.zeros((len(program.leaves), 3), np.int64)
     if not len(jobs):
         return sums
@@ -150,7 +165,7 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
     state = np.array(first_state(program, flat[: p.JOB].tolist(), MEASURED), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
-    run, add = compiled(kernel.run), compiled(gathers.sum_spans)
+    run, add = compiled(kernel.run), compiled(numba_loops.sum_spans)
     base = job = at = 0
     status = kernel.FULL
     while status == kernel.FULL:
@@ -163,7 +178,8 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
 
 
 def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], int]:
-    """A function that walks all jobs, keeps none of the spans and returns their number, for those who measure the kernel itself.
+    """A function that walks all jobs, keeps none of the spans and returns their number, for those who measure the
+    kernel itself.
 
     It has run once, so that the kernel is compiled; ValueError where a message does not fit its layout.
     """
@@ -172,7 +188,12 @@ def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], i
     code, tables, todo = (np.array(ints, np.int64) for ints in (program.code, program.tables or [0], jobs))
     start = np.array(first_state(program, todo.tolist(), MEASURED), np.int64)
     bytes_ = octets(data)
-    node, value, end, flags = np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(4 * room, np.int64)
+    node, value, end, flags = (
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(4 * room, np.int64),
+    )
 
     def walk_all() -> int:
         state = start.copy()
@@ -197,7 +218,12 @@ def _output(program: Program) -> tuple[Any, ...]:
     room = CHUNK + program.widest
     known: tuple[Any, ...] = getattr(_HELD, "output", ())
     if not known or len(known[0]) < room:
-        known = _HELD.output = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(4 * room, np.int64)
+        known = _HELD.output = (
+            np.empty(room, np.int32),
+            np.empty(room, np.int64),
+            np.empty(room, np.int64),
+            np.empty(4 * room, np.int64),
+        )
     return known
 
 
@@ -215,14 +241,19 @@ def _arrays(program: Program) -> tuple[Ints, Ints]:
 
 @cache
 def compiled(function: Callable[..., Any]) -> Any:
-    """The function as machine code that leaves the interpreter's lock to others while it runs; kept for the next process where that can be."""
+    """The function as machine code that leaves the interpreter's lock to others while it runs; kept for the next
+    process where that can be.
+    """
     import numba  # noqa: PLC0415 - it takes as long as all else that a Spark task imports, and planning one need not compile
 
     folder = cache_folder(function)
     if folder is None:
         return numba.njit(nogil=True, error_model="numpy")(function)
     settings: Any = numba.config
-    known, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # looked at now, when keeping is set up; other functions keep theirs
+    known, settings.CACHE_DIR = (
+        settings.CACHE_DIR,
+        str(folder),
+    )  # looked at now, when keeping is set up; other functions keep theirs
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(_in_a_file(function, folder))
     finally:
@@ -232,7 +263,8 @@ def compiled(function: Callable[..., Any]) -> Any:
 def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
     """The function; if it was imported from a zip, as of a copy of its module in this folder.
 
-    What is kept is found by the path of a function's file, and that of a zip which was sent to a cluster is another for each job.
+    What is kept is found by the path of a function's file, and that of a zip which was sent to a cluster is another for
+    each job.
     """
     if Path(function.__code__.co_filename).exists():
         return function
@@ -242,4 +274,50 @@ def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]
         with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", encoding="utf-8", delete=False) as file:
             file.write(inspect.getsource(module))
         Path(file.name).replace(copy)
-    return FunctionType(function.__code__.replace(co_filename=str(copy)), function.__globals__, function.__name__, function.__defaults__)
+    return FunctionType(
+        function.__code__.replace(co_filename=str(copy)), function.__globals__, function.__name__, function.__defaults__
+    )
+
+
+# Declarations of fixed size as numpy types, for headers of which there are many: fields are columns, and no
+# offset is written twice.
+
+
+def numpy_type(decl: Any) -> np.dtype[Any]:
+    """The structure of `decl`, fields named as `fixed` names them: numbers in their byte order, `Bytes` and uuids as
+    arrays of octets.
+
+    Raises:
+        TypeError: The declaration has no fixed size.
+
+    """
+    return np.dtype([(row.name, *_number(row.order, row.code, row.size)) for row in rows_of(decl)])
+
+
+def _number(order: str, code: str, size: int) -> tuple[Any, ...]:
+    if code.endswith("s"):
+        return np.uint8, (size,)
+    kind = "?" if code == "?" else "f" if code in "efd" else "i" if code.islower() else "u"
+    return (f"{order or '|'}{kind}{size}" if kind != "?" else "?",)
+
+
+def read_rows(data: Octets, start: Ints, layout: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The structures that begin at these places, all of which have to lie within the data: copied, one row each."""
+    out = np.empty((len(start), layout.itemsize), np.uint8)
+    compiled(copy_rows)(data, start, out)
+    return out.view(layout)[:, 0]
+
+
+@cache
+def offset_of(decl: Any, name: str) -> int:
+    """Where a field begins in a declaration of fixed size."""
+    return int(numpy_type(decl).fields[name][1])  # type: ignore[index] # it has fields
+
+
+def copy_rows(data: Any, start: Any, out: Any) -> None:
+    """The bytes at each place, as many as `out` has columns."""
+    size = out.shape[1]
+    for i in range(len(start)):
+        given, taken = data[start[i] : start[i] + size], out[i]
+        for k in range(size):
+            taken[k] = given[k]

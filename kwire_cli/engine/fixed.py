@@ -1,7 +1,7 @@
 """Declarations of fixed size as a struct.Struct with field names, for loops that need nothing but the numbers.
 
-A field of a nested struct is named with a dot: `Struct("ip" / IPV4, "tcp" / TCP)` has `ip.source`. So headers that often follow each other are read
-in one step, and still no offset is written twice.
+A field of a nested struct is named with a dot: `Struct("ip" / IPV4, "tcp" / TCP)` has `ip.source`. So headers that
+often follow each other are read in one step, and still no offset is written twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """`unpack` reads a tuple of `names` from bytes at an offset, and raises struct.error where they end before `size` bytes; `pack` makes bytes."""
+    """`unpack` reads a tuple of `names` from bytes at an offset, and raises struct.error where they end before `size`
+    bytes; `pack` makes bytes.
+    """
 
     names: tuple[str, ...]
     size: int
@@ -43,8 +45,8 @@ def fixed(decl: Any, take: tuple[str | tuple[str, ...], ...] | None = None) -> F
 
     Args:
         decl: A construct whose size does not depend on the value.
-        take: The fields wanted, in the order in which they stand; all by default. A tuple of neighbouring fields is given as one piece of bytes,
-            under the first one's name.
+        take: The fields wanted, in the order in which they stand; all by default. A tuple of neighbouring fields is
+            given as one piece of bytes, under the first one's name.
 
     Raises:
         TypeError: The declaration has no fixed size, mixes byte orders, or has not the fields of `take` in that order.
@@ -56,7 +58,13 @@ def fixed(decl: Any, take: tuple[str | tuple[str, ...], ...] | None = None) -> F
         raise TypeError(f"{decl!r} mixes byte orders")
     taken = _taken(rows, take) if take is not None else rows
     layout = struct.Struct((orders.pop() if orders else ">") + "".join(row.code for row in taken))
-    return Fixed(tuple(row.name for row in taken if not row.code.endswith("x")), layout.size, layout.unpack_from, layout.iter_unpack, layout.pack)
+    return Fixed(
+        tuple(row.name for row in taken if not row.code.endswith("x")),
+        layout.size,
+        layout.unpack_from,
+        layout.iter_unpack,
+        layout.pack,
+    )
 
 
 def part(decl: Any, first: str, last: str) -> Fixed:

@@ -1,7 +1,9 @@
-"""Folds made for one layout: from spans straight to Kafka's JSON form, without a tree, for messages in which nothing is odd.
+"""Folds made for one layout: from spans straight to Kafka's JSON form, without a tree, for messages in which nothing is
+odd.
 
-What captures are full of is read by these; `values.value` and `anomalies` are the general way, and a test holds the two against each other on all
-golden bodies. A fold raises OddError where there is, or may be, an anomaly: what it gives is exact, and its message has none.
+What captures are full of is read by these; `values.value` and `anomalies` are the general way, and a test holds the two
+against each other on all golden bodies. A fold raises OddError where there is, or may be, an anomaly: what it gives is
+exact, and its message has none.
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.messages import SIZE_SUFFIX, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Uuid
-from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,11 @@ class _Steps:
         steps: list[Step] = []
         run: list[Leaf] = []
         for field in node.fields:
-            if isinstance(field, Leaf) and isinstance(field.decl, FixedInt | Bool) and not getattr(field.decl, "declared", None):
+            if (
+                isinstance(field, Leaf)
+                and isinstance(field.decl, FixedInt | Bool)
+                and not getattr(field.decl, "declared", None)
+            ):
                 run.append(field)
                 continue
             if run:
@@ -145,7 +150,9 @@ class _Steps:
 
             def numbers(out: dict[str, Any], spans: Spans, at: int) -> int:
                 count = count_of(spans, at)
-                out[name] = None if count < 0 else list(struct.unpack_from(f">{count}{code}", spans.data, spans.end[at]))
+                out[name] = (
+                    None if count < 0 else list(struct.unpack_from(f">{count}{code}", spans.data, spans.end[at]))
+                )
                 return at + 1 + max(count, 0)
 
             return numbers
@@ -215,7 +222,9 @@ def _odd(_out: dict[str, Any], _spans: Spans, _at: int) -> int:
 def _run(leaves: list[Leaf]) -> Step:
     """Neighbouring numbers and bools of fixed size."""
     names = [leaf.name for leaf in leaves]
-    unpack = struct.Struct(">" + "".join("B" if isinstance(leaf.decl, Bool) else leaf.decl.fmtstr[1] for leaf in leaves)).unpack_from
+    unpack = struct.Struct(
+        ">" + "".join("B" if isinstance(leaf.decl, Bool) else leaf.decl.fmtstr[1] for leaf in leaves)
+    ).unpack_from
     bools = [leaf.name for leaf in leaves if isinstance(leaf.decl, Bool)]
     count = len(names)
     if count == 1 and not bools:

@@ -1,7 +1,8 @@
 """The kernel: one function that runs a program over bytes and writes spans. CPython and numba run the very same lines.
 
-It knows no layout; all of it is in the program. Everything it touches is an int or an indexable of ints, so that `numba.njit` compiles it unchanged:
-plain lists and bytes when interpreted, int arrays when compiled. It allocates nothing, and stops when the output is full, to be called again.
+It knows no layout; all of it is in the program. Everything it touches is an int or an indexable of ints, so that
+`numba.njit` compiles it unchanged: plain lists and bytes when interpreted, int arrays when compiled. It allocates
+nothing, and stops when the output is full, to be called again.
 """
 
 from __future__ import annotations
@@ -88,10 +89,11 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
     flags: MutableSequence[int],
     state: MutableSequence[int],
 ) -> int:
-    """Walk the jobs over `data`. Span i is [end of span i - 1, value, end); `flags` gets pairs (span, bits) where there is something to report.
+    """Walk the jobs over `data`. Span i is [end of span i - 1, value, end); `flags` gets pairs (span, bits) where there
+    is something to report.
 
-    `state` is what `engine.spans` sets up (see STATE in `program`). Returns DONE, or FULL when the output has to be taken away first, to be called
-    again with the same state.
+    `state` is what `engine.spans` sets up (see STATE in `program`). Returns DONE, or FULL when the output has to be
+    taken away first, to be called again with the same state.
     """
     pc, pos, stop, sp = state[0], state[1], state[2], state[3]
     job, left, empty, base = state[4], state[5], state[6], state[STATE_BASE]
@@ -234,7 +236,12 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 if stop - pos < 4:
                     bits = TRUNCATED
                 else:
-                    v = ((data[pos] & 255) << 24) | ((data[pos + 1] & 255) << 16) | ((data[pos + 2] & 255) << 8) | (data[pos + 3] & 255)
+                    v = (
+                        ((data[pos] & 255) << 24)
+                        | ((data[pos + 1] & 255) << 16)
+                        | ((data[pos + 2] & 255) << 8)
+                        | (data[pos + 3] & 255)
+                    )
                     if v >= 0x80000000:
                         v -= 0x100000000
                     pos += 4
@@ -265,8 +272,14 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                             bits |= NEGATIVE_LENGTH
                         if code[pc + 4] == 0:
                             bits |= NULL_NOT_ALLOWED
-                elif bits == 0 and code[pc + 3] == 1 and v * tables[code[pc + 2] + 1] <= stop - pos and n + v < room + widest:
-                    # Single numbers, all of them here, and room for them: no second step. A loop by position stays scalar in LLVM; it is short.
+                elif (
+                    bits == 0
+                    and code[pc + 3] == 1
+                    and v * tables[code[pc + 2] + 1] <= stop - pos
+                    and n + v < room + widest
+                ):
+                    # Single numbers, all of them here, and room for them: no second step. A loop by position stays
+                    # scalar in LLVM; it is short.
                     out_node[n] = node
                     out_value[n] = at
                     out_end[n] = pos
@@ -566,7 +579,8 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
         elif pos < stop:
             bits = TRAILING_BYTES
 
-        # The job ends here: after its last field, with bytes left over, or where it could not go on. What is left is a gap.
+        # The job ends here: after its last field, with bytes left over, or where it could not go on. What is left is a
+        # gap.
         if bits:
             out_node[n] = GAP
             out_value[n] = start

@@ -1,7 +1,8 @@
 """Programs: declarations lowered to integers for the kernel, and to nodes for everything that gives spans a meaning.
 
-`code` holds instructions of STRIDE ints (op, node, a, b, c), `tables` the rows that they point into. Node numbers are those that spans carry.
-Several declarations can stand in one program, each with its own entry, so that one kernel run walks messages of many kinds.
+`code` holds instructions of STRIDE ints (op, node, a, b, c), `tables` the rows that they point into. Node numbers are
+those that spans carry. Several declarations can stand in one program, each with its own entry, so that one kernel run
+walks messages of many kinds.
 """
 
 from __future__ import annotations
@@ -51,18 +52,21 @@ MASK = 256
 """A WHEN takes its two numbers as one: mask times this, plus value."""
 
 TRY_ROW = 3
-"""node, bytes of a number of fixed size or one of the forms below, least length. A TRY takes what is usual in one step: varints of at most 3 bytes
-and no more than they need, lengths that are there. Where anything is else it leaves the fields to the instructions after it, which say what."""
+"""node, bytes of a number of fixed size or one of the forms below, least length. A TRY takes what is usual in one step:
+varints of at most 3 bytes and no more than they need, lengths that are there. Where anything is else it leaves the
+fields to the instructions after it, which say what."""
 TRY_NUMBER, TRY_LENGTH, TRY_SIZE = -1, -2, -3
 """All of them zig-zag varints."""
 RUN_ROW = 2
 """node, end of the field relative to the start of the run."""
 TAG_ROW = 3
-"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header; the rows of a section ascend by tag."""
+"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header; the rows
+of a section ascend by tag."""
 
 WEIGHTLESS = 16
-"""Structs of an array's element that cost nothing, for each byte that the element has at least. The weight of an element is how many more it has, and
-a message has at most as much weight as bytes: what is made of it is in proportion to them. No element in the definitions of Kafka has a weight."""
+"""Structs of an array's element that cost nothing, for each byte that the element has at least. The weight of an
+element is how many more it has, and a message has at most as much weight as bytes: what is made of it is in proportion
+to them. No element in the definitions of Kafka has a weight."""
 
 GAP = 0
 """The node of bytes that could not be decoded."""
@@ -70,9 +74,11 @@ GAP = 0
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What one span is. `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag, gap.
+    """What one span is. `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag,
+    gap.
 
-    `path` is the field's, without indexes: `topics[].name`. `decl` is the construct that reads the value; for a count that of the array.
+    `path` is the field's, without indexes: `topics[].name`. `decl` is the construct that reads the value; for a count
+    that of the array.
     """
 
     id: int
@@ -86,8 +92,8 @@ class Leaf:
 class Struct:
     """Fields in order, then the tag section of a flexible version.
 
-    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes say; else 0. `size` is the
-    number of the field that is the size of what follows it, -1 without one.
+    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes
+    say; else 0. `size` is the number of the field that is the size of what follows it, -1 without one.
     """
 
     name: str
@@ -132,7 +138,9 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Elements without a count, behind their size in bytes or behind nothing. Another one is there if the next span is its first."""
+    """Elements without a count, behind their size in bytes or behind nothing. Another one is there if the next span is
+    its first.
+    """
 
     name: str
     path: str
@@ -143,7 +151,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A field in one of several forms, or absent. `forms` are by the node of their first span; where none is next it is `empty`, a series."""
+    """A field in one of several forms, or absent. `forms` are by the node of their first span; where none is next it is
+    `empty`, a series.
+    """
 
     name: str
     path: str
@@ -156,7 +166,9 @@ Node = Leaf | Struct | Array | Nullable | Tags | Series | Choice
 
 @dataclass(slots=True)
 class Program:
-    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops, tag sections and sizes open at once."""
+    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops, tag sections and sizes
+    open at once.
+    """
 
     code: list[int] = field(default_factory=list)
     tables: list[int] = field(default_factory=list)
@@ -176,12 +188,14 @@ class Entry:
 
 
 JOB = 7
-"""Ints of a job: pc, start, stop; then filled in by the kernel: first span, bytes used, bits of the gap, node that could not be read."""
+"""Ints of a job: pc, start, stop; then filled in by the kernel: first span, bytes used, bits of the gap, node that
+could not be read."""
 FRAME = 4
-"""Ints that a loop (elements left), tag section (tags left, tag, end of its payload, span of its header) or size (where it ends, where what it counts
-begins, its span) holds on the stack while it is open."""
+"""Ints that a loop (elements left), tag section (tags left, tag, end of its payload, span of its header) or size (where
+it ends, where what it counts begins, its span) holds on the stack while it is open."""
 
-# The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then the stack.
+# The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then
+# the stack.
 STATE_JOB = 4
 STATE_BASE = 7  # spans written by earlier calls
 STATE_ROOM = 8  # spans in the output at which to stop

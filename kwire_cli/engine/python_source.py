@@ -1,18 +1,41 @@
-"""Python source as it is written: its lines, its namespace, and the functions that all readers call."""
+"""Python source of generated readers, and what readers give: values, roles, or MalformedError."""
 
 from __future__ import annotations
 
 import struct
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-
-from kwire_cli.engine.reader import MalformedError, Read
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.structs.numbers import Varint
+
+
+TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
+"""Roles of leaves whose values a reader collects."""
+
+
+class MalformedError(Exception):
+    """The bytes are not well-formed, or a reader can't tell: ask the kernel."""
+
+
+class Read(NamedTuple):
+    """The value of a message in JSON form, and the values of its leaves with a role, in order.
+
+    `topics` are names of topics that are not empty, `ids` topic ids that are not zero, `errors` error codes that are
+    not 0, `names` pairs of a topic's id and name that stand in one structure.
+    """
+
+    value: dict[str, Any]
+    topics: list[str]
+    ids: list[str]
+    errors: list[int]
+    names: list[tuple[str, str]]
+
+
+# Python source as it is written: its lines, its namespace, and the functions that all readers call.
 
 MOST_LINES, MOST_LOOPS, MOST_INDENTED = 4000, 12, 60
 """Limits of generated source, within what CPython compiles. A layout beyond them is left to the kernel; Kafka's

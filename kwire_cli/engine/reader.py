@@ -1,48 +1,29 @@
 """Readers of one layout: Python functions generated from it, which read well-formed bytes without spans.
 
-The generator is `engine.reader_source`. A reader gives exactly what the kernel's spans say, or it raises MalformedError. The kernel then says what is
-malformed, and where.
+The generator is `engine.reader_source`. A reader gives exactly what the kernel's spans say, or it raises
+MalformedError. The kernel then says what is malformed, and where.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Series, Struct
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
-    from kwire_cli.engine.python_source import Source
+    from kwire_cli.engine.python_source import Read, Source
     from kwire_cli.engine.sinks import Counter, Sink
 
-TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
-"""Roles of leaves whose values a reader collects."""
 SKIP = "skip"
 """The form of values in which there are only the single fields of the message itself."""
 MOST_READERS = 4096
 """Readers that are kept; Kafka has fewer layouts, but definitions can come and go."""
 _FAULTS = "IndexError, struct_error, UnicodeDecodeError"
 """Exceptions of generated source where bytes end too early, or are no text."""
-
-
-class MalformedError(Exception):
-    """The bytes are not well-formed, or a reader can't tell: ask the kernel."""
-
-
-class Read(NamedTuple):
-    """The value of a message in JSON form, and the values of its leaves with a role, in order.
-
-    `topics` are names of topics that are not empty, `ids` topic ids that are not zero, `errors` error codes that are
-    not 0, `names` pairs of a topic's id and name that stand in one structure.
-    """
-
-    value: dict[str, Any]
-    topics: list[str]
-    ids: list[str]
-    errors: list[int]
-    names: list[tuple[str, str]]
 
 
 _READERS: dict[tuple[int, str, bool], tuple[Entry, Callable[[Any, int, int], Read]]] = {}
@@ -63,7 +44,10 @@ def reader_of(
     if known is None:
         if len(_READERS) >= MOST_READERS:
             _READERS.clear()
-        known = _READERS[key] = entry, _reader(entry, form, roles or {}, naming)  # the entry is kept, so that its id stays its own
+        known = _READERS[key] = (
+            entry,
+            _reader(entry, form, roles or {}, naming),
+        )  # the entry is kept, so that its id stays its own
     return known[1]
 
 
@@ -89,21 +73,30 @@ def _refuse(*_: Any) -> Any:
     raise MalformedError
 
 
-def _reader(entry: Entry, form: str, roles: Mapping[int, str], naming: Sequence[tuple[int, int]]) -> Callable[[Any, int, int], Read]:
+def _reader(
+    entry: Entry, form: str, roles: Mapping[int, str], naming: Sequence[tuple[int, int]]
+) -> Callable[[Any, int, int], Read]:
     from kwire_cli.engine.python_source import UnsupportedError  # noqa: PLC0415 - see above
     from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
     from kwire_cli.engine.sinks import Sink, Skip  # noqa: PLC0415 - see above
 
     writer = Writer(Skip() if form == SKIP else Sink(form), roles, naming)
     out = writer.out
-    there = {"topics": TOPIC in roles.values(), "ids": TOPIC_ID in roles.values(), "errors": ERROR in roles.values(), "names": bool(naming)}
+    there = {
+        "topics": TOPIC in roles.values(),
+        "ids": TOPIC_ID in roles.values(),
+        "errors": ERROR in roles.values(),
+        "names": bool(naming),
+    }
     try:
         with out.block("def read(data, at, stop):"):
             with out.block("if type(data) is not bytes:"):  # only bytes can be read as text
                 out.add("data = bytes(data[at:stop])", "at, stop = 0, len(data)")
             out.add(*(f"{name} = []" for name, wanted in there.items() if wanted))
             _whole(writer, out, entry, kept=True)
-            out.add(f"return make(Read, (value, {', '.join(name if wanted else '[]' for name, wanted in there.items())}))")
+            out.add(
+                f"return make(Read, (value, {', '.join(name if wanted else '[]' for name, wanted in there.items())}))"
+            )
         return out.function("read")
     except UnsupportedError:
         return _refuse
@@ -139,13 +132,15 @@ def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
 # Records: the layout of a series of records, each behind its size
 
 
-def records_reader(entry: Entry, sink: Sink, given: Sequence[str], then: Sequence[str], last: str) -> Callable[..., Any]:
+def records_reader(
+    entry: Entry, sink: Sink, given: Sequence[str], then: Sequence[str], last: str
+) -> Callable[..., Any]:
     """Return `read(data, at, stop, most, *given)` of at most so many records.
 
-    It returns a list of results, where it stopped, whether that is not a malformed record, how many records it read, and `last`.
-    `then` are the statements for a record, which call `add` with a result or extend `out` by several. They use the
-    names in `given`, those in the sink's `names` and `space`, and for such a field `name_at`, where its bytes begin.
-    `last` is the name of what is wanted of the last record, 0 without one.
+    It returns a list of results, where it stopped, whether that is not a malformed record, how many records it read,
+    and `last`. `then` are the statements for a record, which call `add` with a result or extend `out` by several. They
+    use the names in `given`, those in the sink's `names` and `space`, and for such a field `name_at`, where its bytes
+    begin. `last` is the name of what is wanted of the last record, 0 without one.
     """
     from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
 

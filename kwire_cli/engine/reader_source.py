@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import weight
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
-from kwire_cli.engine.python_source import Source, UnsupportedError, varint_reader
-from kwire_cli.engine.reader import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, Source, UnsupportedError, varint_reader
 from kwire_cli.engine.sinks import Counter, Sink
+from kwire_cli.structs.messages import UNKNOWN_KEY, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
-from kwire_cli.structs.sized import Sized
-from kwire_cli.structs.tags import UNKNOWN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +30,9 @@ class Writer:
     `stop`, which the function around them checks at its end.
     """
 
-    def __init__(self, sink: Sink, roles: Mapping[int, str] | None = None, naming: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(
+        self, sink: Sink, roles: Mapping[int, str] | None = None, naming: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self.out = Source(sink.space)
         self.sink, self.roles, self.naming = sink, roles or {}, dict(naming)
         self._counter = sink if isinstance(sink, Counter) else None
@@ -171,7 +171,9 @@ class Writer:
                 out.add(f"{name}_at = at", f"at += {size}")
                 begin, end = f"{name}_at", "at"
             else:
-                out.add(f"end = at + {size} - 1" if decl.compact else f"end = at + {size}", "if end > stop: raise Malformed")
+                out.add(
+                    f"end = at + {size} - 1" if decl.compact else f"end = at + {size}", "if end > stop: raise Malformed"
+                )
                 begin, end = "at", "end"
             data = f"data[{begin}:{end}]"
             if counter:
@@ -393,7 +395,12 @@ class Writer:
     def _tagged(self, node: Tags, name: str, invalid: str) -> None:
         out = self.out
         count, last, tag, size, value, unknown = (out.name() for _ in range(6))
-        out.add(f"{count}, at = unsigned(data, at)", f"if {count} > stop - at: raise Malformed", f"{last} = -1", f"{unknown} = []")
+        out.add(
+            f"{count}, at = unsigned(data, at)",
+            f"if {count} > stop - at: raise Malformed",
+            f"{last} = -1",
+            f"{unknown} = []",
+        )
         with out.block(f"for _ in range({count}):"):
             out.add(f"{tag}, at = unsigned(data, at)", f"{size}, at = unsigned(data, at)", f"{size} += at")
             out.add(f"if {tag} <= {last} or {size} > stop: raise Malformed", f"{last} = {tag}")
@@ -410,7 +417,9 @@ class Writer:
                     if name:
                         out.add(f"{name}[{out.constant(field.name)}] = {value}")
                     out.add("continue")
-            out.add(f"if {tag} in {invalid}: raise Malformed", f"{unknown}.append(({tag}, data[at:{size}]))", f"at = {size}")
+            out.add(
+                f"if {tag} in {invalid}: raise Malformed", f"{unknown}.append(({tag}, data[at:{size}]))", f"at = {size}"
+            )
         self._put_unknown(name, unknown)
 
     def _put_unknown(self, name: str, unknown: str) -> None:

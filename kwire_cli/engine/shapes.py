@@ -1,7 +1,8 @@
 """Shapes: what the kernel found in a small message, for the next one that only differs in its values.
 
-Lengths, counts, presence markers and tags decide alone where the spans of a message lie. Connections say the same things again and again with other
-numbers, so comparing those bytes with the last message's is most of the reading there is. What is compared is an integer: the message under a mask.
+Lengths, counts, presence markers and tags decide alone where the spans of a message lie. Connections say the same
+things again and again with other numbers, so comparing those bytes with the last message's is most of the reading there
+is. What is compared is an integer: the message under a mask.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ WORTH_A_TEXT = 4
 
 
 class Shape:
-    """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that somebody asked for.
+    """Messages that are `wanted` under `mask` have these spans. `marked` are the node, value and end of each span that
+    somebody asked for.
 
-    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown: as in `values.Form`, or by a function;
-    `readers` are others' for what they want to know of its messages, by name.
+    `uses` counts how often it was found; `texts` are those that were made for it, by how records are shown: as in
+    `values.Form`, or by a function; `readers` are others' for what they want to know of its messages, by name.
     """
 
     __slots__ = ("entry", "marked", "mask", "readers", "spans", "texts", "uses", "wanted")
@@ -64,7 +66,9 @@ class Shapes:
         self._varints = {leaf.id for leaf in entry.program.leaves if isinstance(leaf.decl, Varint)}
 
     def walk(self, data: bytes, start: int) -> Spans | Shape:
-        """The shape of the message from `start` to the end of the data, or its spans where it has none that is known."""
+        """The shape of the message from `start` to the end of the data, or its spans where it has none that is
+        known.
+        """
         stop = len(data)
         if stop - start > LARGEST:
             return walk(self.entry, data, start, stop)

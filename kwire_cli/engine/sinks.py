@@ -161,9 +161,15 @@ class Counter(Sink):
         self._numbers.append(f"n{len(self._numbers)}")
         return self._numbers[-1]
 
-    def leaf(self, leaf: Leaf, occurs: str, prefix: int = 0, more_prefix: str = "", *, value: int = 0, more_value: str = "") -> None:
-        """Say which numbers are a leaf's: its occurrences; bytes that each has, and the number of what is beyond them."""
-        self.leaves.append((leaf, self._number(occurs), prefix, self._number(more_prefix), value, self._number(more_value)))
+    def leaf(
+        self, leaf: Leaf, occurs: str, prefix: int = 0, more_prefix: str = "", *, value: int = 0, more_value: str = ""
+    ) -> None:
+        """Say which numbers are a leaf's: its occurrences; bytes that each has, and the number of what is beyond
+        them.
+        """
+        self.leaves.append(
+            (leaf, self._number(occurs), prefix, self._number(more_prefix), value, self._number(more_value))
+        )
 
     def _number(self, name: str) -> int:
         return int(name[1:]) if name else -1

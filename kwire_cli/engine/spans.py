@@ -1,4 +1,6 @@
-"""Spans: what the kernel saw, as columns. Spans cover the input once and in order, so that each one starts where the one before it ended."""
+"""Spans: what the kernel saw, as columns. Spans cover the input once and in order, so that each one starts where the
+one before it ended.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry, Program
 
 FIRST_CHUNK, CHUNK = 64, 4096
-"""Spans that the output has room for at first, and at most: most messages are small, and a list of zeros costs as much as many a message."""
+"""Spans that the output has room for at first, and at most: most messages are small, and a list of zeros costs as much
+as many a message."""
 MANY = 16384
 """Spans from which on their columns are arrays."""
 
 
 class Span(NamedTuple):
-    """One leaf: [start, value) is its prefix (a length, a count, a presence marker, a tag header), [value, end) its value."""
+    """One leaf: [start, value) is its prefix (a length, a count, a presence marker, a tag header), [value, end) its
+    value.
+    """
 
     path: str
     kind: str
@@ -32,8 +37,8 @@ class Span(NamedTuple):
 class Spans(NamedTuple):
     """The spans of one message: columns of equal length, `flags` only where there is something to report.
 
-    `start` and `stop` are where the message lies in `data`, `used` is where its last field ended, `lost` the node that could not be read, if any.
-    A named tuple, since it is made as fast as it is read.
+    `start` and `stop` are where the message lies in `data`, `used` is where its last field ended, `lost` the node that
+    could not be read, if any. A named tuple, since it is made as fast as it is read.
     """
 
     program: Program
@@ -63,7 +68,9 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     _flagged(flags, pairs, state)
     if status != kernel.FULL:  # most messages are small
         del out_node[n:], out_value[n:], out_end[n:]
-        return Spans(program, data, start, stop, out_node, out_value, out_end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+        return Spans(
+            program, data, start, stop, out_node, out_value, out_end, flags, jobs[4], jobs[6] if jobs[5] else -1
+        )
     node: MutableSequence[int] = out_node[:n]
     value: MutableSequence[int] = out_value[:n]
     end: MutableSequence[int] = out_end[:n]
@@ -78,7 +85,9 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
         value.extend(out_value[:n])
         end.extend(out_end[:n])
         _flagged(flags, pairs, state)
-        if len(node) >= MANY and isinstance(node, list):  # lists are the faster ones to fill, but hold an object for each number
+        if len(node) >= MANY and isinstance(
+            node, list
+        ):  # lists are the faster ones to fill, but hold an object for each number
             node, value, end = array("i", node), array("q", value), array("q", end)
     return Spans(program, data, start, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
 
@@ -99,6 +108,8 @@ def without_rest(spans: Spans) -> Spans:
 
 
 def first_state(program: Program, jobs: Any, chunk: int) -> list[int]:
-    """The kernel's state before the first job; output columns must have room for `chunk` plus the program's widest step."""
+    """The kernel's state before the first job; output columns must have room for `chunk` plus the program's widest
+    step.
+    """
     job = [jobs[0], jobs[1], jobs[2], p.STACK - p.FRAME, 0, 0, 0]
     return [*job, 0, chunk, program.widest, len(jobs) // p.JOB, 0, 0] + [0] * (p.FRAME * program.depth)

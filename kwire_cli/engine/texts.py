@@ -1,4 +1,6 @@
-"""Texts made for one shape: the JSON of a small message straight from its bytes. What differs between messages of a shape is filled in."""
+"""Texts made for one shape: the JSON of a small message straight from its bytes. What differs between messages of a
+shape is filled in.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.folds import OddError
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
 from kwire_cli.engine.tree import Item, build, is_null, read_count
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.messages import SIZE_SUFFIX, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Uuid
-from kwire_cli.structs.sized import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,9 @@ _BOOLS = {0: "false", 1: "true"}
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """The bytes [start, end) of the message, as struct's `code` reads them; `text` makes JSON of it, None where a number's own text is that."""
+    """The bytes [start, end) of the message, as struct's `code` reads them; `text` makes JSON of it, None where a
+    number's own text is that.
+    """
 
     start: int
     end: int
@@ -70,7 +73,9 @@ def text_of(entry: Entry, spans: Spans, records: str | Callable[[bytes], str]) -
         layout += f"{slot.start - at}x{slot.code}"
         at = slot.end
     form = "".join("%s" if isinstance(part, _Slot) else part.replace("%", "%%") for part in parts)
-    return Text(form, struct.Struct(layout).unpack_from, tuple((i, slot.text) for i, slot in enumerate(slots) if slot.text))
+    return Text(
+        form, struct.Struct(layout).unpack_from, tuple((i, slot.text) for i, slot in enumerate(slots) if slot.text)
+    )
 
 
 def _parts(item: Item, spans: Spans, records: str | Callable[[bytes], str]) -> Iterator[str | _Slot]:

@@ -1,6 +1,8 @@
-"""Trees: the spans of one message grouped by its declaration. The one place where the flat sequence of leaves becomes fields in structs in arrays.
+"""Trees: the spans of one message grouped by its declaration. The one place where the flat sequence of leaves becomes
+fields in structs in arrays.
 
-Every view of a message is a fold over this: `values` gives Kafka's JSON form, `leaves` the annotated bytes, `anomalies` what was wrong.
+Every view of a message is a fold over this: `values` gives Kafka's JSON form, `leaves` the annotated bytes, `anomalies`
+what was wrong.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Choice, Leaf, Node, Nullable, Series, Struct, Tags
 from kwire_cli.engine.spans import Span, Spans
+from kwire_cli.structs.messages import ArrayOf, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
-from kwire_cli.structs.sized import ArrayOf, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +29,9 @@ LONG_ROW = 32
 class Item:
     """A node at work: the bytes [start, end) of the data are this field, struct, array or part of a tag section.
 
-    `parts` are what it consists of, in the order of the bytes; a leaf has none and its number `span` among the spans. An array's first part is its
-    count, a nullable struct's its presence, a tag section's its count; each tag is a header and a field. `tag` is set on an unknown tag's two parts.
-    `whole` is false where the bytes ended too early.
+    `parts` are what it consists of, in the order of the bytes; a leaf has none and its number `span` among the spans.
+    An array's first part is its count, a nullable struct's its presence, a tag section's its count; each tag is a
+    header and a field. `tag` is set on an unknown tag's two parts. `whole` is false where the bytes ended too early.
     """
 
     __slots__ = ("end", "index", "node", "parts", "span", "start", "tag", "whole")
@@ -52,9 +54,11 @@ class Item:
 
 
 class Row(Item):
-    """An item of which all parts are leaves, whole, and spans that follow each other from `first` on; last there may be an empty tag section.
+    """An item of which all parts are leaves, whole, and spans that follow each other from `first` on; last there may be
+    an empty tag section.
 
-    It makes the parts when they are asked for, and keeps only what `parts` gave: as an object a leaf is a hundred times as big as most are as bytes.
+    It makes the parts when they are asked for, and keeps only what `parts` gave: as an object a leaf is a hundred times
+    as big as most are as bytes.
     """
 
     __slots__ = ("first", "spans")
@@ -157,7 +161,9 @@ class _Builder:
         return item
 
     def flat(self, node: Struct) -> int:
-        """How many spans from here are those of a struct of leaves, all there and with no tags; 0 where that is not so."""
+        """How many spans from here are those of a struct of leaves, all there and with no tags; 0 where that is not
+        so.
+        """
         last = self.at + node.flat - 1
         if not node.tags:
             return node.flat if last < self.count and self.nodes[last] == node.fields[-1].id else 0  # type: ignore[union-attr]
@@ -207,7 +213,12 @@ class _Builder:
     def array(self, item: Item, node: Array) -> Item:
         at = self.at
         count = read_count(self.part(item, node.count), self.data)
-        if count >= LONG_ROW and type(node.element) is Leaf and at + count < self.count and self.nodes[at + count] == node.element.id:
+        if (
+            count >= LONG_ROW
+            and type(node.element) is Leaf
+            and at + count < self.count
+            and self.nodes[at + count] == node.element.id
+        ):
             return self.row(Row(node, item.start, item.index, at, self.spans), count)
         for i in range(max(count, 0)):
             self.part(item, node.element, i)
@@ -297,12 +308,14 @@ def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
 
 
 def places(item: Item, path: str = "", *, keep: bool = True) -> Iterator[tuple[str, Item]]:
-    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is `_tags`.
+    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is
+    `_tags`.
 
     The items are those in `parts`; not so without `keep`, which takes less memory.
     """
     yield path, item
-    # One loop over what is open: a generator in a generator for each level would hand every item up through all of them.
+    # One loop over what is open: a generator in a generator for each level would hand every item up through all of
+    # them.
     still_open = [(path, item, iter(item.parts) if keep else item.each())]
     while still_open:
         path, parent, parts = still_open[-1]

@@ -1,16 +1,28 @@
-"""Values: the fold of a tree into Kafka's JSON form (JsonConverterGenerator, KIP-673 for records shown by their size)."""
+"""Values and anomalies of a tree, and the body of a message with both."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import MEANING, Anomaly, codes
+from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
-from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
-from kwire_cli.structs.messages import SIZE_SUFFIX
-from kwire_cli.structs.sized import Sized, redacted
-from kwire_cli.structs.tags import UNKNOWN_KEY
+from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
+from kwire_cli.structs.messages import SIZE_SUFFIX, UNKNOWN_KEY, Sized, redacted
+from kwire_cli.structs.numbers import Bool
+
+if TYPE_CHECKING:
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Span, Spans
+    from kwire_cli.spec.model import MessageSpec
+
+
+# Values: the fold of a tree into Kafka's JSON form (JsonConverterGenerator, KIP-673 for records shown by
+# their size).
 
 ABSENT = object()
 """The value of what the bytes did not reach."""
@@ -18,7 +30,9 @@ ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How values are shown: records as "base64" text, by their "size" alone or as "raw" bytes, and which spans hold secrets that are not shown."""
+    """How values are shown: records as "base64" text, by their "size" alone or as "raw" bytes, and which spans hold
+    secrets that are not shown.
+    """
 
     records: str = "base64"
     hidden: frozenset[int] = frozenset()
@@ -53,7 +67,9 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
 
 
 def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
-    """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT for tag headers and gaps."""
+    """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT
+    for tag headers and gaps.
+    """
     if not item.whole or item.leaf.kind in {"tag-header", "gap"}:
         return ABSENT
     leaf, spans = item.leaf, tree.spans
@@ -108,5 +124,171 @@ def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any
 
 def _key(part: Item, v: Any, form: Form) -> str:
     name = part.node.name
-    shown_by_size = form.records == "size" and isinstance(part.node, Leaf) and part.node.kind == "records" and isinstance(v, int)
+    shown_by_size = (
+        form.records == "size" and isinstance(part.node, Leaf) and part.node.kind == "records" and isinstance(v, int)
+    )
     return name + SIZE_SUFFIX if shown_by_size else name
+
+
+# Anomalies: the fold of a tree into what a correct writer would not have written.
+
+
+def anomalies(tree: Tree) -> list[Anomaly]:
+    """Everything that a correct writer would not have written, in the order of the bytes."""
+    spans, data = tree.spans, tree.spans.data
+    found: list[Anomaly] = []
+    lost = ""
+    for path, item in places(tree.root, keep=False):
+        node = item.node
+        if not item.whole:
+            lost = path
+        elif isinstance(node, Leaf):
+            if bits := spans.flags.get(item.span, 0):
+                found += (Anomaly(code, path, item.start, MEANING[code]) for code in codes(bits))
+            if isinstance(node.decl, Bool) and data[item.start] > 1:
+                found.append(Anomaly("BOOL_NOT_0_OR_1", path, item.start, f"the byte is {data[item.start]}"))
+            elif (
+                node.kind == "string"
+                and isinstance(node.decl, Sized)
+                and not _is_utf8(data[spans.value[item.span] : item.end])
+            ):
+                found.append(Anomaly("INVALID_UTF8", path, spans.value[item.span], MEANING["INVALID_UTF8"]))
+            elif getattr(node.decl, "declared", None):
+                found += _out_of_range(node, item, path, data)
+        if isinstance(node, Tags):
+            found += _tag_anomalies(item, node, tree, path)
+    if tree.gap:
+        at = tree.gap.span
+        found += (
+            Anomaly(code, lost, tree.gap.start, _gap_detail(code, tree)) for code in codes(spans.flags.get(at, 0))
+        )
+    return found
+
+
+def _out_of_range(node: Leaf, item: Item, path: str, data: Any) -> list[Anomaly]:
+    number = node.decl.read(data[item.start : item.end])
+    low, high = node.decl.declared
+    return (
+        []
+        if low <= number <= high
+        else [Anomaly("VALUE_OUT_OF_RANGE", path, item.start, f"{number} does not fit {node.kind}")]
+    )
+
+
+def _tag_anomalies(item: Item, node: Tags, tree: Tree, path: str) -> list[Anomaly]:
+    found = []
+    seen: set[Any] = set()
+    owner = path.removesuffix("_tags")
+    for header, part in tagged_parts(item):
+        key = header.leaf.id if header.tag is None else ("tag", header.tag)
+        where = owner + part.node.name if header.tag is None else f"{path}[{header.tag}]"
+        flagged = tree.spans.flags.get(header.span, 0)
+        if key in seen and "TAG_DUPLICATE" not in codes(flagged):
+            found.append(Anomaly("TAG_DUPLICATE", where, header.start, MEANING["TAG_DUPLICATE"]))
+        seen.add(key)
+        if header.tag is None and part.whole and value(part, tree) == node.known[header.leaf.id][1]:
+            found.append(Anomaly("TAG_DEFAULT_VALUE", where, header.start, MEANING["TAG_DEFAULT_VALUE"]))
+    return found
+
+
+def _is_utf8(data: Any) -> bool:
+    try:
+        str(data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _gap_detail(code: str, tree: Tree) -> str:
+    assert tree.gap is not None  # noqa: S101 - for the type checker
+    left = tree.gap.end - tree.gap.start
+    noun = "byte is" if left == 1 else "bytes are"
+    if code == "TRAILING_BYTES":
+        return f"{left} {noun} left after the end of the message"
+    lost = tree.spans.program.leaves[tree.spans.lost] if tree.spans.lost > 0 else None
+    return f"{MEANING[code]}; {left} {noun} left" + (f" for {lost.path} ({lost.kind})" if lost else "")
+
+
+# The body of a message: one run of the kernel by the layout of a definition, and its folds, each made when
+# first asked for.
+
+
+@dataclass(frozen=True)
+class Body:
+    """The bytes [start, stop) of `data` as a message; offsets count from the start of `data`.
+
+    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is
+    true.
+    """
+
+    spec: MessageSpec
+    version: int
+    layout_version: int
+    entry: Entry
+    raw: Spans
+    notes: tuple[Anomaly, ...] = ()
+    guess: bool = False
+
+    @property
+    def message(self) -> str:
+        """The message's full name, such as MetadataResponse."""
+        return self.spec.name
+
+    @property
+    def data(self) -> Any:
+        """What was decoded, as it was given: bytes, or a memoryview of it."""
+        return self.raw.data
+
+    @property
+    def start(self) -> int:
+        """Where the message begins in the data."""
+        return self.raw.start
+
+    @property
+    def stop(self) -> int:
+        """Where the bytes that were given end."""
+        return self.raw.stop
+
+    @property
+    def complete(self) -> bool:
+        """Whether every field was decoded."""
+        return self.raw.lost < 0 or self.tree.root.whole
+
+    @property
+    def exact(self) -> bool:
+        """Whether its own version's layout took all bytes, no more and no less."""
+        return not self.guess and self.raw.lost < 0 and self.raw.used == self.raw.stop
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The spans grouped by the declaration."""
+        return build(self.entry, self.raw)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The leaves in order; they cover the bytes once. What could not be decoded is one of kind gap."""
+        return list(leaves(self.tree))
+
+    @cached_property
+    def anomalies(self) -> list[Anomaly]:
+        """What a correct writer would not have written; an offset counts from the start of the data."""
+        return [*self.notes] if self._calm else [*self.notes, *anomalies(self.tree)]
+
+    @cached_property
+    def _calm(self) -> bool:
+        """Whether the layout's own fold takes it, which says that it has no anomaly."""
+        try:
+            fold_of(self.entry, "size")(self.raw)
+        except OddError:
+            return False
+        return True
+
+    def form(self, form: Form) -> dict[str, Any]:
+        """Kafka's JSON form, as far as the bytes reach."""
+        if not form.hidden:
+            with contextlib.suppress(OddError):
+                shown: dict[str, Any] = fold_of(self.entry, form.records)(self.raw)
+                self.__dict__["_calm"] = True  # which need not be found out again
+                return shown
+        found = value(self.tree.root, self.tree, form)
+        return {} if found is ABSENT else found

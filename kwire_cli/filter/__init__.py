@@ -1,13 +1,8 @@
 """The filter language of `--filter`: which frames of a capture are looked at (docs/filter.md)."""
 
-from kwire_cli.filter.columns import COLUMNS, Column
-from kwire_cli.filter.compile import Filter, Row, compile_filter
-from kwire_cli.filter.error import FilterError
-from kwire_cli.filter.known import unknown_part
-from kwire_cli.filter.nodes import Name
-from kwire_cli.filter.paths import elements
-from kwire_cli.filter.places import Fields, Places, Rows, opened_values, places_of
-from kwire_cli.filter.tokens import name_of
+from kwire_cli.filter.compile import Filter, Row, compile_filter, name_of
+from kwire_cli.filter.model import COLUMNS, Column, FilterError, Name, elements
+from kwire_cli.filter.places import Fields, Places, Rows, opened_values, places_of, unknown_part
 
 __all__ = [
     "COLUMNS",

@@ -1,25 +1,153 @@
-"""Comparisons of one value with literals, as closures: what `==`, `<` and `~` mean for each type of column, and for fields."""
+"""Comparisons of a filter with the values of its subject."""
 
 from __future__ import annotations
 
 import operator
 import re
 import warnings
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kwire_cli.filter.literals import DAY
-from kwire_cli.filter.subject import code_of, field_number, number_of, time_of
+from kwire_cli.filter.model import DAY, FilterError, plain, time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.filter.columns import Column
-    from kwire_cli.filter.nodes import Compare, Literal
-    from kwire_cli.filter.subject import Context, Subject
+    from kwire_cli.filter.model import Column, Compare, Literal, Name, Type
+    from kwire_cli.filter.places import Places
+
+
+# What a name in a filter stands for, and what a literal means beside it.
+
+MILLISECOND = 1_000_000
+
+
+EXPECTED: dict[Type, str] = {
+    "number": "a number",
+    "duration": "a duration, such as 100ms, or a number of seconds",
+    "size": "a size, such as 10KB, or a number of bytes",
+    "time": "a time, such as 2026-11-21T10:00:00Z or 10:00:00",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The filter's text, for errors, and the numbers of names."""
+
+    text: str
+    error_code: Callable[[str], int | None]
+    api_key: Callable[[str], int | None]
+    places: Callable[[Name], Places]
+    """Where the values of a name are."""
+    column: Callable[[Name], Column | None]
+    """The column that a name stands for."""
+
+    def wrong(self, message: str, column: int) -> FilterError:
+        """An error at a column of the text."""
+        return FilterError(message, text=self.text, column=column)
+
+    def remembering(self) -> Context:
+        """The same with error codes looked up once by name, as rows ask for them too."""
+        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key, self.places, self.column)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A column, or else the path of a field."""
+
+    column: Column | None
+    path: tuple[str, ...] = field(default=())
+
+    @property
+    def milliseconds(self) -> bool:
+        """Whether a field is one that Kafka's naming says to hold milliseconds."""
+        return bool(self.path) and self.path[-1].endswith(("Ms", "imestamp"))
+
+    @property
+    def names(self) -> Type | None:
+        """The type of a field whose numbers have names."""
+        last = self.path[-1] if self.path else ""
+        return (
+            "error"
+            if last.endswith(("errorCode", "ErrorCode"))
+            else "api"
+            if last.endswith(("apiKey", "ApiKey"))
+            else None
+        )
+
+
+def subject_of(name: Name, context: Context) -> Subject:
+    """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
+    if name.header is not None:
+        return Subject(None, ("value",))
+    column = context.column(name)
+    return Subject(column) if column else Subject(None, tuple(name.text.removeprefix(".").split(".")))
+
+
+def number_of(literal: Literal, kind: Type, context: Context) -> int | float:
+    """What a column of numbers, durations or sizes is compared with; FilterError where the literal is none of this
+    type.
+    """
+    if literal.kind == "number" or (literal.kind == "size" and kind == "size"):
+        return _number(literal)
+    if literal.kind == "duration" and kind == "duration" and isinstance(literal.value, Fraction):
+        return plain(literal.value)
+    raise context.wrong(f"expected {EXPECTED[kind]}, found {literal.text!r}", literal.column)
+
+
+def time_of(literal: Literal, context: Context) -> Literal:
+    """The instant or time of day that a literal is, in quotes or not; FilterError where it is none."""
+    found = time(literal.text, literal.column)
+    if not found:
+        raise context.wrong(f"expected {EXPECTED['time']}, found {literal.text!r}", literal.column)
+    return found
+
+
+def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
+    """The number of an error code or api, by name or number; FilterError where nothing has this name."""
+    if literal.kind == "number":
+        return _number(literal)
+    find, what = (context.error_code, "error code") if kind == "error" else (context.api_key, "api")
+    code = find(literal.text)
+    if code is None:
+        raise context.wrong(f"no {what} has the name {literal.text!r}", literal.column)
+    return code
+
+
+def field_number(literal: Literal, subject: Subject) -> int | float | None:
+    """The number that a literal is beside a field: a duration or an instant where it holds milliseconds; None where it
+    is no number.
+    """
+    value: Any = literal.value
+    if literal.kind in {"number", "size"}:
+        return _number(literal)
+    if subject.milliseconds and literal.kind == "duration":
+        return plain(value * 1000)
+    if subject.milliseconds and literal.kind == "instant":
+        return plain(Fraction(value, MILLISECOND))
+    return None
+
+
+def _number(literal: Literal) -> int | float:
+    value: Any = literal.value
+    number: int | float = value
+    return number
+
+
+# Comparisons of one value with literals, as closures: what `==`, `<` and `~` mean for each type of column,
+# and for fields.
 
 Test: TypeAlias = "Callable[[Any], bool]"
 
-ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
 """Bytes, beside keys and values of records."""
 NO_CASE = frozenset({"name", "api", "error"})
@@ -37,7 +165,9 @@ def test_of(node: Compare, subject: Subject, context: Context) -> Test:
 
 
 def keys_of(literals: tuple[Literal, ...], column: Column, context: Context) -> frozenset[Any]:
-    """What the values of a column of names, texts, numbers or apis may be, names folded; FilterError where a literal is nothing of the kind."""
+    """What the values of a column of names, texts, numbers or apis may be, names folded; FilterError where a literal is
+    nothing of the kind.
+    """
     return frozenset(None if literal.kind == "null" else _key(literal, column, context) for literal in literals)
 
 
@@ -87,7 +217,9 @@ def _field_equal(literals: tuple[Literal, ...], subject: Subject, context: Conte
     numbers = codes | {number for literal in literals if (number := field_number(literal, subject)) is not None}
     booleans = {literal.value for literal in literals if literal.kind == "boolean"}
     null = any(literal.kind == "null" for literal in literals)
-    raw = {text.encode("utf-8", "backslashreplace") for text in words} | {bytes.fromhex(text[2:]) for text in words if _HEX.fullmatch(text)}
+    raw = {text.encode("utf-8", "backslashreplace") for text in words} | {
+        bytes.fromhex(text[2:]) for text in words if _HEX.fullmatch(text)
+    }
 
     def test(value: Any) -> bool:
         if value is None:
@@ -120,7 +252,9 @@ def _order(node: Compare, subject: Subject, context: Context) -> Test:
         case "error" | "name" | "end":
             raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
         case "api" if literal.kind != "number":
-            raise context.wrong(f"expected a number, as names of apis have no order, found {literal.text!r}", literal.column)
+            raise context.wrong(
+                f"expected a number, as names of apis have no order, found {literal.text!r}", literal.column
+            )
         case "time":
             return _at(literal, compare, context)
     key = _key(literal, column, context)
@@ -132,7 +266,11 @@ def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], subject:
     if number is not None:
         return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and compare(value, number)
     if literal.kind in {"duration", "instant", "clock"}:
-        what = "a duration or date is compared with" if literal.kind != "clock" else "a time of day is compared with the column time; a date with"
+        what = (
+            "a duration or date is compared with"
+            if literal.kind != "clock"
+            else "a time of day is compared with the column time; a date with"
+        )
         raise context.wrong(f"{what} fields whose name ends in Ms or Timestamp; put a text in quotes", literal.column)
     return lambda value: (shown := _text(value)) is not None and compare(shown, text)
 
@@ -173,7 +311,9 @@ def _compiled(literal: Literal, context: Context, flags: re.RegexFlag) -> re.Pat
             warnings.simplefilter("ignore")  # of what a pattern may mean in a later Python
             return re.compile(literal.text, flags)
     except re.error as error:
-        reason = error.msg.encode("utf-8", "replace").decode()  # it quotes the pattern, which as an argument may hold what is no text
+        reason = error.msg.encode(
+            "utf-8", "replace"
+        ).decode()  # it quotes the pattern, which as an argument may hold what is no text
         raise context.wrong(f"expected a regular expression: {reason}", start + (error.pos or 0)) from None
     except (OverflowError, RecursionError, ValueError) as error:
         raise context.wrong(f"expected a regular expression: {error}", start) from None

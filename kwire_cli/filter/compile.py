@@ -1,17 +1,15 @@
-"""Filters as closures over rows."""
+"""Filters parsed and compiled to functions."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from kwire_cli.filter.comparisons import keys_of, test_of
-from kwire_cli.filter.grammar import parse
-from kwire_cli.filter.known import column_of, unknown_part
-from kwire_cli.filter.nodes import Both, Compare, Either, Exists, Name, Node, Not
-from kwire_cli.filter.places import Fields, Opened, places_of, values_in
-from kwire_cli.filter.subject import Context, Subject, subject_of
+from kwire_cli.filter.comparisons import Context, Subject, keys_of, subject_of, test_of
+from kwire_cli.filter.model import Both, Compare, Either, Exists, FilterError, Literal, Name, Node, Not, Operator, word
+from kwire_cli.filter.places import FRAME_HEADER, Fields, Opened, column_of, places_of, unknown_part, values_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -20,11 +18,245 @@ if TYPE_CHECKING:
     from kwire_cli.filter.places import Rows
 
 
+# The words of a filter, read one by one from where the grammar stands: what a character means depends on what
+# is expected there.
+
+KEYWORDS = frozenset({"and", "or", "not", "in", "has"})
+
+
+# The column's name of a field, as `host`, stays within reach with a dot before it.
+_NAME = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+# A key of record headers may have any characters between quotes, and these without.
+_HEADER = re.compile(
+    r"""(?:records\.){0,2}header\.(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_])?))""",
+    re.DOTALL,
+)
+_SPACE = re.compile(r"\s*")
+# Neither operators nor what closes a list are part of a word; what is written between quotes has no such limits.
+_WORD = re.compile(r"""[^\s()"',=!<>~&|]+""")
+_QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
+_ESCAPE = re.compile(r"""\\(?:([\\"'])|([nrt])|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|)""")
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass(slots=True)
+class Cursor:
+    """A filter's text, and how far it is read."""
+
+    text: str
+    at: int = 0
+
+    def error(self, message: str, at: int | None = None) -> FilterError:
+        """An error where reading stands, or at another offset."""
+        return FilterError(message, text=self.text, column=(self.at if at is None else at) + 1)
+
+    def expected(self, what: str) -> FilterError:
+        """An error that says what was expected and what stands there."""
+        found = _WORD.match(self.text, self.at)
+        there = repr(found[0] if found else self.text[self.at]) if self.at < len(self.text) else "the end"
+        return self.error(f"expected {what}, found {there}")
+
+    def space(self) -> None:
+        """Go on to the next character that is no white space."""
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def take(self, symbol: str) -> bool:
+        """Whether a symbol stands next, behind white space; it is read then."""
+        self.space()
+        if self.text.startswith(symbol, self.at):
+            self.at += len(symbol)
+            return True
+        return False
+
+    def take_keyword(self, keyword: str) -> bool:
+        """Whether a keyword, in any case, stands next; it is read then."""
+        self.space()
+        found = _NAME.match(self.text, self.at)
+        if found and found[0].casefold() == keyword:
+            self.at = found.end()
+            return True
+        return False
+
+
+def name(cursor: Cursor) -> Name:
+    """The name that stands next; FilterError where there is none."""
+    cursor.space()
+    if named := _header(cursor):
+        return named
+    found = _NAME.match(cursor.text, cursor.at)
+    if not found or found[0].casefold() in KEYWORDS:
+        raise cursor.expected("the name of a column or field")
+    cursor.at = found.end()
+    if cursor.text.startswith("[", cursor.at):
+        raise cursor.error("a path has no indexes: topics.partitions, not topics[0].partitions")
+    return Name(found[0], found.start() + 1)
+
+
+def name_of(text: str) -> Name | None:
+    """The name that a whole text is; None where it is none."""
+    cursor = Cursor(text)
+    named = _header(cursor)
+    if named:
+        return named if cursor.at == len(text) else None
+    return Name(text, 1) if _NAME.fullmatch(text) else None
+
+
+def _header(cursor: Cursor) -> Name | None:
+    """The name of record headers that stands next; None where another one stands there, a field of the frame's own
+    header too.
+    """
+    found = _HEADER.match(cursor.text, cursor.at)
+    if not found or (found[0].startswith("header.") and found[3] and found[3].split(".")[0] in FRAME_HEADER):
+        return None
+    cursor.at = found.end()
+    key = (
+        found[3]
+        if found[3] is not None
+        else re.sub(r"\\(.)", r"\1", found[1] if found[1] is not None else found[2], flags=re.DOTALL)
+    )
+    return Name(found[0], found.start() + 1, key)
+
+
+def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:
+    """The literal that stands next; FilterError where there is none. With `pattern`, backslashes in quotes are left to
+    the regular expression.
+    """
+    cursor.space()
+    start = cursor.at
+    quote = cursor.text[start : start + 1]
+    if quote and quote in _QUOTED:
+        found = _QUOTED[quote].match(cursor.text, start)
+        if not found:
+            raise cursor.error(f"expected a closing {quote} for this one")
+        cursor.at = found.end()
+        text = found[1] if pattern else _unescaped(cursor, found)
+        return Literal("string", text, text, start + 1)
+    found = _WORD.match(cursor.text, start)
+    if not found or found[0].casefold() in KEYWORDS:
+        raise cursor.expected("a value")
+    cursor.at = found.end()
+    return word(found[0], start + 1)
+
+
+def _unescaped(cursor: Cursor, quoted: re.Match[str]) -> str:
+    def character(escape: re.Match[str]) -> str:
+        itself, control, low, high = escape.groups()
+        if itself or control:
+            return str(itself or _CONTROL[control])
+        if low or high:
+            return chr(int(low or high, 16))
+        raise cursor.error(r"""expected an escape: \\ \" \' \n \r \t \xHH \uHHHH""", quoted.start(1) + escape.start())
+
+    return _ESCAPE.sub(character, quoted[1])
+
+
+# The grammar of filters, read by recursive descent.
+#
+# filter = all {("or" | "||") all} all = not {("and" | "&&") not} not = {"not" | "!"} ("(" filter ")" | test)
+# test = ["has"] name | name operator value | name ["not"] "in" "(" value {"," value} ")"
+
+DEPTH = 50
+"""Parentheses in parentheses; more are an error, so that no filter exhausts Python's stack."""
+
+
+# Longer ones first, as "<" begins "<=".
+_OPERATORS: tuple[Operator, ...] = tuple(
+    sorted((each for each in get_args(Operator) if not each.endswith("in")), key=len, reverse=True)
+)
+
+
+def parse(text: str) -> Node:
+    """The tree of a filter; FilterError where it is none."""
+    cursor = Cursor(text)
+    node = _either(cursor, 0)
+    cursor.space()
+    if cursor.at < len(text):
+        raise cursor.expected(_after(node, text[: cursor.at]))
+    return node
+
+
+def _either(cursor: Cursor, depth: int) -> Node:
+    operands = [_both(cursor, depth)]
+    while cursor.take("||") or cursor.take_keyword("or"):
+        operands.append(_both(cursor, depth))
+    return operands[0] if len(operands) == 1 else Either(tuple(operands))
+
+
+def _both(cursor: Cursor, depth: int) -> Node:
+    operands = [_not(cursor, depth)]
+    while cursor.take("&&") or cursor.take_keyword("and"):
+        operands.append(_not(cursor, depth))
+    return operands[0] if len(operands) == 1 else Both(tuple(operands))
+
+
+def _not(cursor: Cursor, depth: int) -> Node:
+    negated = False
+    while cursor.take("!") or cursor.take_keyword("not"):
+        negated = not negated
+    node = _group(cursor, depth) if cursor.take("(") else _test(cursor)
+    return Not(node) if negated else node
+
+
+def _group(cursor: Cursor, depth: int) -> Node:
+    if depth == DEPTH:
+        raise cursor.error(f"parentheses are nested deeper than {DEPTH}", cursor.at - 1)
+    node = _either(cursor, depth + 1)
+    if not cursor.take(")"):
+        raise cursor.expected(f"{_after(node, cursor.text[: cursor.at])} or ')'")
+    return node
+
+
+def _test(cursor: Cursor) -> Node:
+    if cursor.take_keyword("has"):
+        return Exists(name(cursor), says=False)
+    subject = name(cursor)
+    cursor.space()
+    start = cursor.at
+    if operator := next((each for each in _OPERATORS if cursor.take(each)), None):
+        value = literal(cursor, pattern=operator in {"~", "!~"})
+        return Compare(subject, operator, (value,), start + 1)
+    if cursor.take_keyword("in"):
+        return Compare(subject, "in", _list(cursor), start + 1)
+    if cursor.take_keyword("not"):
+        if not cursor.take_keyword("in"):
+            cursor.space()
+            raise cursor.expected("'in' after 'not'")
+        return Compare(subject, "not in", _list(cursor), start + 1)
+    if cursor.take("="):
+        raise cursor.error("expected '==' for equality or '~' for a regular expression, found '='", start)
+    return Exists(subject, says=True)
+
+
+def _list(cursor: Cursor) -> tuple[Literal, ...]:
+    if not cursor.take("("):
+        raise cursor.expected("'(' and values, as in api in (Fetch, Produce)")
+    values = [literal(cursor)]
+    while cursor.take(","):
+        values.append(literal(cursor))
+    if not cursor.take(")"):
+        raise cursor.expected("',' or ')'")
+    return tuple(values)
+
+
+def _after(node: Node, read: str) -> str:
+    # A name alone is a test, so what follows one may have been meant as an operator.
+    while not isinstance(node, (Compare, Exists)):
+        node = node.operand if isinstance(node, Not) else node.operands[-1]
+    bare = isinstance(node, Exists) and node.says and not read.rstrip().endswith(")")
+    return f"an operator ({' '.join(get_args(Operator)[:-2])} in), 'and' or 'or'" if bare else "'and' or 'or'"
+
+
+# Filters as closures over rows.
+
+
 class Row(Opened, Protocol):
     """What a filter looks at: a frame, or a batch."""
 
     def column(self, name: str) -> Any:
-        """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is `many`; None where there is none."""
+        """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is
+        `many`; None where there is none.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +268,8 @@ class Filter:
     columns: frozenset[str]
     """The columns that rows are asked for."""
     names: tuple[Name, ...]
-    """The names in it that are field paths, with their columns in the text, for a caller that knows which fields there are."""
+    """The names in it that are field paths, with their columns in the text, for a caller that knows which fields there
+    are."""
     hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
     deep: bool = False
     """Whether records have to be read for it, not only the batches that they are in."""
@@ -47,7 +280,9 @@ class Filter:
         return frozenset(name.text.removeprefix(".") for name in self.names)
 
     def only(self, column: str) -> frozenset[Any] | None:
-        """The values of which every matching row has one in this column (names in lower case, None for null); None where there is no such limit."""
+        """The values of which every matching row has one in this column (names in lower case, None for null); None
+        where there is no such limit.
+        """
         return self.hints.get(column)
 
 
@@ -69,10 +304,11 @@ def compile_filter(
     fields: Fields | None = None,
     rows: Rows = "frames",
 ) -> Filter:
-    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes and apis, in any case.
+    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes
+    and apis, in any case.
 
-    `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without them, any name may be a field.
-    `rows` are what is chosen among: frames, or batches.
+    `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without
+    them, any name may be a field. `rows` are what is chosen among: frames, or batches.
     """
     of_batches = rows != "frames"
     places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)

@@ -29,14 +29,17 @@ def message_columns(catalog: Catalog, bodies: Iterable[Any], message: str, versi
         import numpy as np  # noqa: PLC0415 - an extra
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
-        from kwire_cli.engine.columns import columns  # noqa: PLC0415 - it needs the extra
+        from kwire_cli.engine.arrow import columns  # noqa: PLC0415 - it needs the extra
         from kwire_cli.engine.compiled import jobs_of, octets, walk_many  # noqa: PLC0415 - as above
     except ImportError as error:
         raise InputError(f"columns need numba and pyarrow ({error}): pip install 'kwire[fast,stores]'") from None
     parts = [as_bytes(body) for body in bodies]
     ends = [*accumulate(map(len, parts))]
     entry = entry_for(spec, version)
-    structs, whole = columns(entry, walk_many(entry.program, octets(b"".join(parts) or b"\0"), jobs_of(entry, [0, *ends[:-1]][: len(ends)], ends)))
+    structs, whole = columns(
+        entry,
+        walk_many(entry.program, octets(b"".join(parts) or b"\0"), jobs_of(entry, [0, *ends[:-1]][: len(ends)], ends)),
+    )
     if len(whole) == len(parts):
         return structs
     rows, missing = np.zeros(len(parts), np.int64), np.ones(len(parts), bool)

@@ -1,26 +1,233 @@
-"""A decoded message: what `kwire_cli.decode` returns. All of it is a fold over the spans of one run of the kernel, made when first asked for."""
+"""A decoded message, its record sets, and the patches that make its JSON form lossless."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import base64
+import binascii
+from dataclasses import dataclass, field as dataclasses_field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.body import Body
+import construct
+
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.program import Leaf, Tags
 from kwire_cli.engine.spans import walk, without_rest
-from kwire_cli.engine.values import Form
-from kwire_cli.errors import DecodeError, InputError
-from kwire_cli.message.record_fields import RAW, RecordsAs, filled
-from kwire_cli.message.record_sets import cut_record_set
-from kwire_cli.message.roles import roles
+from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
+from kwire_cli.engine.values import Body, Form
+from kwire_cli.errors import DecodeError, EncodeError, InputError
+from kwire_cli.message.roles import RAW, TOPIC, TOPIC_ID, RecordsAs, filled, roles, uuid_text
+from kwire_cli.structs.messages import Sized, declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.roles import Roles
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+    Way = dict[str, "Way | None"]
+    """The keys on the way to records; None at the records themselves."""
+
+
+# Where in the body of a message records are, and of which partition.
+
+_PARTITION = frozenset({"index", "partitionIndex"})
+"""What Produce, Fetch, ShareFetch and FetchSnapshot call a partition's number."""
+
+
+_LONGEST_LENGTH = 5
+"""Bytes of the longest length of a records field: those of an unsigned varint."""
+
+
+class RecordSet(NamedTuple):
+    """The bytes [start, stop) of the data, records of a partition; `topic` is a name or an id, empty where nothing says
+    it, the partition then -1.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    stop: int
+
+
+class InField(NamedTuple):
+    """The bytes [start, stop) of a records field behind its length, which says `size`: more than there are where the
+    field is cut.
+
+    `span` is the number of the field's span, or of the gap that begins with the field.
+    """
+
+    span: int
+    start: int
+    stop: int
+    size: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the bytes of the message end in the field."""
+        return self.size > self.stop - self.start
+
+    @property
+    def text(self) -> str:
+        """The size for eyes."""
+        there = self.stop - self.start
+        return f"{there} of {self.size} bytes" if self.is_cut else f"{there} byte{'s' * (there != 1)}"
+
+
+def records_in(item: Item, tree: Tree) -> InField | None:
+    """Return the records in a leaf, also in the one in which the bytes end, or in the gap that begins there; None where
+    there are none.
+    """
+    if not item.whole:
+        return cut_records(tree.spans)
+    start = tree.spans.value[item.span]
+    return (
+        InField(item.span, start, item.end, item.end - start)
+        if item.leaf.kind == "records" and start < item.end
+        else None
+    )
+
+
+def cut_records(raw: Spans) -> InField | None:
+    """Return the records in the field in which the bytes of a message end; None where they end elsewhere, or in the
+    field's length.
+    """
+    leaves = raw.program.leaves
+    decl = leaves[raw.lost].decl if 0 <= raw.lost < len(leaves) else None
+    if not isinstance(decl, Sized) or leaves[raw.lost].kind != "records":
+        return None
+    head = bytes(raw.data[raw.used : min(raw.used + _LONGEST_LENGTH, raw.stop)])
+    length = getattr(decl.prefix, "length", 0) or next(
+        (number for number, byte in enumerate(head, 1) if byte < 0x80), len(head)
+    )
+    at = raw.used + length
+    if at >= raw.stop or length > len(head):
+        return None
+    wanted = int(decl.prefix.read(head[:length])) - decl.compact
+    return InField(len(raw.node) - 1, at, raw.stop, wanted) if wanted > raw.stop - at else None
+
+
+def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
+    """The record sets of a body with these spans and roles that are not empty, in order."""
+    return (each for _, each in by_span(found, raw))
+
+
+def cut_record_set(found: Roles, raw: Spans) -> RecordSet | None:
+    """Return the record set in which the bytes of a message end; None where they end elsewhere."""
+    if cut_records(raw) is None:
+        return None
+    *_, (_, last) = by_span(found, raw)
+    return last
+
+
+def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
+    """Yield the same with the number of the span that holds each; last the one in which the bytes end, with the number
+    of the gap.
+    """
+    leaves, topics = raw.program.leaves, found.by_node
+    topic, partition = "", -1
+    for at, node in enumerate(raw.node):
+        leaf, start, stop = leaves[node], raw.value[at], raw.end[at]
+        if topics.get(node) in {TOPIC, TOPIC_ID}:
+            value = bytes(raw.data[start:stop])
+            topic = uuid_text(value) if leaf.kind == "uuid" else value.decode("utf-8", "replace")
+        elif leaf.kind == "int32" and leaf.name in _PARTITION:
+            partition = leaf.decl.read(raw.data[start:stop])
+        elif leaf.kind == "records" and start < stop:
+            yield at, RecordSet(topic, partition, start, stop)
+    if cut := cut_records(raw):
+        yield cut.span, RecordSet(topic, partition, cut.start, cut.stop)
+
+
+# Records in the body of a message that are given as a list of batches: written, and put in as the base64 text
+# that a declaration takes.
+
+_TOPIC_KEYS = ("name", "topic")
+"""What Produce, Fetch and FetchSnapshot call the topic that holds partitions."""
+
+
+def with_bytes(spec: MessageSpec, value: Any) -> Any:
+    """The value with bytes in place of batches; itself where there are none. EncodeError with the path within the
+    message.
+    """
+    way = records_in_json(spec)
+    return _replaced(value, way, "", None) if way else value
+
+
+def records_in_json(spec: MessageSpec) -> Way:
+    """The way to the records in a message; empty where it can hold none."""
+    return _way(spec, spec.fields, {})
+
+
+def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]) -> Way:
+    """The way from these fields on; `known` are those of the structs that were seen, so that none is walked twice, not
+    even one that holds itself.
+    """
+    found: Way = {}
+    for field in fields:
+        if field.type == "records":
+            found[field.json_name] = None
+        elif name := field.struct_name:
+            if name not in known:
+                known[name] = {}
+                known[name] |= _way(spec, spec.struct_fields(field), known)
+            if known[name]:
+                found[field.json_name] = known[name]
+    return found
+
+
+def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
+    """What is no object, or lacks a key, is the declaration's to refuse."""
+    if not isinstance(value, dict):
+        return value
+    own = next((value[key] for key in _TOPIC_KEYS if isinstance(value.get(key), str)), topic)
+    changed: dict[str, Any] = {}
+    for key, inner in way.items():
+        part, where = value.get(key), f"{path}.{key}" if path else key
+        if inner is None and isinstance(part, list | tuple):
+            changed[key] = _written(part, where, own)
+        elif inner is not None and isinstance(part, list | tuple):
+            parts = [_replaced(each, inner, f"{where}[{i}]", own) for i, each in enumerate(part)]
+            if any(a is not b for a, b in zip(part, parts, strict=True)):
+                changed[key] = parts
+        elif inner is not None and (new := _replaced(part, inner, where, own)) is not part:
+            changed[key] = new
+    return value | changed if changed else value
+
+
+def _written(items: Any, path: str, topic: str | None) -> str:
+    from kwire_cli.records.building import within  # noqa: PLC0415
+    from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - only messages with batches need what knows records
+    from kwire_cli.records.writing import write  # noqa: PLC0415
+
+    known = topic if topic in OWN_TOPICS else None
+    with within(path):
+        return base64.b64encode(write(items, topic=known)).decode("ascii")
+
+
+LOSSLESS_KEY = "_lossless"
+"""The key in a value under which the bytes stand that JSON can't carry."""
+
+
+def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False) -> bytes:
+    """The bytes of a value without anything lossless; `lenient` lets pass what only faulty peers write (null where it
+    is not allowed).
+    """
+    if version not in spec.valid_versions:
+        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+    try:
+        return bytes(declare(spec, version).build(with_bytes(spec, value), lenient=lenient))
+    except construct.ConstructError as error:
+        raise EncodeError(str(error), value=value) from error
+    except RecursionError:
+        raise EncodeError("the value nests too deeply") from None
+
+
+# A decoded message: what `kwire_cli.decode` returns. All of it is a fold over the spans of one run of the
+# kernel, made when first asked for.
 
 RECORD_FORMS = ("decoded", "size", "base64")
 
@@ -29,12 +236,13 @@ RECORD_FORMS = ("decoded", "size", "base64")
 class Decoded(Body):
     """A message as `kwire_cli.decode` gives it: its value, spans and anomalies.
 
-    `value`, `spans` and `data` are what is on the wire, secrets too; `to_json` leaves out the secrets that `hides` finds, where records are shown as
-    bytes and where they are not. `reading` is how `to_json` reads records unless it is told.
+    `value`, `spans` and `data` are what is on the wire, secrets too; `to_json` leaves out the secrets that `hides`
+    finds, where records are shown as bytes and where they are not. `reading` is how `to_json` reads records unless it
+    is told.
     """
 
-    hides: Callable[[bool], frozenset[int]] | None = field(default=None, compare=False)
-    reading: RecordsAs | None = field(default=None, compare=False)
+    hides: Callable[[bool], frozenset[int]] | None = dataclasses_field(default=None, compare=False)
+    reading: RecordsAs | None = dataclasses_field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
@@ -50,16 +258,23 @@ class Decoded(Body):
         return self.form(Form("base64"))
 
     def to_json(
-        self, *, records: str = "base64", lossless: bool = False, hidden: frozenset[int] | None = None, reading: RecordsAs | None = None
+        self,
+        *,
+        records: str = "base64",
+        lossless: bool = False,
+        hidden: frozenset[int] | None = None,
+        reading: RecordsAs | None = None,
     ) -> dict[str, Any]:
         """The message in Kafka's JSON form.
 
-        `records` is "base64", "size" for {name}SizeInBytes as in a broker's request log, or "decoded" for batches with records, as `reading` says.
-        `lossless` adds what that form can't carry under "_lossless", so that encode gives the very same bytes. `hidden` are the numbers of
-        the spans to redact; without them it is what `hides` finds.
+        `records` is "base64", "size" for {name}SizeInBytes as in a broker's request log, or "decoded" for batches with
+        records, as `reading` says. `lossless` adds what that form can't carry under "_lossless", so that encode gives
+        the very same bytes. `hidden` are the numbers of the spans to redact; without them it is what `hides` finds.
         """
         if records not in RECORD_FORMS:
-            raise InputError(f"records={records!r}: records are shown as {', '.join(RECORD_FORMS[:-1])} or {RECORD_FORMS[-1]}")
+            raise InputError(
+                f"records={records!r}: records are shown as {', '.join(RECORD_FORMS[:-1])} or {RECORD_FORMS[-1]}"
+            )
         if hidden is None:
             hidden = self.hides(records == "base64") if self.hides else frozenset()
         if lossless and (records != "base64" or hidden):
@@ -70,11 +285,8 @@ class Decoded(Body):
             shown = filled(roles(self.spec, self.entry), shown, reading)
             if self.raw.lost >= 0 and len(self.raw.node) - 1 not in hidden:
                 self._fill_cut(shown, reading)
-        if lossless:
-            from kwire_cli.message.lossless import KEY, patches  # noqa: PLC0415 - it encodes, which decoding alone need not load
-
-            if found := patches(self):
-                shown[KEY] = found
+        if lossless and (found := patches(self)):
+            shown[KEY] = found
         return shown
 
     def _fill_cut(self, shown: dict[str, Any], reading: RecordsAs) -> None:
@@ -86,7 +298,10 @@ class Decoded(Body):
         for step in above:
             inner = shown.get(step.removesuffix("[]"))
             shown = (inner[-1] if inner else {}) if isinstance(inner, list) else inner or {}
-        items = [item.to_json(deep=True, hide=reading.hide) for item in reading.items(bytes(self.raw.data[cut.start : cut.stop]), cut.topic or None)]
+        items = [
+            item.to_json(deep=True, hide=reading.hide)
+            for item in reading.items(bytes(self.raw.data[cut.start : cut.stop]), cut.topic or None)
+        ]
         if any("gap" not in item or "batch" in item for item in items):
             shown[name] = items
 
@@ -101,22 +316,41 @@ def as_bytes(data: Any) -> Any:
         raise InputError(f"decoding takes bytes, bytearray or a contiguous memoryview: {error}") from None
 
 
-def decode(catalog: Catalog, data: Any, message: str, version: int, *, start: int = 0, stop: int | None = None) -> Decoded:
-    """Decode the bytes [start, stop) as a message's body. Lenient: what Kafka's readers accept is accepted and reported as an anomaly.
+def decode(
+    catalog: Catalog, data: Any, message: str, version: int, *, start: int = 0, stop: int | None = None
+) -> Decoded:
+    """Decode the bytes [start, stop) as a message's body. Lenient: what Kafka's readers accept is accepted and reported
+    as an anomaly.
 
     InputError for a message that no definition has, or data that is no bytes.
     """
     spec = catalog.message(message)
     notes: list[Anomaly] = []
     if catalog.ambiguous(message, version):
-        notes.append(Anomaly("LAYOUT_AMBIGUOUS", "", start, f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}"))
+        notes.append(
+            Anomaly(
+                "LAYOUT_AMBIGUOUS",
+                "",
+                start,
+                f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}",
+            )
+        )
     return decode_spec(spec, data, version, start=start, stop=stop, notes=notes)
 
 
 def decode_spec(
-    spec: MessageSpec, data: Any, version: int, *, start: int = 0, stop: int | None = None, notes: Sequence[Anomaly] = (), alone: bool = True
+    spec: MessageSpec,
+    data: Any,
+    version: int,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    notes: Sequence[Anomaly] = (),
+    alone: bool = True,
 ) -> Decoded:
-    """As `decode`, with the definition itself; `notes` are known beforehand. Unless it stands `alone`, something else may follow."""
+    """As `decode`, with the definition itself; `notes` are known beforehand. Unless it stands `alone`, something else
+    may follow.
+    """
     valid = spec.valid_versions
     if not valid:
         raise InputError(f"{spec.name} is reserved: no version of it is valid")
@@ -132,12 +366,148 @@ def decode_spec(
 
 
 def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
-    """The same, or DecodeError where nothing could be decoded, and with `strict` for any anomaly; its `partial` is the result."""
+    """The same, or DecodeError where nothing could be decoded, and with `strict` for any anomaly; its `partial` is the
+    result.
+    """
     if not decoded.complete and len(decoded.raw.node) <= 1:
         size = decoded.stop - decoded.start
         reason = f"nothing of {decoded.message} {decoded.layout_version} in {size} byte{'' if size == 1 else 's'}"
         raise DecodeError(reason, offset=decoded.start, partial=decoded)
     if strict and decoded.anomalies:
         first = decoded.anomalies[0]
-        raise DecodeError(f"{first.code}: {first.detail}", offset=first.offset, path=first.path or None, partial=decoded)
+        raise DecodeError(
+            f"{first.code}: {first.detail}", offset=first.offset, path=first.path or None, partial=decoded
+        )
     return decoded
+
+
+# The lossless form: what Kafka's JSON form can't carry, kept beside it so that encoding gives the very same
+# bytes.
+#
+# A value encodes to canonical bytes. Where these differ from what was decoded (overlong varints, duplicate or
+# default-valued tags, bool 2, invalid UTF-8, lengths that lie), the smallest differing parts are kept as
+# patches: path, kind of the part, and its bytes.
+
+KEY = LOSSLESS_KEY
+
+
+WHOLE, REST = "message", "gap"
+"""Kinds of patches that stand for all of the bytes, and for those after the end of the message."""
+
+Patch = dict[str, str]
+
+
+def patches(decoded: Decoded) -> list[Patch]:
+    """What must be put in place of the canonical bytes; empty where these are the same."""
+    data = bytes(decoded.data[decoded.start : decoded.stop])
+    whole = [_patch("", WHOLE, data)]
+    if not decoded.complete or decoded.guess:
+        return whole
+    strict = _built(decoded, lenient=False)
+    if strict == data:
+        return []
+    canonical = strict or _built(decoded, lenient=True)
+    if canonical is None:
+        return whole
+    tree = decoded.tree
+    found = _differences(tree.root, tree, _decode(decoded.spec, decoded.layout_version, canonical))
+    if tree.gap:
+        found.append(_patch("", REST, decoded.data[tree.gap.start : tree.gap.end]))
+    if not found:
+        # Null where it is not allowed: the value says it all, but only the lossless form may be encoded. Nothing
+        # follows it.
+        found.append(_patch("", REST, b""))
+    value = decoded.value | {KEY: found}
+    return found if apply(decoded.spec, value, decoded.layout_version) == data else whole
+
+
+def _built(decoded: Decoded, *, lenient: bool) -> bytes | None:
+    try:
+        return build(decoded.spec, decoded.value, decoded.layout_version, lenient=lenient)
+    except EncodeError:
+        return None
+
+
+def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
+    """Encode a value with its patches put in place; EncodeError where one has no place."""
+    found = _checked(value[KEY])
+    if len(found) == 1 and found[0][1] == WHOLE:
+        return found[0][2]
+    rest = b"".join(data for _, kind, data in found if kind == REST)
+    plain_value = {key: v for key, v in value.items() if key != KEY}
+    canonical = build(spec, plain_value, version, lenient=True)
+    tree = _decode(spec, version, canonical)
+    at = {(path, _kind(item)): item for path, item in places(tree.root)}
+    changes = []
+    for path, kind, data in found:
+        if kind in {WHOLE, REST}:
+            continue
+        if (path, kind) not in at:
+            raise EncodeError(f"a {kind} of the lossless form has no place in the value any more", path=path)
+        changes.append((at[path, kind].start, at[path, kind].end, data))
+    out, done = bytearray(), 0
+    for start, end, data in sorted(changes):
+        if start < done:
+            raise EncodeError("parts of the lossless form overlap")
+        out += canonical[done:start] + data
+        done = end
+    return bytes(out + canonical[done:] + rest)
+
+
+def whole_frame(found: Any) -> bytes:
+    """The bytes of a frame that was kept whole."""
+    return b"".join(data for _, _, data in _checked(found))
+
+
+def frame_patch(data: Any) -> list[Patch]:
+    """A frame kept whole: what stands for one that its parts alone do not give back."""
+    return [_patch("", "frame", data)]
+
+
+def _checked(found: Any) -> list[tuple[str, str, bytes]]:
+    try:
+        return [
+            (str(patch["path"]), str(patch["kind"]), base64.b64decode(patch["data"], validate=True)) for patch in found
+        ]
+    except (TypeError, KeyError, binascii.Error, ValueError):
+        raise EncodeError(
+            'the lossless form is a list of {"path", "kind", "data": base64 text}', path=KEY, value=found
+        ) from None
+
+
+def _decode(spec: MessageSpec, version: int, data: bytes) -> Tree:
+    entry = entry_for(spec, version)
+    return build_tree(entry, walk(entry, data))
+
+
+def _kind(item: Item) -> str:
+    return item.node.kind if isinstance(item.node, Leaf) else type(item.node).__name__.lower()
+
+
+def _patch(path: str, kind: str, data: Any) -> Patch:
+    return {"path": path, "kind": kind, "data": base64.b64encode(data).decode("ascii")}
+
+
+def _differences(root: Item, tree: Tree, canonical: Tree) -> list[Patch]:
+    """Walk both trees together; a part that differs in itself, not only in its parts, is kept whole."""
+    paths = {id(item): path for path, item in places(root)}
+    found: list[Patch] = []
+    open_pairs = [(root, canonical.root)]
+    while open_pairs:
+        ours, theirs = open_pairs.pop()
+        data = tree.spans.data[ours.start : ours.end]
+        if data == canonical.spans.data[theirs.start : theirs.end]:
+            continue
+        if ours.parts and _same_parts(ours, theirs):
+            open_pairs += zip(ours.parts, theirs.parts, strict=True)
+        else:
+            found.append(_patch(paths[id(ours)], _kind(ours), data))
+    return sorted(found, key=lambda patch: patch["path"])
+
+
+def _same_parts(ours: Item, theirs: Item) -> bool:
+    if isinstance(ours.node, Tags):
+        return [(id(part.node), part.tag) for part in ours.parts] == [
+            (id(part.node), part.tag) for part in theirs.parts
+        ]
+    return len(ours.parts) == len(theirs.parts)

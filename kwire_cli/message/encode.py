@@ -1,30 +1,123 @@
-"""Encoding: values in Kafka's JSON form back to bytes, through construct's build. Byte-identical to what Kafka writes."""
+"""Headers of frames, and messages and frames encoded from JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import construct
-
+from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.message.batches import with_bytes
-from kwire_cli.structs.frames import SIZE_PREFIX
-from kwire_cli.structs.messages import declare
-from kwire_cli.structs.numbers import RANGES, checked_int
-from kwire_cli.structs.places import shown
+from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, build, decode_spec
+from kwire_cli.structs.messages import SIZE_PREFIX, declare
+from kwire_cli.structs.numbers import RANGES, checked_int, shown
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-LOSSLESS_KEY = "_lossless"
-"""The key in a value under which the bytes stand that JSON can't carry."""
+
+# Headers of requests and responses: which version goes with which message, and KIP-482's own numbering beside
+# Kafka's.
+
+FLAVOURS = ("kafka", "kip482")
+"""Headers as Kafka ships them, or with KIP-482's own flexible request header, whose client id is a compact string."""
+
+
+class HeaderKind(NamedTuple):
+    """A header as both Kafka and KIP-482 number it; None where one of them has none. `layout` lists its fields and
+    their types.
+    """
+
+    of: str
+    kafka: int | None
+    kip482: int | None
+    layout: str
+
+
+HEADERS = (
+    HeaderKind("request", 0, None, "RequestApiKey int16, RequestApiVersion int16, CorrelationId int32"),
+    HeaderKind("request", 1, 0, "as 0, then ClientId nullable string (int16 length)"),
+    HeaderKind("request", 2, None, "as 1, then a tag section; ClientId keeps its int16 length"),
+    HeaderKind("request", None, 1, "as 1 with ClientId a compact nullable string, then a tag section"),
+    HeaderKind("response", 0, 0, "CorrelationId int32"),
+    HeaderKind("response", 1, 1, "as 0, then a tag section"),
+)
+
+
+@cache
+def _compact_client_id(spec: MessageSpec) -> MessageSpec:
+    fields = tuple(
+        replace(field, flexible_versions=None) if field.name == "ClientId" else field for field in spec.fields
+    )
+    return replace(spec, fields=fields)
+
+
+def header_spec(catalog: Catalog, kind: str, flavour: str = "kafka") -> MessageSpec:
+    """The definition of the header of a request or response."""
+    if flavour not in FLAVOURS:
+        raise InputError(f"unknown header {flavour!r}; there are {' and '.join(FLAVOURS)}")
+    spec = catalog.message("RequestHeader" if kind == "request" else "ResponseHeader")
+    return _compact_client_id(spec) if kind == "request" and flavour == "kip482" else spec
+
+
+def header_version(catalog: Catalog, kind: str, api_key: int, version: int) -> int:
+    """The header version that Kafka uses with a version of a request or response (ApiMessageType)."""
+    return (
+        catalog.request_header_version(api_key, version)
+        if kind == "request"
+        else catalog.response_header_version(api_key, version)
+    )
+
+
+class RequestHead(NamedTuple):
+    """What every request begins with, in all versions of its header."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+
+
+@cache
+def _head_layout(catalog: Catalog, kind: str) -> Fixed:
+    return fixed(declare(header_spec(catalog, kind), 0))
+
+
+def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead | None:
+    """The head of the request at `at`, read without decoding it; None where the bytes end before it does."""
+    layout = _head_layout(catalog, "request")
+    return RequestHead(*layout.unpack(data, at)) if stop - at >= layout.size else None
+
+
+@cache
+def heads(catalog: Catalog) -> tuple[Fixed, Fixed]:
+    """What requests and what responses begin with in all versions of their headers."""
+    return _head_layout(catalog, "request"), _head_layout(catalog, "response")
+
+
+@cache
+def head_size(catalog: Catalog, kind: str) -> int:
+    """The bytes of a header up to and with its correlation id."""
+    return _head_layout(catalog, kind).size
+
+
+def decode_header(
+    catalog: Catalog, kind: str, version: int, data: Any, *, start: int, stop: int, flavour: str = "kafka"
+) -> Decoded:
+    """The header at `start`; what follows it is not an anomaly of the header's."""
+    return decode_spec(header_spec(catalog, kind, flavour), data, version, start=start, stop=stop, alone=False)
+
+
+# Encoding: values in Kafka's JSON form back to bytes, through construct's build. Byte-identical to what Kafka
+# writes.
 
 
 def encode(catalog: Catalog, value: Any, message: str, version: int) -> bytes:
-    """The bytes of a message's body. Takes what `Decoded.to_json` gives, the lossless form too; records as base64 text or as a list of batches.
+    """The bytes of a message's body. Takes what `Decoded.to_json` gives, the lossless form too; records as base64 text
+    or as a list of batches.
 
-    EncodeError with path, value and reason where a value does not fit; InputError for a message or version that no definition has.
+    EncodeError with path, value and reason where a value does not fit; InputError for a message or version that no
+    definition has.
     """
     return encode_spec(catalog.message(message), value, version)
 
@@ -33,7 +126,7 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
     """As `encode`, with the definition itself."""
     try:
         if isinstance(value, dict) and LOSSLESS_KEY in value:
-            from kwire_cli.message.lossless import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
+            from kwire_cli.message.decoded import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
 
             return apply(spec, value, version)
         return build(spec, value, version)
@@ -43,22 +136,25 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
     """Return the error without the value that it tells of, where that may be a secret or have one in it."""
-    from kwire_cli.message.secrets import can_hold_secrets, has_secret, redacted_value  # noqa: PLC0415 - errors are rare, and it decodes
+    from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value  # noqa: PLC0415 - errors are rare, and it decodes
 
     if not can_hold_secrets(spec.name, raw_records=True) or not has_secret(spec, error.path):
         return error
-    return EncodeError(error.reason.replace(shown(error.value), redacted_value(spec, error.path, error.value)), path=error.path)
+    return EncodeError(
+        error.reason.replace(shown(error.value), redacted_value(spec, error.path, error.value)), path=error.path
+    )
 
 
 def encode_document(catalog: Catalog, document: Any) -> bytes:
     """The bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
 
-    A frame gets its size prefix unless it says `"prefixed": false`. EncodeError where something is missing or does not fit.
+    A frame gets its size prefix unless it says `"prefixed": false`. EncodeError where something is missing or does not
+    fit.
     """
     if not isinstance(document, dict):
         raise EncodeError(f"a document is an object, not {type(document).__name__}", value=document)
     if LOSSLESS_KEY in document:
-        from kwire_cli.message.lossless import whole_frame  # noqa: PLC0415
+        from kwire_cli.message.decoded import whole_frame  # noqa: PLC0415
 
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
@@ -70,18 +166,22 @@ def encode_document(catalog: Catalog, document: Any) -> bytes:
     message = api.request if kind == "request" else api.response
     if not message:
         raise InputError(f"no definition of the {kind} of {api.name} is known")
-    body = encode(catalog, _needed(document, "body"), message, _integer({"bodyVersion": version} | document, "bodyVersion"))
+    body = encode(
+        catalog, _needed(document, "body"), message, _integer({"bodyVersion": version} | document, "bodyVersion")
+    )
     data = _header(catalog, document, kind, api.key, version) + body
     return data if document.get("prefixed") is False else build(SIZE_PREFIX, {"size": len(data)}, 0) + data
 
 
 def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int, version: int) -> bytes:
-    from kwire_cli.message.headers import header_spec, header_version  # noqa: PLC0415 - headers decode too, which a body does not need
-
     fields = _needed(document, "header")
     if not isinstance(fields, dict):
         raise EncodeError("the header is an object", path="header", value=fields)
-    layout = _integer(fields, "headerVersion") if "headerVersion" in fields else header_version(catalog, kind, api_key, version)
+    layout = (
+        _integer(fields, "headerVersion")
+        if "headerVersion" in fields
+        else header_version(catalog, kind, api_key, version)
+    )
     names = {"requestApiKey": api_key, "requestApiVersion": version} if kind == "request" else {}
     value = names | {key: v for key, v in fields.items() if key not in {"headerVersion", "flavour"}}
     try:
@@ -94,7 +194,11 @@ def _needed(document: dict[str, Any], key: str) -> Any:
     if key in document and document[key] is None:
         raise EncodeError("it is null", path=key)
     if key not in document:
-        raise EncodeError('it is missing; a document has "message", "version", "body", or "kind", "api", "apiVersion", "header", "body"', path=key)
+        raise EncodeError(
+            'it is missing; a document has "message", "version", "body", or "kind", "api", "apiVersion", '
+            '"header", "body"',
+            path=key,
+        )
     return document[key]
 
 
@@ -108,15 +212,3 @@ def _text(document: dict[str, Any], key: str) -> str:
 def _integer(document: dict[str, Any], key: str) -> int:
     low, high = RANGES["int16"]
     return checked_int(_needed(document, key), low, high, "int16", f" -> {key}")
-
-
-def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False) -> bytes:
-    """The bytes of a value without anything lossless; `lenient` lets pass what only faulty peers write (null where it is not allowed)."""
-    if version not in spec.valid_versions:
-        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
-    try:
-        return bytes(declare(spec, version).build(with_bytes(spec, value), lenient=lenient))
-    except construct.ConstructError as error:
-        raise EncodeError(str(error), value=value) from error
-    except RecursionError:
-        raise EncodeError("the value nests too deeply") from None

@@ -1,4 +1,4 @@
-"""Frames: size prefix, header and body of one request or response, decoded."""
+"""Frames: requests, responses, and messages inside them."""
 
 from __future__ import annotations
 
@@ -6,28 +6,34 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import MEANING
+from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, KwireError
-from kwire_cli.message.decoded import Decoded, decode_spec
-from kwire_cli.structs.frames import SIZE_PREFIX
-from kwire_cli.structs.messages import declare
+from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
+from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
+from kwire_cli.records.payload_fields import holds_payloads, payloads_of
+from kwire_cli.spec.kafka import API_VERSIONS, ENVELOPE, PRODUCE
+from kwire_cli.structs.messages import SIZE_PREFIX, declare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.message.inside import Forwarded
-    from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.payload.model import Payload
+    from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Api, Catalog
 
+
+# Frames: size prefix, header and body of one request or response, decoded.
+
 _SIZE = fixed(declare(SIZE_PREFIX, 0))
+
+
 SIZE_BYTES = _SIZE.size
 PAYLOADS = "payloads"
 """Among the names of hidden parts: nothing of what is in fields is shown."""
 HEAD = "head"
-"""Among the names of hidden parts: nothing tells that the frame begins where a frame begins, so that its first bytes are secret too."""
+"""Among the names of hidden parts: nothing tells that the frame begins where a frame begins, so that its first bytes
+are secret too."""
 MAX_SIZE = 100 * 1024 * 1024
 """The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
 
@@ -40,10 +46,11 @@ LEAST_UNPREFIXED = 64
 MOST_CORRELATIONS = 1 << 24
 """Clients count correlation ids from 0 or 1: a higher one is rather the beginning of a text."""
 LEAST_RESERVED = (1 << 31) - 8
-"""The first correlation id that Java's client keeps for authentication (SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID)."""
+"""The first correlation id that Java's client keeps for authentication
+(SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID)."""
 LIKELY = 1.0
-"""The share of a response's bits that it takes to say what is in it (`guess.bits_of`). Of real responses none is above, and of random
-printable texts none below 1.09."""
+"""The share of a response's bits that it takes to say what is in it (`guess.bits_of`). Of real responses none is above,
+and of random printable texts none below 1.09."""
 NEWER = 8
 """How far above the newest known version of an api a request's version may be, and still be one."""
 NEWER_APIS, NEWER_VERSIONS = 32, 4
@@ -54,7 +61,9 @@ NO_VERSION = 256
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is known of the bytes beforehand: the api, its version, request or response, and which form of request header."""
+    """What is known of the bytes beforehand: the api, its version, request or response, and which form of request
+    header.
+    """
 
     api: Api | None = None
     version: int | None = None
@@ -66,9 +75,9 @@ class Hints:
 class Frame:
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
-    `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the bytes alone;
-    `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself. `label` is what the input called it;
-    of a frame that was `logged` it is the line, and stands in its JSON form too.
+    `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the
+    bytes alone; `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself. `label`
+    is what the input called it; of a frame that was `logged` it is the line, and stands in its JSON form too.
     """
 
     catalog: Catalog = field(repr=False)
@@ -95,7 +104,11 @@ class Frame:
     @cached_property
     def prefix(self) -> Decoded | None:
         """The size that stands before it, if one does."""
-        return decode_spec(SIZE_PREFIX, self.data, 0, start=self.start, stop=min(self.start + SIZE_BYTES, self.stop)) if self.prefixed else None
+        return (
+            decode_spec(SIZE_PREFIX, self.data, 0, start=self.start, stop=min(self.start + SIZE_BYTES, self.stop))
+            if self.prefixed
+            else None
+        )
 
     @property
     def size(self) -> int:
@@ -121,21 +134,26 @@ class Frame:
     def credible(self) -> bool:
         """Whether it begins where a frame begins, as far as its own bytes can tell.
 
-        A request names its client, in text. One that does not has a body that fits to the last byte, and one whose size prefix does not count its
-        bytes has a known api and a version near those that are known. A response that answers no request is a likely one.
+        A request names its client, in text. One that does not has a body that fits to the last byte, and one whose size
+        prefix does not count its bytes has a known api and a version near those that are known. A response that answers
+        no request is a likely one.
         """
         if self.kind == "unknown" or self.header is None:
             return False
         if self.kind == "response":
             return not self.guess or self._is_likely_response
         client_id = self.header.value.get("clientId") or ""
-        if not client_id.isprintable():  # somebody who means harm, or bytes that are shifted, which do not fit to the last one
+        if (
+            not client_id.isprintable()
+        ):  # somebody who means harm, or bytes that are shifted, which do not fit to the last one
             return self.sure and self.counted and not self.anomalies
         named = len(client_id) > LEAST_CLIENT_ID
         if named and self.counted:
             return True
         number = self.header.value.get("correlationId", 0)
-        cut_in_header = self.cut and not self.header.complete and (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
+        cut_in_header = (
+            self.cut and not self.header.complete and (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
+        )
         if self.header.anomalies and not cut_in_header:
             return False
         short = client_id != "" and (says_size(self.data, self.start, self.stop) or 0) < SMALL
@@ -144,7 +162,9 @@ class Frame:
 
     @property
     def _is_likely_response(self) -> bool:
-        """Whether header and body fit to the last byte without an anomaly or an unknown tag, and say less than random bytes of that size do."""
+        """Whether header and body fit to the last byte without an anomaly or an unknown tag, and say less than random
+        bytes of that size do.
+        """
         from kwire_cli.message.guess import bits_of  # noqa: PLC0415 - start-up counts, and few responses are guessed
 
         header, body = self.header, self.body
@@ -154,7 +174,9 @@ class Frame:
         if not self.counted and (self.prefixed or self.size < LEAST_UNPREFIXED or number >= self.size):
             return False  # the number may be the size of a frame that is cut
         bits = bits_of(self.catalog, header.tree) + bits_of(self.catalog, body.tree)
-        return (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED) and bits <= LIKELY * 8 * (self.stop - header.start)
+        return (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED) and bits <= LIKELY * 8 * (
+            self.stop - header.start
+        )
 
     @property
     def _near(self) -> bool:
@@ -162,13 +184,18 @@ class Frame:
         key, version = self.api_key or 0, self.api_version or 0
         api = self.catalog.api_by_key(key)
         if api is None or not api.request:
-            return 0 <= key <= max(known.key for known in self.catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+            return (
+                0 <= key <= max(known.key for known in self.catalog.apis) + NEWER_APIS
+                and 0 <= version <= NEWER_VERSIONS
+            )
         return 0 <= version <= self.catalog.entry(api.request).valid_versions.high + NEWER
 
     def shown(self, hidden: Mapping[str, frozenset[int]]) -> Frame:
-        """Return the frame without numbers that stand outside its parts, as far as they may be bytes of a secret by `hidden`.
+        """Return the frame without numbers that stand outside its parts, as far as they may be bytes of a secret by
+        `hidden`.
 
-        A known api with a version below 256 is hardly an accident: half of its bytes are zero. So are those of a size below 64 KiB.
+        A known api with a version below 256 is hardly an accident: half of its bytes are zero. So are those of a size
+        below 64 KiB.
         """
         if HEAD not in hidden:
             return self
@@ -187,11 +214,14 @@ class Frame:
     @property
     def parts(self) -> Iterator[tuple[str, Decoded]]:
         """Size prefix, header and body, as far as there are such."""
-        yield from ((name, part) for name, part in (("size", self.prefix), ("header", self.header), ("body", self.body)) if part)
+        yield from (
+            (name, part) for name, part in (("size", self.prefix), ("header", self.header), ("body", self.body)) if part
+        )
 
     @cached_property
     def anomalies(self) -> list[Anomaly]:
-        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start of the data.
+        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start
+        of the data.
 
         Of a frame that is cut, a size beyond its end is TRUNCATED too, and a count beyond it says no more than that.
         """
@@ -206,14 +236,10 @@ class Frame:
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """The messages in its fields; `asked` is a response's request."""
-        from kwire_cli.message.inside import inside  # noqa: PLC0415 - few messages have any, and it reads frames itself
-
         return inside(self, asked)
 
     @property
     def _anomalies_inside(self) -> list[Anomaly]:
-        from kwire_cli.message.inside import holds, located  # noqa: PLC0415 - as above
-
         return located(self, self.inside()) if self.body and holds(self.body.message) else []
 
     def to_json(
@@ -225,19 +251,24 @@ class Frame:
         asked: Frame | None = None,
         reading: RecordsAs | None = None,
     ) -> dict[str, Any]:
-        """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a response is a gap.
+        """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a
+        response is a gap.
 
-        `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`), and with PAYLOADS none of
-        what is in fields is shown. `asked` is a response's request. `records` and `reading` are as in `Decoded.to_json`.
+        `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`),
+        and with PAYLOADS none of what is in fields is shown. `asked` is a response's request. `records` and `reading`
+        are as in `Decoded.to_json`.
         """
         if hidden is None:
             hidden = self.hides(records == "base64") if self.hides else {}
             if hidden and lossless:
                 raise InputError(
-                    "the frame holds secrets, or bytes that may be some, and the lossless form keeps every byte: show_secrets=True keeps them"
+                    "the frame holds secrets, or bytes that may be some, and the lossless form keeps every byte: "
+                    "show_secrets=True keeps them"
                 )
         if HEAD in hidden:
-            return self.shown(hidden).to_json(records=records, hidden={k: v for k, v in hidden.items() if k != HEAD}, asked=asked, reading=reading)
+            return self.shown(hidden).to_json(
+                records=records, hidden={k: v for k, v in hidden.items() if k != HEAD}, asked=asked, reading=reading
+            )
         if self.kind == "unknown":
             gap = {
                 "frame": self.number,
@@ -254,9 +285,13 @@ class Frame:
         shown: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
         if shown and self.flavour != "kafka" and self.kind == "request":
             shown["flavour"] = self.flavour
-        out["header"] = shown | {key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}}
+        out["header"] = shown | {
+            key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}
+        }
         secret = hidden.get("body", frozenset())
-        out["body"] = self.body.to_json(records=records, lossless=lossless, hidden=secret, reading=reading) if self.body else None
+        out["body"] = (
+            self.body.to_json(records=records, lossless=lossless, hidden=secret, reading=reading) if self.body else None
+        )
         if self.body and self.api_version not in {self.body.version, None}:
             out["bodyVersion"] = self.body.version
         if not self.prefixed:
@@ -279,8 +314,8 @@ class Frame:
         return [] if PAYLOADS in hidden else [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
-        from kwire_cli.message.encode import LOSSLESS_KEY, encode_document  # noqa: PLC0415 - decoding alone need not load what encodes
-        from kwire_cli.message.lossless import frame_patch  # noqa: PLC0415
+        from kwire_cli.message.decoded import LOSSLESS_KEY, frame_patch  # noqa: PLC0415 - decoding alone need not load what encodes
+        from kwire_cli.message.encode import encode_document  # noqa: PLC0415 - decoding alone need not load what encodes
 
         data = bytes(self.data[self.start : self.stop])
         try:
@@ -301,8 +336,6 @@ def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, froz
 
 
 def _hidden_in(each: Payload | Forwarded, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
-    from kwire_cli.message.inside import Forwarded  # noqa: PLC0415 - as above
-
     below = hidden_below(each.path, hidden)
     return {"hidden": below if isinstance(each, Forwarded) else below.get("body", frozenset())}
 
@@ -310,3 +343,300 @@ def _hidden_in(each: Payload | Forwarded, hidden: dict[str, frozenset[int]]) -> 
 def says_size(data: Any, at: int, stop: int) -> int | None:
     """The number in the size prefix at `at`; None where it has not come whole."""
     return int(_SIZE.unpack(data, at)[0]) if stop - at >= SIZE_BYTES else None
+
+
+# What the fields of a request or response hold that is a message itself: payloads, and the requests and
+# responses that Envelopes carry (KIP-590).
+
+CARRIED = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
+"""The field that is a request or response of its own, header and body without a size, by message."""
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """A request or response in an Envelope: the bytes of the field at `path`."""
+
+    path: str
+    frame: Frame
+
+    @property
+    def type(self) -> str:
+        """The name of the message, such as CreateTopicsRequest."""
+        return (
+            self.frame.body.message if self.frame.body else f"{self.frame.api or self.frame.api_key} {self.frame.kind}"
+        )
+
+    @property
+    def version(self) -> int | None:
+        """The version of its api."""
+        return self.frame.api_version
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """Those of its header and body; offsets count from its first byte."""
+        return in_payload(self.frame.anomalies)
+
+    def to_json(self, *, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
+        """`data` has header and body as a frame's document has; `hidden` the spans to redact by part."""
+        document = self.frame.to_json(hidden=hidden)
+        return {
+            "path": self.path,
+            "type": self.type,
+            "version": self.version,
+            "data": {"header": document["header"], "body": document["body"]},
+        }
+
+
+def holds(message: str) -> bool:
+    """Whether a message has fields that hold others."""
+    return message in CARRIED or holds_payloads(message)
+
+
+def inside(frame: Frame, asked: Frame | None = None) -> list[Payload | Forwarded]:
+    """The messages in a frame about which there is no doubt; `asked` is a response's request, which says what an
+    Envelope brings back.
+    """
+    body = frame.body
+    if body is None or body.guess or frame.guess or not holds(body.message):
+        return []
+    return [*payloads_of(frame.catalog, body.spec, body.version, body.tree), *_forwarded(frame, asked)]
+
+
+def _forwarded(frame: Frame, asked: Frame | None) -> Iterator[Forwarded]:
+    assert frame.body  # noqa: S101 - for the type checker
+    path = CARRIED.get(frame.body.message)
+    at = _field_at(frame, path) if path else None
+    if path is None or at is None or at[0] == at[1]:
+        return
+    start, stop = at
+    hints = Hints(kind="request")
+    if frame.kind == "response":
+        inner = [each.frame for each in inside(asked) if isinstance(each, Forwarded)] if asked else []
+        api = frame.catalog.api_by_key(inner[0].api_key) if inner and inner[0].api_key is not None else None
+        if not api or not api.response:
+            return
+        hints = Hints(api, inner[0].api_version, "response")
+    if _head_says_envelope(frame, start, stop):
+        return  # never written, and a way to make this as deep as the input is long
+    try:
+        yield Forwarded(
+            path, read(frame.catalog, frame.data, hints, number=frame.number, start=start, stop=stop, prefixed=False)
+        )
+    except InputError:
+        return
+
+
+def _head_says_envelope(frame: Frame, start: int, stop: int) -> bool:
+    head = request_head(frame.catalog, frame.data, start, stop) if frame.kind == "request" else None
+    return head is not None and head.api_key == ENVELOPE
+
+
+def _field_at(frame: Frame, path: str) -> tuple[int, int] | None:
+    """Return where the value of a field stands in the data; None if the field ends early."""
+    assert frame.body  # noqa: S101 - for the type checker
+    return next(((span.value, span.end) for span in frame.body.spans if span.path == path and span.kind != "gap"), None)
+
+
+def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:
+    """The anomalies of what is inside, with paths and offsets of the frame; of what is deeper inside, the offset of
+    what it is in.
+    """
+    out: list[Anomaly] = []
+    starts = (
+        {span.path: span.value for span in frame.body.spans}
+        if frame.body and any(each.anomalies for each in found)
+        else {}
+    )
+    for each in found:
+        for note in each.anomalies:
+            path = f"{each.path}.{note.path}".rstrip(".")
+            if isinstance(each, Forwarded):
+                out.append(note._replace(path=path))
+            elif each.path in starts:
+                out.append(note._replace(path=path, offset=starts[each.path] + note.offset))
+            else:
+                around = max(
+                    (start for outer, start in starts.items() if each.path.startswith(outer)), default=frame.start
+                )
+                out.append(note._replace(path=path, offset=around))
+    return out
+
+
+UNSUPPORTED_VERSION = 35
+
+
+def _is_left_to_bytes(hints: Hints) -> bool:
+    """Return whether nobody said what the bytes are."""
+    return hints.kind is None and hints.api is None
+
+
+def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
+    """One frame: as a request if its header says so and its body fits, otherwise as the response that fits best."""
+    data = as_bytes(data)
+    notes: tuple[Anomaly, ...] = ()
+    at = start
+    if prefixed:
+        at = min(start + SIZE_BYTES, stop)
+        size = says_size(data, start, stop)
+        if size is not None and size != stop - at:
+            notes = (
+                Anomaly("FRAME_SIZE_MISMATCH", "", start, f"the size prefix says {size}, {stop - at} bytes follow"),
+            )
+            if size < 0:
+                # its number is not shown: it may be bytes of a secret
+                notes = (notes[0]._replace(detail="these four bytes read as a negative size, and no frame has one"),)
+            if size < 0 and _is_left_to_bytes(hints):
+                return Frame(catalog, number, "unknown", data, start, stop, notes=notes, flavour=hints.header)
+    frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
+    request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
+    if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
+        return request
+    if _is_cut_request(request) and not (hints.api and hints.version is not None):
+        # A response would have to fit to the last byte, and this is not the last one.
+        return request
+    if hints.kind is None and _is_newer(request) and not request.contradicts(hints):
+        # Of an api or version that is not known; a response hardly has text where the client id stands.
+        return request
+    response = _response(catalog, frame, at, hints)
+    if (request.sure and not response.sure) or (
+        response.kind != "response" and (hints.kind or hints.api or _may_be_request(request))
+    ):
+        return request
+    return response
+
+
+def _is_newer(frame: Frame) -> bool:
+    """Whether it is a request of an api that is not known, or of a version a little above those that are."""
+    if frame.kind != "request" or not _has_client(frame):
+        return False
+    return frame.api is None or (
+        frame.body is not None and 0 < frame.body.version - frame.body.spec.valid_versions.high <= NEWER_VERSIONS
+    )
+
+
+def _has_client(frame: Frame) -> bool:
+    if frame.header is None or not frame.header.complete or frame.header.anomalies:
+        return False
+    client_id = frame.header.value.get("clientId") or ""
+    return len(client_id) > LEAST_CLIENT_ID and client_id.isascii() and client_id.isprintable()
+
+
+def _may_be_request(frame: Frame) -> bool:
+    """Return whether a frame may be a request by its head: a version that is known or a little newer, and a client id
+    that is text.
+
+    "Correlation id 7" of a response reads as "Produce version 7": a Produce request has to name its client.
+    """
+    api = frame.catalog.api_by_key(frame.api_key) if frame.kind == "request" and frame.api_key is not None else None
+    if not api or not api.request or frame.header is None or frame.api_version is None:
+        return False
+    versions = frame.catalog.entry(api.request).valid_versions
+    if (
+        not versions
+        or not 0 <= frame.api_version <= versions.high + NEWER_VERSIONS
+        or {a.code for a in frame.header.anomalies} - {"TRUNCATED"}
+    ):
+        return False
+    client_id = frame.header.value.get("clientId") or ""
+    return client_id.isprintable() and (bool(client_id) or api.key != PRODUCE)
+
+
+def _names_client(frame: Frame) -> bool:
+    return frame.header is not None and bool(frame.header.value.get("clientId"))
+
+
+def _is_cut_request(frame: Frame) -> bool:
+    """Return whether a frame is a request that ends before its size says: one that names its client, or in which only
+    the end is anomalous.
+    """
+    if not frame.cut or not _may_be_request(frame):
+        return False
+    found = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
+    return _names_client(frame) or set(found) <= {"TRUNCATED", "LAYOUT_AMBIGUOUS"}
+
+
+def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    head = request_head(catalog, frame.data, at, frame.stop) or _cut_head(catalog, frame, at)
+    if head is None:
+        return frame
+    key, version = head.api_key, head.version
+    api = catalog.api_by_key(key)
+    if hints.kind == "request" and ((hints.api and hints.api.key != key) or hints.version not in {None, version}):
+        said = (f"api {hints.api.name}" if hints.api else "") + (
+            "" if hints.version is None else f" version {hints.version}"
+        )
+        known = api and 0 <= version < NO_VERSION
+        # Numbers of no known api may be bytes of a secret.
+        says = f"api key {key} version {version}" if known else "an api or version that is not known"
+        raise InputError(f"the request's header says {says}, not {said.strip()}; omit --api and --version for requests")
+    if not api or not api.request:
+        unknown = _unknown_request(catalog, frame, at, hints, key, version)
+        newer = 0 <= key <= max(known.key for known in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+        return unknown if hints.kind == "request" or (newer and hints.kind is None and _has_client(unknown)) else frame
+    layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
+    header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
+    body = _body(catalog, api, frame, header.raw.used, version, request=True) if header.complete else None
+    return replace(frame, kind="request", api_key=key, api=api.name, api_version=version, header=header, body=body)
+
+
+def _cut_head(catalog: Catalog, frame: Frame, at: int) -> RequestHead | None:
+    """What a request that ends in its head says of itself."""
+    known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
+    key, version = known.get("requestApiKey"), known.get("requestApiVersion")
+    return None if key is None or version is None else RequestHead(key, version, known.get("correlationId", 0))
+
+
+def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key: int, version: int) -> Frame:
+    """Every api since KIP-482 is flexible; older headers have no tag section, and what stands in its place is then no
+    empty one.
+    """
+    header = decode_header(catalog, "request", 2, frame.data, start=at, stop=frame.stop, flavour=hints.header)
+    if not header.complete or header.anomalies:
+        header = decode_header(catalog, "request", 1, frame.data, start=at, stop=frame.stop)
+    note = Anomaly("UNKNOWN_API", "", at, f"api key {key}: {MEANING['UNKNOWN_API']}")
+    return replace(frame, kind="request", api_key=key, api_version=version, header=header, notes=(*frame.notes, note))
+
+
+def _body(catalog: Catalog, api: Api, frame: Frame, start: int, version: int, *, request: bool = False) -> Decoded:
+    message = (api.request if request else api.response) or ""
+    body = decode(catalog, frame.data, message, version, start=start, stop=frame.stop)
+    if request and api.key == API_VERSIONS and version == 0 and bytes(frame.data[start : frame.stop]) == b"\0\0\0\0":
+        body = decode(catalog, frame.data, message, version, start=frame.stop, stop=frame.stop)
+        note = Anomaly("EXTRA_HEADER_BYTES", "", start, MEANING["EXTRA_HEADER_BYTES"])
+        return replace(body, notes=(*body.notes, note))
+    return body
+
+
+def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    if hints.api and hints.version is not None:
+        return respond(catalog, frame, at, hints.api, hints.version)
+    from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
+
+    found = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    if not found:
+        return frame
+    best = respond(catalog, frame, at, found[0].api, found[0].version)
+    return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in found))
+
+
+def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:
+    """The frame as the response of an api and version; an ApiVersions response falls back to version 0, as Kafka's
+    client does.
+    """
+    if not api.response:
+        raise InputError(f"no definition of the response of {api.name} is known")
+    header = decode_header(
+        catalog,
+        "response",
+        header_version(catalog, "response", api.key, version),
+        frame.data,
+        start=at,
+        stop=frame.stop,
+    )
+    body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None
+    if body and api.key == API_VERSIONS and version > 0 and not body.exact:
+        old = _body(catalog, api, frame, header.raw.used, 0)
+        if old.exact and old.value.get("errorCode") == UNSUPPORTED_VERSION:
+            note = Anomaly("VERSION_FALLBACK", "", old.start, MEANING["VERSION_FALLBACK"])
+            body = replace(old, notes=(*old.notes, note))
+    return replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header, body=body)

@@ -1,8 +1,9 @@
-"""Guessing: which response some bytes are when nothing else tells. All versions of all apis are tried; those that fit to the last byte are ranked.
+"""Guessing: which response some bytes are when nothing else tells. All versions of all apis are tried; those that fit
+to the last byte are ranked.
 
-A response carries no api key. Each candidate explains the same bytes, so the one that needs the fewest bits to do so is the most likely: a leaf costs
-minus the logarithm of how likely such a value is there (0 for an error code or throttle time, short printable text, small counts, ids and epochs,
-zeros among the bytes of something inner).
+A response carries no api key. Each candidate explains the same bytes, so the one that needs the fewest bits to do so is
+the most likely: a leaf costs minus the logarithm of how likely such a value is there (0 for an error code or throttle
+time, short printable text, small counts, ids and epochs, zeros among the bytes of something inner).
 How often the first guess is right is measured by bench/guess.py.
 """
 
@@ -17,20 +18,19 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Item, Tree, build, is_null, places, read_count
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import KwireError
-from kwire_cli.message.headers import decode_header, header_version
-from kwire_cli.structs.sized import Sized
+from kwire_cli.message.encode import decode_header, header_version
+from kwire_cli.structs.messages import Sized
 
 if TYPE_CHECKING:
-    from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Api, Catalog
 
+
 COMMON = (1, 0, 3, 18, 12, 9, 8, 10, 11, 14, 2, 22, 68, 26, 24, 36, 17, 44)
-"""Api keys by how often they occur in ordinary traffic; of candidates that are equal otherwise the more common one comes first."""
+"""Api keys by how often they occur in ordinary traffic; of candidates that are equal otherwise the more common one
+comes first."""
 
 ANOMALY = 25.0
 """Bits for something that a correct writer would not have written."""
-CUT = -8.0
-"""Bits for bytes that end before the size in front of them says: fewer than none, as that something that can be a size stands there speaks for it."""
 INT_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uvarint": 32}
 
 
@@ -46,8 +46,12 @@ class Candidate:
         return f"{self.api.name} {self.version}"
 
 
-def response_candidates(catalog: Catalog, data: Any, start: int, stop: int, *, api: Api | None = None, version: int | None = None) -> list[Candidate]:
-    """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the search."""
+def response_candidates(
+    catalog: Catalog, data: Any, start: int, stop: int, *, api: Api | None = None, version: int | None = None
+) -> list[Candidate]:
+    """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the
+    search.
+    """
     found = []
     headers: dict[int, int | None] = {}
     for tried in [api] if api else catalog.apis:
@@ -91,16 +95,6 @@ def bits_of(catalog: Catalog, tree: Tree) -> float:
     """How many bits this reading of the bytes costs; fewer are likelier."""
     bits = ANOMALY * len(tree.spans.flags)
     return bits + sum(_leaf_bits(catalog, item, tree) for _, item in places(tree.root) if item.span >= 0)
-
-
-def frame_bits(catalog: Catalog, frame: Frame) -> float:
-    """Return how many bits it costs to read some bytes as this frame; that it is cut off costs CUT, and the bytes there what those of a field do."""
-    bits = 0.0
-    for _, part in frame.parts:
-        bits += bits_of(catalog, part.tree)
-        if gap := part.tree.gap:
-            bits += CUT - ANOMALY + _bytes_bits(part.tree.spans.data[gap.start : gap.end])
-    return bits
 
 
 def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:

@@ -7,20 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
-from kwire_cli.message.record_fields import RecordsAs, is_internal
-from kwire_cli.message.secrets import can_hold_secrets, everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
+from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal
+from kwire_cli.message.secrets import everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kwire_cli.engine.body import Body
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Tree
+    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.plain import Layout, Plain
-    from kwire_cli.payload.records import RecordPayload
+    from kwire_cli.message.known_layout import Layout, Plain
     from kwire_cli.records.batch import Batch
+    from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
     Hidden = dict[str, frozenset[int]]
@@ -55,7 +55,9 @@ class Line(Protocol):
 
 
 class RecordRedaction:
-    """The secrets in records of Kafka's own topics. Called with a payload, it gives the spans to hide by "key" and "value"."""
+    """The secrets in records of Kafka's own topics. Called with a payload, it gives the spans to hide by "key" and
+    "value".
+    """
 
     __slots__ = ("_catalog", "_last")
 
@@ -76,7 +78,9 @@ class RecordRedaction:
         return self(payload) if payload else {}
 
     def _is_malformed(self, batch: Batch) -> bool:
-        """Return whether a batch of Kafka's own topics has a wrong length or count, so that any part of a record may have bytes of another."""
+        """Return whether a batch of Kafka's own topics has a wrong length or count, so that any part of a record may
+        have bytes of another.
+        """
         if not self.gap(batch.source.topic):
             return False
         if self._last[0] is not batch:
@@ -94,7 +98,7 @@ class RecordRedaction:
         """Return whether a record of a batch holds a secret; a damaged batch of Kafka's own topics is taken to."""
         if (not batch.crc_valid and self.gap(batch.source.topic)) or self._is_malformed(batch):
             return True
-        from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
+        from kwire_cli.records.batch import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
 
         for record in batch.records():
             payload = payload_of(batch, record)
@@ -103,15 +107,23 @@ class RecordRedaction:
         return False
 
     def spans(self, tree: Tree) -> frozenset[int]:
-        """Return the spans of a batch with secrets: all keys and values, and what could not be read; all records where a length is wrong."""
+        """Return the spans of a batch with secrets: all keys and values, and what could not be read; all records where
+        a length is wrong.
+        """
         items = [(path, item) for path, item in places(tree.root) if item.span >= 0 and item.whole]
         malformed = tree.spans.lost >= 0 or tree.spans.used != tree.spans.stop or bool(tree.spans.flags)
-        spans = {item.span for path, item in items if item.node.name in _SECRET or (malformed and path.startswith(("records[", "[")))}
+        spans = {
+            item.span
+            for path, item in items
+            if item.node.name in _SECRET or (malformed and path.startswith(("records[", "[")))
+        }
         return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
 
 
 def redacting(catalog: Catalog, frame: Frame, line: Line | None = None) -> Frame:
-    """Return a frame whose `to_json`, and that of its header and body, leaves out secrets; `line` is that of a capture it belongs to."""
+    """Return a frame whose `to_json`, and that of its header and body, leaves out secrets; `line` is that of a capture
+    it belongs to.
+    """
 
     def hides(raw_records: bool) -> Hidden:  # noqa: FBT001 - called with one thing
         redaction = Redaction(catalog, raw_records=raw_records)
@@ -140,7 +152,8 @@ def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:
 class Redaction:
     """The secrets that are not shown, made once from the definitions and --show-secrets.
 
-    `record` hides what records of Kafka's own topics mean, None where everything is shown. `raw_records` says that records are shown as bytes.
+    `record` hides what records of Kafka's own topics mean, None where everything is shown. `raw_records` says that
+    records are shown as bytes.
     """
 
     __slots__ = ("_harmless", "catalog", "raw_records", "record", "show_secrets")

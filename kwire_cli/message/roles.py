@@ -1,25 +1,39 @@
-"""Single fields read from spans without a tree: those with a role (topic names, topic ids, error codes) and those of a name; found once a layout."""
+"""Roles of fields: topics, ids, error codes, records, secrets."""
 
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, Tree
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.spec.values import field_at
-from kwire_cli.structs.numbers import FixedInt
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
+from kwire_cli.spec.model import field_at, fields_by_path
+from kwire_cli.structs.messages import UNKNOWN_KEY, redacted
+from kwire_cli.structs.numbers import FIXED, FixedInt, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+
+# Single fields read from spans without a tree: those with a role (topic names, topic ids, error codes) and
+# those of a name; found once a layout.
 
 TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
+
+
 NO_UUID, NO_ERROR = bytes(16), bytes(2)
 
 
@@ -27,8 +41,8 @@ NO_UUID, NO_ERROR = bytes(16), bytes(2)
 class Roles:
     """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
 
-    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called. `encoded` are the error codes
-    that an overlay gives another form, by node.
+    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
+    `encoded` are the error codes that an overlay gives another form, by node.
     """
 
     entry: Entry
@@ -48,9 +62,13 @@ def roles(spec: MessageSpec, entry: Entry) -> Roles:
         by_node = dict(_find(spec, entry))
         top = {field.name: field.id for field in entry.root.fields if isinstance(field, Leaf)}
         codes = {leaf.id: leaf.decl for leaf in entry.program.leaves if by_node.get(leaf.id) == ERROR}
-        encoded = {node: decl for node, decl in codes.items() if not isinstance(decl, FixedInt) or decl.wire != decl.kind}
+        encoded = {
+            node: decl for node, decl in codes.items() if not isinstance(decl, FixedInt) or decl.wire != decl.kind
+        }
         naming = tuple(_naming(entry.root, by_node))
-        known = _ROLES[id(entry)] = Roles(entry, by_node, top, naming, encoded)  # it keeps the entry, so that its id stays its own
+        known = _ROLES[id(entry)] = Roles(
+            entry, by_node, top, naming, encoded
+        )  # it keeps the entry, so that its id stays its own
     return known
 
 
@@ -81,7 +99,9 @@ def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
 def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
     """The bytes of all values that have a role, in order, by role."""
     by_node = found.by_node
-    return marked_values(found, [(node, raw.value[at], raw.end[at]) for at, node in enumerate(raw.node) if node in by_node], raw.data)
+    return marked_values(
+        found, [(node, raw.value[at], raw.end[at]) for at, node in enumerate(raw.node) if node in by_node], raw.data
+    )
 
 
 def marked_values(found: Roles, marked: list[tuple[int, int, int]], data: Any) -> dict[str, list[bytes]]:
@@ -96,7 +116,9 @@ def marked_values(found: Roles, marked: list[tuple[int, int, int]], data: Any) -
             out[role] = [bytes(data[value:end])]
     if found.encoded and ERROR in out:
         errors = [(node, data[value:end]) for node, value, end in marked if by_node[node] == ERROR]
-        out[ERROR] = [_as_shipped(found.encoded[node].read(raw)) if node in found.encoded else bytes(raw) for node, raw in errors]
+        out[ERROR] = [
+            _as_shipped(found.encoded[node].read(raw)) if node in found.encoded else bytes(raw) for node, raw in errors
+        ]
     return out
 
 
@@ -113,7 +135,9 @@ def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
 
 def topics_reader(found: Roles, marked: list[tuple[int, int, int]]) -> Callable[[bytes], tuple[list[str], list[str]]]:
     """What gives `topics_in` of the bytes of messages in which these spans have a role."""
-    names, ids = ([(value, end) for node, value, end in marked if found.by_node[node] == role] for role in (TOPIC, TOPIC_ID))
+    names, ids = (
+        [(value, end) for node, value, end in marked if found.by_node[node] == role] for role in (TOPIC, TOPIC_ID)
+    )
 
     def read(data: bytes) -> tuple[list[str], list[str]]:
         topics = [data[value:end].decode("utf-8", "replace") for value, end in names if value < end]
@@ -126,11 +150,14 @@ def topic_names(found: Roles, raw: Spans) -> Iterator[tuple[str, str]]:
     """The ids and names of the topics that a message says both of."""
     for name_node, id_node in found.naming:
         names, ids = (
-            [raw.data[raw.value[at] : raw.end[at]] for at, node in enumerate(raw.node) if node == wanted] for wanted in (name_node, id_node)
+            [raw.data[raw.value[at] : raw.end[at]] for at, node in enumerate(raw.node) if node == wanted]
+            for wanted in (name_node, id_node)
         )
         if len(names) == len(ids):  # of a message that was cut they may not be
             yield from (
-                (uuid_text(topic), str(name, "utf-8", "replace")) for name, topic in zip(names, ids, strict=True) if name and topic != NO_UUID
+                (uuid_text(topic), str(name, "utf-8", "replace"))
+                for name, topic in zip(names, ids, strict=True)
+                if name and topic != NO_UUID
             )
 
 
@@ -162,3 +189,227 @@ def top_reader(found: Roles, raw: Spans, name: str) -> Callable[[Any], Any]:
 def uuid_text(data: Any) -> str:
     """A uuid as Kafka shows it."""
     return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
+
+
+# Records in the fields of messages: the batches in them, and of which topic they are, which says what Kafka's
+# own records mean.
+
+RAW = "raw"
+"""The form of values in which records are bytes."""
+
+
+def is_internal(topic: str) -> bool:
+    """Whether records of a topic, by its name or id, may be messages of Kafka itself."""
+    return topic.startswith("__") or topic == CLUSTER_METADATA_ID
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsAs:
+    """How records are read: `names` gives a topic's name for its id where that is known, `hide` what of a payload is
+    secret.
+
+    `shown` makes the JSON form of a field's bytes, for topics whose records are nobody's messages, where there is a
+    faster way.
+    """
+
+    catalog: Catalog | None = None
+    names: Callable[[str], str] | None = None
+    hide: Hide | None = None
+    limits: Limits | None = None
+    shown: Callable[[bytes], Any] | None = None
+
+    def topic(self, topic: str) -> str:
+        """The name of a topic, by its name or id."""
+        if topic == CLUSTER_METADATA_ID:
+            return CLUSTER_METADATA
+        return self.names(topic) if self.names else topic
+
+    def items(self, data: Any, topic: str | None, start: int = 0, stop: int | None = None) -> Iterator[Batch | Gap]:
+        """The batches in the bytes [start, stop) of a records field, and the gaps between them; `topic` is a name or an
+        id.
+        """
+        from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - few messages hold records
+
+        source = source_of(data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits)
+        return read_items(source, start, stop)
+
+    def to_json(self, data: Any, topic: str | None) -> Any:
+        """The batches and gaps in a records field with all that is in them."""
+        if self.shown and not (topic and is_internal(self.topic(topic))):
+            return self.shown(data)
+        return [item.to_json(deep=True, hide=self.hide) for item in self.items(data, topic)]
+
+
+class _Way(NamedTuple):
+    """Where records are in a struct: `topics` are its fields that say whose, `records` its own, `below` what has some,
+    by name.
+    """
+
+    topics: tuple[str, ...]
+    records: tuple[str, ...]
+    below: tuple[tuple[str, _Way], ...]
+
+
+_WAYS: dict[int, tuple[Roles, _Way | None]] = {}
+
+
+def holds_records(entry: Entry) -> bool:
+    """Whether a layout has any field of type records."""
+    return any(leaf.kind == "records" for leaf in entry.program.leaves)
+
+
+def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
+    """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
+    known = _WAYS.get(id(found))
+    if known is None:
+        known = _WAYS[id(found)] = (
+            found,
+            _way(found.entry.root, found),
+        )  # the roles are kept, so that their id stays their own
+    if known[1]:
+        _fill(known[1], body, None, reading)
+    return body
+
+
+def _way(node: Node, found: Roles) -> _Way | None:
+    if isinstance(node, Nullable):
+        node = node.struct
+    if isinstance(node, Array):
+        return _way(node.element, found)
+    if not isinstance(node, Struct):
+        return None
+    fields = [*node.fields, *([known for known, _ in node.tags.known.values()] if node.tags else ())]
+    leaves = [each for each in fields if isinstance(each, Leaf)]
+    topics = tuple(leaf.name for leaf in leaves if found.by_node.get(leaf.id) in {TOPIC, TOPIC_ID})
+    records = tuple(leaf.name for leaf in leaves if leaf.kind == "records")
+    below = tuple((each.name, way) for each in fields if (way := _way(each, found)))
+    return _Way(topics, records, below) if records or below else None
+
+
+def _fill(way: _Way, value: dict[str, Any], topic: str | None, reading: RecordsAs) -> None:
+    for name in way.topics:
+        topic = value.get(name) or topic
+    for name in way.records:
+        data = value.get(name)
+        if data is not None and not isinstance(data, str):  # text says that it is hidden
+            value[name] = reading.to_json(data, topic)
+    for name, inner in way.below:
+        found = value.get(name)
+        for each in (found,) if isinstance(found, dict) else found or ():
+            _fill(inner, each, topic, reading)
+
+
+SECRET_FIELDS: dict[str, frozenset[str]] = {
+    "SaslAuthenticateRequest": frozenset({"authBytes"}),
+    "SaslAuthenticateResponse": frozenset({"authBytes"}),
+    "AlterUserScramCredentialsRequest": frozenset({"upsertions[].salt", "upsertions[].saltedPassword"}),
+    "UserScramCredentialRecord": frozenset({"salt", "storedKey", "serverKey"}),
+    "CreateDelegationTokenResponse": frozenset({"hmac"}),
+    "RenewDelegationTokenRequest": frozenset({"hmac"}),
+    "ExpireDelegationTokenRequest": frozenset({"hmac"}),
+    "DescribeDelegationTokenResponse": frozenset({"tokens[].hmac"}),
+    # A response carries nothing that tells what it answers, so that what it holds can't be looked at.
+    "EnvelopeResponse": frozenset({"responseData"}),
+}
+"""Fields that are secret whatever their value, by message and path."""
+
+CONFIG_VALUES: dict[str, frozenset[str]] = {
+    "AlterConfigsRequest": frozenset({"resources[].configs[].value"}),
+    "IncrementalAlterConfigsRequest": frozenset({"resources[].configs[].value"}),
+    "DescribeConfigsResponse": frozenset({"results[].configs[].value", "results[].configs[].synonyms[].value"}),
+    "CreateTopicsRequest": frozenset({"topics[].configs[].value"}),
+    "CreateTopicsResponse": frozenset({"topics[].configs[].value"}),
+    "ConfigRecord": frozenset({"value"}),
+    "StreamsGroupHeartbeatRequest": frozenset(
+        f"topology.subtopologies[].{topics}[].topicConfigs[].value"
+        for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupDescribeResponse": frozenset(
+        f"groups[].topology.subtopologies[].{topics}[].topicConfigs[].value"
+        for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupTopologyValue": frozenset(
+        f"subtopologies[].{topics}[].topicConfigs[].value"
+        for topics in ("repartitionSourceTopics", "stateChangelogTopics")
+    ),
+    "StreamsGroupMetadataValue": frozenset({"lastAssignmentConfigs[].value"}),
+}
+"""Fields that are secret where the field `name` or `key` beside them names a sensitive config, or `isSensitive` says
+so."""
+
+FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
+"""Fields that hold a whole request, secret where something in it is."""
+
+FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
+"""Messages in whose records the metadata log travels."""
+
+_INDEX = re.compile(r"\[\d+\]")
+
+_SENSITIVE = (
+    r"passw(?:or)?d|passphrase|secret|jaas|credential|private|certificate|connection[._-]?string|user[._-]?info"
+    r"|(?:access|account|api|auth|encryption|master|shared|signing|keystore)[._-]?key|(?:auth|bearer|sa"
+    r"s|security|session)[._-]?token"
+)
+
+
+@cache
+def _sensitive() -> re.Pattern[str]:
+    return re.compile(_SENSITIVE, re.IGNORECASE)
+
+
+def is_sensitive_config(name: str) -> bool:
+    """Whether a config's value is one that Kafka keeps as a password (ConfigDef.Type.PASSWORD), by its name."""
+    return bool(_sensitive().search(name))
+
+
+def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
+    """Whether a message of this name has any field that may be secret; records are one where they are shown as bytes
+    (`raw_records`).
+    """
+    return (
+        message in SECRET_FIELDS
+        or message in CONFIG_VALUES
+        or message in FORWARDED
+        or (raw_records and message in FETCHED)
+    )
+
+
+def has_secret(spec: MessageSpec, path: str) -> bool:
+    """Return whether a value at this path of a message may be a secret, or have one in it, whatever the values beside
+    it say; "" is all of it.
+    """
+    path = _INDEX.sub("[]", path)
+    secret = (
+        SECRET_FIELDS.get(spec.name, frozenset())
+        | CONFIG_VALUES.get(spec.name, frozenset())
+        | {FORWARDED.get(spec.name, "")} - {""}
+    )
+    secret |= {name for name, field in fields_by_path(spec) if field.type == "records"}
+    below = (f"{path}.", f"{path}[]") if path else ("",)
+    return any(name == path or name.startswith(below) or path.startswith((f"{name}.", f"{name}[")) for name in secret)
+
+
+def redacted_value(spec: MessageSpec, path: str, value: Any) -> str:
+    """Return the text that stands for a given value in JSON form, which is a secret or has one in it; `path` is that of
+    its field.
+    """
+    try:
+        return redacted(_size(dict(fields_by_path(spec)), _INDEX.sub("[]", path), value))
+    except RecursionError:
+        return redacted(len(shown(value)))
+
+
+def _size(fields: dict[str, FieldSpec], path: str, value: Any) -> int:
+    """Return the bytes of a given value without prefixes. A value that its field can't hold counts by its text."""
+    if isinstance(value, dict):
+        return sum(_size(fields, f"{path}.{key}" if path else key, part) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return sum(_size(fields, f"{path}[]", part) for part in value)
+    field = fields.get(path.removesuffix("[]"))
+    kind = field.element_type if field else "bytes" if UNKNOWN_KEY in path else ""
+    if kind in FIXED and value is not None:
+        return int(FIXED[kind].sizeof())
+    if kind in {"bytes", "records"} and isinstance(value, str):
+        return len(value.rstrip("=")) * 3 // 4
+    is_tag_number = field is None and kind == "bytes"
+    return 0 if value is None or is_tag_number else len(str(value).encode("utf-8", "replace"))

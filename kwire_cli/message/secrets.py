@@ -1,145 +1,67 @@
 """Secrets in messages: which fields hold them, as data, and which spans of a decoded message these are.
 
-Kafka's own request log hides the values of AlterConfigs alone; here SASL tokens, SCRAM salts and keys, delegation-token HMACs and the values of
-sensitive configs are hidden too, and what contains them: a forwarded request, and bytes of such a message that could not be decoded. Where the bytes
-do not say for sure what they are (a version that is not known, a response that was guessed, a raw SASL token), what may be a secret is taken for one.
+Kafka's own request log hides the values of AlterConfigs alone; here SASL tokens, SCRAM salts and keys, delegation-token
+HMACs and the values of sensitive configs are hidden too, and what contains them: a forwarded request, and bytes of such
+a message that could not be decoded. Where the bytes do not say for sure what they are (a version that is not known, a
+response that was guessed, a raw SASL token), what may be a secret is taken for one.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.engine.program import Leaf, Struct
 from kwire_cli.engine.tree import Item, places
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.message.frames import HEAD, MOST_CORRELATIONS, NO_VERSION, PAYLOADS, SIZE_BYTES, Hints
-from kwire_cli.message.headers import head_size
-from kwire_cli.message.inside import Forwarded, holds
-from kwire_cli.message.reading import read, respond
-from kwire_cli.message.record_fields import RecordsAs, is_internal
-from kwire_cli.message.record_sets import by_span
-from kwire_cli.message.roles import roles
-from kwire_cli.spec.changing import fields_by_path
-from kwire_cli.structs.numbers import FIXED
-from kwire_cli.structs.places import shown
-from kwire_cli.structs.sized import Sized, redacted
-from kwire_cli.structs.tags import UNKNOWN_KEY
+from kwire_cli.message.decoded import by_span
+from kwire_cli.message.encode import head_size
+from kwire_cli.message.frames import (
+    HEAD,
+    MOST_CORRELATIONS,
+    NO_VERSION,
+    PAYLOADS,
+    SIZE_BYTES,
+    Forwarded,
+    Hints,
+    holds,
+    read,
+    respond,
+)
+from kwire_cli.message.roles import (
+    CONFIG_VALUES,
+    FETCHED,
+    FORWARDED,
+    SECRET_FIELDS,
+    RecordsAs,
+    can_hold_secrets,
+    is_internal,
+    is_sensitive_config,
+    roles,
+)
+from kwire_cli.structs.messages import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.engine.body import Body
+    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.payload.records import RecordPayload
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
 
-SECRET_FIELDS: dict[str, frozenset[str]] = {
-    "SaslAuthenticateRequest": frozenset({"authBytes"}),
-    "SaslAuthenticateResponse": frozenset({"authBytes"}),
-    "AlterUserScramCredentialsRequest": frozenset({"upsertions[].salt", "upsertions[].saltedPassword"}),
-    "UserScramCredentialRecord": frozenset({"salt", "storedKey", "serverKey"}),
-    "CreateDelegationTokenResponse": frozenset({"hmac"}),
-    "RenewDelegationTokenRequest": frozenset({"hmac"}),
-    "ExpireDelegationTokenRequest": frozenset({"hmac"}),
-    "DescribeDelegationTokenResponse": frozenset({"tokens[].hmac"}),
-    # A response carries nothing that tells what it answers, so that what it holds can't be looked at.
-    "EnvelopeResponse": frozenset({"responseData"}),
-}
-"""Fields that are secret whatever their value, by message and path."""
-
-CONFIG_VALUES: dict[str, frozenset[str]] = {
-    "AlterConfigsRequest": frozenset({"resources[].configs[].value"}),
-    "IncrementalAlterConfigsRequest": frozenset({"resources[].configs[].value"}),
-    "DescribeConfigsResponse": frozenset({"results[].configs[].value", "results[].configs[].synonyms[].value"}),
-    "CreateTopicsRequest": frozenset({"topics[].configs[].value"}),
-    "CreateTopicsResponse": frozenset({"topics[].configs[].value"}),
-    "ConfigRecord": frozenset({"value"}),
-    "StreamsGroupHeartbeatRequest": frozenset(
-        f"topology.subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
-    ),
-    "StreamsGroupDescribeResponse": frozenset(
-        f"groups[].topology.subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
-    ),
-    "StreamsGroupTopologyValue": frozenset(
-        f"subtopologies[].{topics}[].topicConfigs[].value" for topics in ("repartitionSourceTopics", "stateChangelogTopics")
-    ),
-    "StreamsGroupMetadataValue": frozenset({"lastAssignmentConfigs[].value"}),
-}
-"""Fields that are secret where the field `name` or `key` beside them names a sensitive config, or `isSensitive` says so."""
-
-FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
-"""Fields that hold a whole request, secret where something in it is."""
-
-FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
-"""Messages in whose records the metadata log travels."""
 
 OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
-_INDEX = re.compile(r"\[\d+\]")
-
-_SENSITIVE = (
-    r"passw(?:or)?d|passphrase|secret|jaas|credential|private|certificate|connection[._-]?string|user[._-]?info"
-    r"|(?:access|account|api|auth|encryption|master|shared|signing|keystore)[._-]?key|(?:auth|bearer|sas|security|session)[._-]?token"
-)
-
-
-@cache
-def _sensitive() -> re.Pattern[str]:
-    return re.compile(_SENSITIVE, re.IGNORECASE)
-
-
-def is_sensitive_config(name: str) -> bool:
-    """Whether a config's value is one that Kafka keeps as a password (ConfigDef.Type.PASSWORD), by its name."""
-    return bool(_sensitive().search(name))
-
-
-def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
-    """Whether a message of this name has any field that may be secret; records are one where they are shown as bytes (`raw_records`)."""
-    return message in SECRET_FIELDS or message in CONFIG_VALUES or message in FORWARDED or (raw_records and message in FETCHED)
-
-
-def has_secret(spec: MessageSpec, path: str) -> bool:
-    """Return whether a value at this path of a message may be a secret, or have one in it, whatever the values beside it say; "" is all of it."""
-    path = _INDEX.sub("[]", path)
-    secret = SECRET_FIELDS.get(spec.name, frozenset()) | CONFIG_VALUES.get(spec.name, frozenset()) | {FORWARDED.get(spec.name, "")} - {""}
-    secret |= {name for name, field in fields_by_path(spec) if field.type == "records"}
-    below = (f"{path}.", f"{path}[]") if path else ("",)
-    return any(name == path or name.startswith(below) or path.startswith((f"{name}.", f"{name}[")) for name in secret)
-
-
-def redacted_value(spec: MessageSpec, path: str, value: Any) -> str:
-    """Return the text that stands for a given value in JSON form, which is a secret or has one in it; `path` is that of its field."""
-    try:
-        return redacted(_size(dict(fields_by_path(spec)), _INDEX.sub("[]", path), value))
-    except RecursionError:
-        return redacted(len(shown(value)))
-
-
-def _size(fields: dict[str, FieldSpec], path: str, value: Any) -> int:
-    """Return the bytes of a given value without prefixes. A value that its field can't hold counts by its text."""
-    if isinstance(value, dict):
-        return sum(_size(fields, f"{path}.{key}" if path else key, part) for key, part in value.items())
-    if isinstance(value, list | tuple):
-        return sum(_size(fields, f"{path}[]", part) for part in value)
-    field = fields.get(path.removesuffix("[]"))
-    kind = field.element_type if field else "bytes" if UNKNOWN_KEY in path else ""
-    if kind in FIXED and value is not None:
-        return int(FIXED[kind].sizeof())
-    if kind in {"bytes", "records"} and isinstance(value, str):
-        return len(value.rstrip("=")) * 3 // 4
-    is_tag_number = field is None and kind == "bytes"
-    return 0 if value is None or is_tag_number else len(str(value).encode("utf-8", "replace"))
-
 
 def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) -> frozenset[int]:
-    """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be decoded to its end."""
+    """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be
+    decoded to its end.
+    """
     if raw_records and decoded.message in FETCHED:
         return hidden_records(catalog, decoded)
     if not can_hold_secrets(decoded.message):
@@ -162,25 +84,34 @@ def everything(decoded: Body) -> frozenset[int]:
 
 
 def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
-    """The numbers of the spans of records that hold secrets as bytes: those of the metadata log, in what is fetched of it.
+    """The numbers of the spans of records that hold secrets as bytes: those of the metadata log, in what is fetched of
+    it.
 
     Bytes of it that are no whole batch are taken for such too.
     """
     reading, data = RecordsAs(catalog), body.raw.data
     sets = [(at, each) for at, each in by_span(roles(body.spec, body.entry), body.raw) if is_internal(each.topic)]
-    return frozenset(at for at, each in sets if _records_hold_secrets(catalog, reading.items(bytes(data[each.start : each.stop]), each.topic)))
+    return frozenset(
+        at
+        for at, each in sets
+        if _records_hold_secrets(catalog, reading.items(bytes(data[each.start : each.stop]), each.topic))
+    )
 
 
 def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> bool:
-    from kwire_cli.records.model import Gap  # noqa: PLC0415 - start-up counts, and hardly any message holds such records
-    from kwire_cli.records.payloads import payload_of  # noqa: PLC0415 - as above
+    from kwire_cli.records.batch import payload_of  # noqa: PLC0415 - as above
+    from kwire_cli.records.gaps import Gap  # noqa: PLC0415 - start-up counts, and hardly any message holds such records
 
     for item in items:
         if isinstance(item, Gap) or not item.crc_valid:
             return True
         for record in item.records():
             payload = payload_of(item, record)
-            if payload and payload.record and (not payload.known or any(hidden_in_record(catalog, payload.record).values())):
+            if (
+                payload
+                and payload.record
+                and (not payload.known or any(hidden_in_record(catalog, payload.record).values()))
+            ):
                 return True
     return False
 
@@ -188,7 +119,11 @@ def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> boo
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
     """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
     parts = {"key": payload.key, "value": payload.value}
-    found = {name: hidden for name, part in parts.items() if part and part.body and (hidden := hidden_spans(catalog, part.body))}
+    found = {
+        name: hidden
+        for name, part in parts.items()
+        if part and part.body and (hidden := hidden_spans(catalog, part.body))
+    }
     if payload.value and not payload.value.body and payload.value.plain is None:
         found["value"] = frozenset({0})  # of an unknown type, or in a frame of an unknown version
     return found
@@ -197,9 +132,9 @@ def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, froz
 def is_believed(frame: Frame) -> bool:
     """Return whether a frame begins where a frame begins, as far as its own bytes can tell.
 
-    A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version are known ones of an api
-    that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted bytes hardly have both, but for zeros, and they have no
-    correlation id that a client counts up to.
+    A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version
+    are known ones of an api that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted
+    bytes hardly have both, but for zeros, and they have no correlation id that a client counts up to.
     """
     if frame.credible:
         return True
@@ -215,17 +150,20 @@ def is_believed(frame: Frame) -> bool:
 def hidden_in_frame(
     catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None, raw_records: bool = False
 ) -> dict[str, frozenset[int]]:
-    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and after the parts are secret.
+    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and
+    after the parts are secret.
 
-    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does, which is `asked`.
-    `raw_records`: records are shown as bytes.
+    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does,
+    which is `asked`. `raw_records`: records are shown as bytes.
     """
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
     if not (sure or is_believed(frame)):
         return whole_frame_hidden(frame)
-    hidden = {name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))}
+    hidden = {
+        name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))
+    }
     if sure:
         return hidden | _hidden_inside(catalog, frame, asked)
     if frame.body and holds(frame.body.message) and hidden:
@@ -233,7 +171,8 @@ def hidden_in_frame(
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
     api = catalog.api_by_key(frame.api_key) if frame.api_key is not None and not frame.body else None
     if api and frame.header and any(map(can_hold_secrets, (api.request, api.response))):
-        # The header could not be read, so that what follows is not known to be its body; nor what it took for its own, if it reaches the end.
+        # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
+        # if it reaches the end.
         head = frame.header.start + head_size(catalog, frame.kind)
         secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
@@ -261,13 +200,22 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
-    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {OUTSIDE: frozenset(), HEAD: frozenset()}
+    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {
+        OUTSIDE: frozenset(),
+        HEAD: frozenset(),
+    }
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:
-    """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text and bytes."""
+    """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text
+    and bytes.
+    """
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
-    return [item for item in leaves if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))]
+    return [
+        item
+        for item in leaves
+        if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))
+    ]
 
 
 def holds_token(frame: Frame) -> bool:
@@ -299,25 +247,43 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
         api = catalog.api(name)
         if can_hold_secrets(api.response):
             body = respond(catalog, frame, frame.header.start, api, int(version)).body
-            found += [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
+            found += (
+                [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
+            )
     return found
 
 
 def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
-    """Where it holds secrets if it is a request after all, cut or of an unknown version, with a size prefix or without."""
+    """Where it holds secrets if it is a request after all, cut or of an unknown version, with a size prefix or
+    without.
+    """
     found: list[tuple[int, int]] = []
     for start in (frame.start, frame.start + SIZE_BYTES):
         if frame.stop - start < 8:
             continue
-        tried = read(catalog, frame.data, Hints(kind="request", header=frame.flavour), number=1, start=start, stop=frame.stop, prefixed=False)
+        tried = read(
+            catalog,
+            frame.data,
+            Hints(kind="request", header=frame.flavour),
+            number=1,
+            start=start,
+            stop=frame.stop,
+            prefixed=False,
+        )
         if tried.body and 0 <= (tried.api_version or 0) < NO_VERSION:
-            found += ((tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body))
+            found += (
+                (tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body)
+            )
     return found
 
 
 def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[int]:
     raw = decoded.raw
-    return frozenset(i for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True)) if any(value < b and a < end for a, b in secret))
+    return frozenset(
+        i
+        for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True))
+        if any(value < b and a < end for a, b in secret)
+    )
 
 
 def _secret_parts(catalog: Catalog, decoded: Body) -> list[Item]:
@@ -339,7 +305,9 @@ def _secret_parts(catalog: Catalog, decoded: Body) -> list[Item]:
 
 def _is_sensitive(struct: Item, decoded: Body) -> bool:
     beside = {
-        part.node.name: leaf_value(part, decoded.tree) for part in struct.parts if part.whole and part.node.name in {"name", "key", "isSensitive"}
+        part.node.name: leaf_value(part, decoded.tree)
+        for part in struct.parts
+        if part.whole and part.node.name in {"name", "key", "isSensitive"}
     }
     name = beside.get("name", beside.get("key"))
     return name is None or bool(beside.get("isSensitive")) or is_sensitive_config(name)
@@ -349,4 +317,6 @@ def _holds_secrets(catalog: Catalog, decoded: Body, item: Item) -> bool:
     start = decoded.raw.value[item.span]
     inner = read(catalog, decoded.raw.data, Hints(kind="request"), number=1, start=start, stop=item.end, prefixed=False)
     # An envelope in an envelope is never written, and would be a way to make this as deep as the input is long.
-    return not inner.sure or inner.api == decoded.message.removesuffix("Request") or bool(hidden_in_frame(catalog, inner))
+    return (
+        not inner.sure or inner.api == decoded.message.removesuffix("Request") or bool(hidden_in_frame(catalog, inner))
+    )

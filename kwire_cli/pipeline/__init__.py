@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
-    from kwire_cli.pipeline.streaming.tables import Streams
+    from kwire_cli.pipeline.stream_connections import Streams
 
 
 def register(spark: SparkSession) -> None:
-    """Make `spark.read.format("kwire")` known to a session, and have workers run this Python, unless they were told another, and this kwire."""
+    """Make `spark.read.format("kwire")` known to a session, and have workers run this Python, unless they were told
+    another, and this kwire.
+    """
     import os  # noqa: PLC0415 - as below
     import sys  # noqa: PLC0415
 
-    from kwire_cli.pipeline.shipping import ship  # noqa: PLC0415
+    from kwire_cli.pipeline.session import ship  # noqa: PLC0415
     from kwire_cli.pipeline.source import KwireSource  # noqa: PLC0415 - it imports what a look at this package need not
 
     context = spark.sparkContext
@@ -39,10 +41,11 @@ def tables(
     port: int | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Tables:
-    """The tables of files, folders and globs by name: none is made before it is asked for. Their `sql` and `create_views` are for SQL.
+    """The tables of files, folders and globs by name: none is made before it is asked for. Their `sql` and
+    `create_views` are for SQL.
 
-    `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes do not tell it. `note` is told
-    of captures that can't be one with others of their folder.
+    `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes
+    do not tell it. `note` is told of captures that can't be one with others of their folder.
     """
     import os  # noqa: PLC0415 - as above
 
@@ -67,13 +70,14 @@ def streams(
 ) -> Streams:
     """The tables of files that arrive in folders, and grow there, as streams by name; `port` as for `tables`.
 
-    Connections end when nothing was heard of them for `idle` seconds. `options` are those of the data source: `maxBytesPerTrigger`, `patience`.
+    Connections end when nothing was heard of them for `idle` seconds. `options` are those of the data source:
+    `maxBytesPerTrigger`, `patience`.
     """
     import os  # noqa: PLC0415 - as above
 
     from kwire_cli.pipeline.model import Reading  # noqa: PLC0415 - as above
     from kwire_cli.pipeline.source import SegmentSource  # noqa: PLC0415 - as above
-    from kwire_cli.pipeline.streaming.tables import Streams  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.stream_connections import Streams  # noqa: PLC0415 - as above
 
     register(spark)
     spark.dataSource.register(SegmentSource)

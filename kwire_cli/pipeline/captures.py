@@ -1,52 +1,269 @@
-"""Captures in Spark: one plan of the files, and the DataFrames made from it."""
+"""Captures as tables, by connection."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline import connections
-from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, SAME_CONNECTIONS, capture_faults, line_faults, unreadable_rows
-from kwire_cli.pipeline.folding import MADE_SCHEMA, FileFault, gathered, made_by
-from kwire_cli.pipeline.line_columns import FRAMES, NAMED, Line, Options, frame_rows
-from kwire_cli.pipeline.line_filters import wanted_lines
+from kwire_cli.message.known_layout import Layouts
+from kwire_cli.pipeline.line_columns import (
+    CAPTURE_FAULTS,
+    FRAMES,
+    NAMED,
+    SAME_CONNECTIONS,
+    Line,
+    Options,
+    capture_faults,
+    frame_rows,
+    line_faults,
+    unreadable_rows,
+    wanted_lines,
+)
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
 from kwire_cli.pipeline.model import Told
-from kwire_cli.pipeline.parts import MOST_TASKS, Tally
-from kwire_cli.source.capture.named import captures_of
-from kwire_cli.source.capture.parts import PART_SIZE
-from kwire_cli.source.capture.points import Naming, apart_notes
-from kwire_cli.source.capture.schedule import outlined, schedule
-from kwire_cli.source.capture.sketches import sketch
+from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, FileFault, Tally, gathered, made_by
+from kwire_cli.source.captures import Replay
+from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.traffic import names_in, traffic
+from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
+from kwire_cli.source.packets.files import captures_of
+from kwire_cli.source.packets.parts import PART_SIZE, PartReader
+from kwire_cli.source.packets.points import Naming, apart_notes, sketch
+from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import absolute, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.pipeline.folding import Merge
-    from kwire_cli.source.capture.parts import PartReader
-    from kwire_cli.source.capture.schedule import Schedule
-    from kwire_cli.source.capture.sketches import Sketch
-    from kwire_cli.source.kafka.names import Names
+    from kwire_cli.pipeline.parts import Merge
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Schedule
+    from kwire_cli.source.packets.points import Sketch
     from kwire_cli.spec.catalog import Catalog
 
     Batches = Iterable[pa.RecordBatch]
 
+
+# Connections of captures in Spark tasks: descriptors of segments are shuffled by connection, and the task
+# that owns one reads its bytes.
+#
+# A connection that spans files is whole, and no task holds more of one than what overlaps in time: its
+# segments come sorted, some at a time.
+
+DESCRIBED = pa.schema(
+    [
+        pa.field("point", pa.int32()),
+        pa.field("ends", pa.binary()),
+        pa.field("chain", pa.int32()),
+        pa.field("file", pa.int32()),
+        pa.field("moment", pa.int64()),
+        pa.field("packet", pa.int64()),
+        pa.field("count", pa.int64()),
+        pa.field("rows", pa.binary()),
+        pa.field("kept", pa.binary()),
+    ]
+)
+"""What is shuffled: `Described`, its `count` rows packed."""
+
+
+KEY = ("point", "ends")
+"""What tells a connection from others: two capture points share none."""
+ORDER = (*KEY, "moment", "chain", "packet")
+MOST_BYTES = 16 << 20
+"""Bytes of a batch of descriptors."""
+_CODEC = pa.Codec("zstd", 1)
+_COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
+"""Of DESCRIPTOR: the name of each, its type, and where it begins in a row."""
+NAMES = pa.schema(
+    [
+        pa.field("point", pa.int32()),
+        pa.field("packet", pa.int64()),
+        pa.field("table", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("value", pa.string()),
+    ]
+)
+
+
+class Found(NamedTuple):
+    """A line, and the first packet of its connection."""
+
+    captured: Captured
+    stream: int
+
+
+def describe_connection(
+    parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartReader], None], *, payloads: bool
+) -> Iterator[pa.RecordBatch]:
+    """The descriptors in these parts of the plan; of each part that was read `tell` is told."""
+    rows: list[Described] = []
+    size = 0
+    for number in parts:
+        reader = PartReader(plan.parts[number].part)
+        for each in described(plan.parts[number], reader, payloads=payloads):
+            rows.append(each)
+            size += len(each.rows) + len(each.kept or b"")
+            if size > MOST_BYTES:
+                yield _batch(rows)
+                rows, size = [], 0
+        tell(number, reader)
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(found: list[Described]) -> pa.RecordBatch:
+    size = DESCRIPTOR.itemsize
+    rows = [
+        (
+            one.point,
+            one.ends,
+            one.chain,
+            one.file,
+            one.moment,
+            one.packet,
+            len(one.rows) // size,
+            packed(one.rows),
+            one.kept,
+        )
+        for one in found
+    ]
+    return batch_of(rows, DESCRIBED)
+
+
+def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay]]:
+    """The connections in sorted descriptors, by capture point and ends: each has to be read to its end before the
+    next.
+    """
+    rows = (
+        row
+        for batch in batches
+        for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True)
+    )
+    found = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
+    for (point, ends), some in groupby(found, key=lambda each: (each.point, each.ends)):
+        origin = plan.origin(point)
+        yield (
+            point,
+            Replay(ends, runs(some, plan.files, origin), plan.points[point].last, secrets=plan.secrets, origin=origin),
+        )
+
+
+def packed(rows: bytes) -> bytes:
+    """DESCRIPTOR rows in a twentieth of their bytes: by column what changes from row to row, the first byte of all,
+    then the second, compressed.
+    """
+    table = np.frombuffer(rows, DESCRIPTOR)
+    planes = np.empty((DESCRIPTOR.itemsize, len(table)), np.uint8)
+    for name, kind, at in _COLUMNS:
+        changes = np.diff(table[name], prepend=kind.type(0))
+        planes[at : at + kind.itemsize] = changes.view(np.uint8).reshape(-1, kind.itemsize).T
+    return bytes(_CODEC.compress(planes, asbytes=True))
+
+
+def unpacked(count: int, data: bytes) -> bytes:
+    """So many DESCRIPTOR rows that were packed."""
+    planes = np.frombuffer(_CODEC.decompress(data, count * DESCRIPTOR.itemsize), np.uint8).reshape(
+        DESCRIPTOR.itemsize, count
+    )
+    table = np.empty(count, DESCRIPTOR)
+    for name, kind, at in _COLUMNS:
+        changes = np.ascontiguousarray(planes[at : at + kind.itemsize].T).view(kind)[:, 0]
+        table[name] = np.cumsum(changes, dtype=kind)
+    return table.tobytes()
+
+
+@lru_cache(maxsize=2)
+def layouts(catalog: Catalog) -> Layouts:
+    """Those of this process: connections say the same things."""
+    return Layouts(catalog)
+
+
+def lines(
+    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, names: Mapping[int, Names], port: int | None
+) -> Iterator[Found]:
+    """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections of each
+    capture point beforehand.
+    """
+    for point, replay in owned(batches, plan):
+        known = names.get(point) or Names()
+        own = Names({**known.topics}, {**known.brokers}, {**known.sessions})
+        for line in traffic(
+            catalog, replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts(catalog)
+        ):
+            yield Found(line, replay.starts[line.stream])
+
+
+def frames(
+    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None
+) -> Iterator[tuple[str, list[Frames | Captured]]]:
+    """All frames of the connections in sorted descriptors, with their capture point, for who needs neither their order
+    nor their time.
+    """
+    for point, replay in owned(batches, plan):
+        name = plan.points[point].name
+        for some in frames_between(replay, layouts(catalog), port):
+            yield name, some
+
+
+def names_learnt(
+    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None
+) -> Iterator[pa.RecordBatch]:
+    """The names that the connections in sorted descriptors tell, as texts, with the packet at which each connection
+    began.
+    """
+    for point, replay in owned(batches, plan):
+        known = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
+        first = min(replay.starts.values(), default=0)
+        rows: list[tuple[Any, ...]] = [(point, first, "topics", key, value) for key, value in known.topics.items()]
+        rows += [(point, first, "brokers", key, str(value)) for key, value in known.brokers.items()]
+        rows += [
+            (point, first, "sessions", f"{session} {broker}", "\0".join(topics))
+            for (broker, session), topics in known.sessions.items()
+            if topics
+        ]
+        if rows:
+            yield batch_of(rows, NAMES)
+
+
+def names_of(rows: Iterable[tuple[int, int, str, str, str]]) -> dict[int, Names]:
+    """The names in these rows by capture point: those of the connection that began first stand."""
+    found: dict[int, Names] = {}
+    for point, _, table, key, value in sorted(rows):
+        names = found.setdefault(point, Names())
+        if table == "topics":
+            names.topics.setdefault(key, value)
+        elif table == "brokers":
+            names.brokers.setdefault(key, int(value))
+        else:
+            session, _, broker = key.partition(" ")
+            names.sessions.setdefault((broker, int(session)), value.split("\0"))
+    return found
+
+
+# Captures in Spark: one plan of the files, and the DataFrames made from it.
+
 FEW_BYTES = 256 << 20
 """Bytes of files that are cut into parts without a Spark job."""
+
+
 OWNED_BYTES = 32 << 20
-"""Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core idle at the end."""
+"""Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core
+idle at the end."""
 
 
 class Captures:
@@ -58,18 +275,23 @@ class Captures:
         port: The broker's, where it is known.
         records: How records are shown in bodies: decoded, size or base64.
         show_secrets: Whether secrets are.
-        shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files cannot be read by position cheaply.
+        shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files cannot be read by
+            position cheaply.
         part_size: Bytes of a file for each task that reads packets.
-        partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not given.
+        partitions: Tasks that own connections; by the session's parallelism and the size of the files where it is not
+            given.
         catalog: The definitions by which frames are read; the bundled ones by default.
-        key_logs: Files with the keys of TLS connections, beside those that are in the captures. They are read here and sent to the tasks.
+        key_logs: Files with the keys of TLS connections, beside those that are in the captures. They are read here and
+            sent to the tasks.
         naming: How files are put together to capture points; by their folders by default.
-        note: Is told of files that are capture points of their own, as others of their folder hold the same connections.
+        note: Is told of files that are capture points of their own, as others of their folder hold the same
+            connections.
         fail_fast: Whether a file that cannot be read to its end is an error.
         tally: Is told of the bytes that are read, and of such files.
 
     Raises:
-        InputError: There is nothing of a name, or no capture in a folder; with `fail_fast` at the first file that cannot be read.
+        InputError: There is nothing of a name, or no capture in a folder; with `fail_fast` at the first file that
+            cannot be read.
 
     """
 
@@ -120,7 +342,12 @@ class Captures:
     def _planned(self) -> Schedule:
         size = self._part_size
         if len(self._files) > 1 and self.size > FEW_BYTES:
-            return schedule(self._of_files(self._files, lambda path: outlined(path, size)), self._secrets, self._naming, self._sketched)
+            return schedule(
+                self._of_files(self._files, lambda path: outlined(path, size)),
+                self._secrets,
+                self._naming,
+                self._sketched,
+            )
         return schedule((outlined(path, size) for path in self._files), self._secrets, self._naming)
 
     def _sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
@@ -143,11 +370,12 @@ class Captures:
     def names(self) -> dict[int, Names]:
         """The topics, brokers and fetch sessions that the captures of each point name: a first pass over them."""
         port, catalog = self._port, self._catalog
-        rows = self._owned(connections.NAMES, lambda batches, plan: connections.names_learnt(batches, plan, catalog, port)).collect()
-        return connections.names_of(tuple(row) for row in rows)
+        rows = self._owned(NAMES, lambda batches, plan: names_learnt(batches, plan, catalog, port)).collect()
+        return names_of(tuple(row) for row in rows)
 
     def frames(self, columns: Sequence[str] = (), filters: Sequence[Filter] = ()) -> DataFrame:
-        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body` no first pass is needed.
+        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body`
+        no first pass is needed.
 
         Rows that `filters` exclude may be left out.
         """
@@ -155,7 +383,9 @@ class Captures:
         if unknown := [name for name in names if name not in FRAMES.names]:
             raise InputError(f"the table frames has no column {unknown[0]}: its columns are {', '.join(FRAMES.names)}")
         schema = pa.schema([FRAMES.field(name) for name in names])
-        return self._lines(schema, lambda lines, _: frame_rows(lines, names), filters, learnt=bool(NAMED.intersection(names)))
+        return self._lines(
+            schema, lambda lines, _: frame_rows(lines, names), filters, learnt=bool(NAMED.intersection(names))
+        )
 
     def fields(self, filters: Sequence[Filter] = ()) -> DataFrame:
         """A row for each field of each frame. Rows that `filters` exclude may be left out."""
@@ -166,7 +396,7 @@ class Captures:
         port, options, catalog = self._port, self._options, self._catalog
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            return ledger_of_frames(connections.frames(batches, plan, catalog, port), Options(catalog, **options))
+            return ledger_of_frames(frames(batches, plan, catalog, port), Options(catalog, **options))
 
         sums = self._owned(LEDGER, of)
         keys, amounts = LEDGER.names[:-3], LEDGER.names[-3:]
@@ -195,7 +425,9 @@ class Captures:
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect() if row.code != SAME_CONNECTIONS]
 
     def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:
-        """What `fold` makes of the lines of the connections that a task owns, for each task or some; `learnt` says that it needs names."""
+        """What `fold` makes of the lines of the connections that a task owns, for each task or some; `learnt` says that
+        it needs names.
+        """
 
         def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
             yield made_by(TaskContext.get().partitionId(), fold(lines))  # type: ignore[union-attr]
@@ -220,7 +452,7 @@ class Captures:
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
-            found = (Line(*line, how) for line in connections.lines(batches, plan, catalog, names.value, port))
+            found = (Line(*line, how) for line in lines(batches, plan, catalog, names.value, port))
             return rows(wanted_lines(found, filters), how)
 
         return self._owned(schema, of)
@@ -238,13 +470,13 @@ class Captures:
 
         def describe(batches: Batches) -> Iterator[pa.RecordBatch]:
             numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-            return connections.describe(numbers, plan.value, tell, payloads=payloads)
+            return describe_connection(numbers, plan.value, tell, payloads=payloads)
 
         def own(batches: Batches) -> Iterator[pa.RecordBatch]:
             return of(batches, plan.value)
 
-        found = self._parts().mapInArrow(describe, from_arrow_schema(connections.DESCRIBED))
-        sorted_ones = found.repartition(self._tasks, *connections.KEY).sortWithinPartitions(*connections.ORDER)
+        found = self._parts().mapInArrow(describe, from_arrow_schema(DESCRIBED))
+        sorted_ones = found.repartition(self._tasks, *KEY).sortWithinPartitions(*ORDER)
         return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
 
     @property

@@ -1,4 +1,6 @@
-"""The process that an embedded Spark forks its Python workers from: what they all need is imported here once, instead of in each of them."""
+"""The process that an embedded Spark forks its Python workers from: what they all need is imported here once, instead
+of in each of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import pandas  # type: ignore[import-untyped] # noqa: F401, ICN001 - PySpark tak
 from pyspark.daemon import manager
 
 import kwire_cli.pipeline.named
-import kwire_cli.view.rows  # noqa: F401
+import kwire_cli.view.tables  # noqa: F401
 
 if __name__ == "__main__":
     manager()

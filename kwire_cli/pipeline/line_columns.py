@@ -1,23 +1,49 @@
-"""The lines of captures as rows of the table `frames`, with only those columns that are asked for."""
+"""Columns of a capture's lines, its faults as rows, and filters pushed down by Spark."""
 
 from __future__ import annotations
 
+import operator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
 
-from kwire_cli.engine.row_batches import batch_of
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.selection import Selection
+from kwire_cli.source.packets.parts import PartReader
+from kwire_cli.source.packets.points import APART
+from kwire_cli.stores import location
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql.datasource import Filter
 
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Schedule
     from kwire_cli.spec.catalog import Catalog
+
+
+# The lines of captures as rows of the table `frames`, with only those columns that are asked for.
 
 ROWS, TEXTS = 4096, 8 << 20
 """Rows of a batch, and bytes of bodies in it, about."""
+
+
 _LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
 
@@ -37,13 +63,19 @@ class Line:
         if self._document is None:
             options = self._options
             redaction = options.redaction
-            self._document = self.captured.to_json(records=options.records, hidden=redaction.line(self.captured), hide=redaction.record)
+            self._document = self.captured.to_json(
+                records=options.records, hidden=redaction.line(self.captured), hide=redaction.record
+            )
         return self._document
 
     def text(self, name: str) -> str | None:
         """A part of the document as JSON text; None where it has none."""
         found = self.document.get(name) if self.captured.is_frame else None
         return None if found is None else dumps(found, indent=False)
+
+
+if TYPE_CHECKING:
+    Test = Callable[[Line], bool]
 
 
 class Options:
@@ -116,3 +148,230 @@ def frame_rows(lines: Iterable[Line], names: Sequence[str]) -> Iterator[pa.Recor
             rows, size = [], 0
     if rows:
         yield batch_of(rows, schema)
+
+
+# What is wrong with captures, as rows: files that cannot be read, or not to their end; bytes that are
+# missing; what is odd about frames.
+
+CAPTURE_FAULTS = pa.schema(
+    [
+        pa.field("capture_point", pa.string()),
+        pa.field("file", pa.string()),
+        pa.field("packet", pa.int64()),
+        pa.field("position", pa.int64()),
+        pa.field("stream", pa.int64()),
+        pa.field("src", pa.string()),
+        pa.field("dst", pa.string()),
+        pa.field("frame", pa.int64()),
+        pa.field("size", pa.int64()),
+        pa.field("code", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("detail", pa.string()),
+    ]
+)
+"""Of files `capture_point`, `file`, `packet` (the last one before it), `position` and `detail`; of lines all but
+`position`."""
+
+
+UNREADABLE = "UNREADABLE"
+SAME_CONNECTIONS = "SAME_CONNECTIONS"
+"""Of files that are a capture point of their own."""
+_ROWS = 4096
+
+
+def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
+    """The files that are no captures, or can't be opened, and those that can't be one capture with others of their
+    folder.
+    """
+    rows = [_of_file(None, file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
+    return rows + [
+        _of_file(point.name, point.files[0], None, None, SAME_CONNECTIONS, APART)
+        for point in plan.points
+        if point.apart
+    ]
+
+
+def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """What ends the reading of these parts early: their headers are read for it, no more."""
+    for number in parts:
+        part, point = plan.parts[number].part, plan.points[plan.parts[number].point].name
+        reader = PartReader(part)
+        rows = []
+        try:
+            for _ in reader.chunks():
+                pass
+            rows = [
+                _of_file(point, part.file, packet, position, "TRUNCATED", text)
+                for text, position, packet in reader.notices
+            ]
+        except InputError as error:
+            rows = [_of_file(point, part.file, None, None, UNREADABLE, error.reason)]
+        if rows:
+            yield batch_of(rows, CAPTURE_FAULTS)
+
+
+def _of_file(
+    point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
+) -> tuple[Any, ...]:
+    return point, location(file), packet, position, None, None, None, None, None, code, None, None, detail
+
+
+def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
+    """What is odd about lines."""
+    rows: list[tuple[Any, ...]] = []
+    for line in lines:
+        captured = line.captured
+        if not captured.anomalies:
+            continue
+        own = (
+            captured.origin.point,
+            *captured.where,
+            None,
+            line.stream,
+            captured.src,
+            captured.dst,
+            captured.number,
+            captured.seen.size,
+        )
+        if code := captured.code:
+            rows.append((*own, code, None, None, MEANING.get(code)))
+        if captured.frame:
+            rows += [(*own, each.code, each.path, each.offset, each.detail) for each in captured.frame.anomalies]
+        if len(rows) >= _ROWS:
+            yield batch_of(rows, CAPTURE_FAULTS)
+            rows = []
+    if rows:
+        yield batch_of(rows, CAPTURE_FAULTS)
+
+
+# What Spark's filters let a reader leave out: files by topic and partition, batches by offsets and times in
+# their headers.
+#
+# Nothing is decided for a row: Spark looks at every filter again.
+
+_FIRST = {"records": {"offset"}, "batches": {"last_offset"}}
+
+
+_LAST = {"records": {"offset"}, "batches": {"base_offset"}}
+_SINCE = {"records": {"timestamp", "time"}, "batches": {"max_timestamp", "max_time"}}
+"""The columns of each table that bound the offsets of its batches below, above, and their times below."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What may be wanted: `places` are allowed values of file, topic, partition and kind, `selection` is about
+    batches.
+    """
+
+    places: tuple[tuple[str, frozenset[Any]], ...] = ()
+    selection: Selection = field(default_factory=Selection)
+
+    def has(self, own: Mapping[str, Any]) -> bool:
+        """Whether a file may have wanted rows, by those of its values that are the same in all of them."""
+        return all(own[name] in values for name, values in self.places if name in own)
+
+
+def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
+    """What rows of a table can be behind all of these filters."""
+    places: list[tuple[str, frozenset[Any]]] = []
+    first: int | None = None
+    last: int | None = None
+    since: int | None = None
+    for each in filters:
+        if len(getattr(each, "attribute", ())) != 1:
+            continue
+        (name,) = each.attribute  # type: ignore[attr-defined] # all of those below have one
+        if name in {"file", "topic", "partition", "kind"}:
+            if (values := _values(each)) is not None:
+                places.append((name, frozenset(values)))
+            continue
+        low, high = bounds(each, _number)
+        if low is not None and name in _FIRST.get(table, ()):
+            first = max(low, first) if first is not None else low
+        if high is not None and name in _LAST.get(table, ()):
+            last = min(high, last) if last is not None else high
+        if low is not None and name in _SINCE.get(table, ()):
+            since = max(low, since) if since is not None else low
+    return Wanted(tuple(places), Selection(offsets=(first, last), times=(since, None)))
+
+
+def _values(each: Filter) -> tuple[Any, ...] | None:
+    """The only values that it lets through; None where it says nothing of the kind."""
+    if isinstance(each, EqualTo | EqualNullSafe):
+        return (each.value,)
+    return tuple(each.value) if isinstance(each, In) else None
+
+
+def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | None, int | None]:
+    """The lowest and the highest number that it lets through; `number` says what a value of it is."""
+    if (values := _values(each)) is not None:
+        numbers = [number(value) for value in values]
+        known = [number for number in numbers if number is not None]
+        return (min(known), max(known)) if known and len(known) == len(numbers) else (None, None)
+    if isinstance(each, GreaterThan | GreaterThanOrEqual):
+        return number(each.value), None
+    if isinstance(each, LessThan | LessThanOrEqual):
+        return None, number(each.value)
+    return None, None
+
+
+def microseconds(time: datetime) -> int:
+    """Since 1970, as tables have times."""
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+
+
+def _number(value: Any) -> int | None:
+    """Times are milliseconds, and none of a record that is wanted is below."""
+    if isinstance(value, datetime):
+        return microseconds(value) // 1000
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# What Spark's filters let tasks leave out of the lines of captures: of a line that is not wanted no row is
+# made, and none of its fields.
+#
+# All packets are read in any case: what a frame is, and what it answers, is said by those before it. Spark
+# looks at every filter again.
+
+_DEAR = frozenset({"header", "body", "topics", "errors", "error_codes", "anomalies"})
+"""Columns that are made with more effort than it takes to leave a row to Spark."""
+
+
+_VALUES = {name: value for name, _, value in COLUMNS if name not in _DEAR}
+_KNOWN = (int, str, type(None))
+_COMPARED = {
+    GreaterThan: operator.gt,
+    GreaterThanOrEqual: operator.ge,
+    LessThan: operator.lt,
+    LessThanOrEqual: operator.le,
+}
+
+
+def wanted_lines(lines: Iterable[Line], filters: Iterable[Filter]) -> Iterator[Line]:
+    """The lines that may have rows behind all of these filters."""
+    tests = [test for each in filters if (test := _test(each)) is not None]
+    return (line for line in lines if all(test(line) for test in tests)) if tests else iter(lines)
+
+
+def _test(each: Filter) -> Test | None:
+    """What a filter lets through; None where that is not looked at here."""
+    names: tuple[str, ...] = getattr(each, "attribute", ())
+    value_of = _VALUES.get(names[0]) if len(names) == 1 else None
+    if value_of is None:
+        return None
+    compare = _COMPARED.get(type(each))
+    if isinstance(each, EqualTo | EqualNullSafe | In):
+        values = [_value(value) for value in (each.value if isinstance(each, In) else (each.value,))]
+        among = frozenset(values)
+        return (lambda line: value_of(line) in among) if all(isinstance(value, _KNOWN) for value in values) else None
+    bound = _value(getattr(each, "value", None))
+    if compare is None or not isinstance(bound, int):
+        return None
+    return lambda line: (value := value_of(line)) is not None and compare(value, bound)
+
+
+def _value(value: Any) -> Any:
+    return microseconds(value) if isinstance(value, datetime) else value

@@ -1,38 +1,164 @@
-"""The fields of frames, and what they cost: many frames are walked at once by the compiled engine.
-
-Paths are those of `kwire overhead --by field`. Records are opened for what they cost; as rows of fields they are one field.
-"""
+"""Lines of captures walked by the compiled kernel, messages and record sets grouped by layout."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.cost.ledger import GAP_PATH, GUESS_PATH
-from kwire_cli.cost.overhead.account import HEADERS
-from kwire_cli.cost.overhead.many_sets import sums_of_sets
-from kwire_cli.cost.overhead.tallies import no_frame
-from kwire_cli.engine.field_rows import by_path, field_rows, sum_walk
-from kwire_cli.engine.row_batches import batch_of
+from kwire_cli.analysis.costs.accounts import HEADERS
+from kwire_cli.analysis.costs.ledger import GAP_PATH, GUESS_PATH
+from kwire_cli.analysis.costs.measures import BatchSizes
+from kwire_cli.analysis.costs.record_sets import RecordSets
+from kwire_cli.analysis.costs.tallies import no_frame
+from kwire_cli.engine import numba_loops
+from kwire_cli.engine.arrow import batch_of, by_path, field_rows, numbers as arrow_numbers, sum_walk
+from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
+from kwire_cli.engine.lower import entry_for, records_entry
+from kwire_cli.errors import InputError
+from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.headers import header_spec
-from kwire_cli.message.together import Place, together
 from kwire_cli.pipeline.line_columns import Line
-from kwire_cli.source.kafka.quick_frames import Frames
-from kwire_cli.structs.frames import SIZE_PREFIX
-from kwire_cli.structs.sized import redacted
+from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
+from kwire_cli.source.kafka.bulk_frames import Frames
+from kwire_cli.structs.messages import SIZE_PREFIX, redacted
+from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.engine.compiled import Walk
-    from kwire_cli.message.together import Group
+    import numpy.typing as npt
+
+    from kwire_cli.engine.program import Entry
     from kwire_cli.pipeline.line_columns import Options
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+    Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
+
+
+# Messages of many kinds that lie in one buffer, walked by the compiled engine: those of each definition and
+# version together.
+
+
+class Place(NamedTuple):
+    """A body: what it is, and where it lies."""
+
+    spec: MessageSpec
+    version: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The bodies of one definition and version: `which` are their numbers among all that were given, in order; job k of
+    `walk` is the k-th of them.
+
+    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is
+    true.
+    """
+
+    spec: MessageSpec
+    version: int
+    layout_version: int
+    entry: Entry
+    walk: Walk
+    which: npt.NDArray[np.int64]
+
+    @property
+    def guess(self) -> bool:
+        """Whether the layout is that of another version."""
+        return self.version != self.layout_version
+
+
+def together(data: Any, places: Iterable[Place]) -> Iterator[Group]:
+    """The groups of bodies in `data`, a bytes-like, by their first ones. InputError for a definition without
+    versions.
+    """
+    groups: dict[tuple[int, int], list[tuple[int, Place]]] = {}
+    for number, place in enumerate(places):
+        groups.setdefault((id(place.spec), place.version), []).append((number, place))
+    buffer = octets(data) if len(data) else octets(b"\0")
+    for same in groups.values():
+        spec, version = same[0][1].spec, same[0][1].version
+        valid = spec.valid_versions
+        if not valid:
+            raise InputError(f"{spec.name} is reserved: no version of it is valid")
+        layout = min(max(version, valid.low), valid.high)
+        entry = entry_for(spec, layout)
+        jobs = jobs_of(entry, [place.start for _, place in same], [place.stop for _, place in same])
+        yield Group(
+            spec,
+            version,
+            layout,
+            entry,
+            walk_many(entry.program, buffer, jobs),
+            np.array([number for number, _ in same], np.int64),
+        )
+
+
+# The bytes of many record sets by field: batches of format v2 by the compiled engine, everything else set by
+# set.
+#
+# What is counted is what `record_sets.RecordSets` counts on the wire, as a test holds: batches begin where
+# sizes and checksums say so, and what is in them are spans, there as here.
+
+_V2 = LAYOUTS["v2"]
+
+
+_CRC = next(field.subcon for field in v2.BATCH.subcons if field.name == "crc")
+
+
+def sums_of_sets(data: Octets, start: Ints, stop: Ints) -> Iterator[tuple[str, int, int, int]]:
+    """The bytes of the record sets [start, stop): path, bytes of prefixes, bytes of values, occurrences. A path may
+    come twice.
+    """
+    begin, end, plain = _batches(data, start, stop)
+    if len(begin):
+        entry = records_entry(v2.BATCH)
+        for path, row in by_path(entry.program, sum_many(entry.program, data, jobs_of(entry, begin, end))).items():
+            prefix, value, count = row.tolist()
+            yield path, prefix, value, count
+    others = ~plain & (start < stop)
+    if others.any():
+        exact = RecordSets(BatchSizes())
+        for at, until in zip(start[others].tolist(), stop[others].tolist(), strict=True):
+            exact.add(data[at:until].tobytes(), 0, until - at)
+        for part in exact.parts():
+            yield part.path, part.prefix_bytes, part.value_bytes, part.count
+
+
+def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """Where the batches begin and end of those sets that hold only batches of format v2 with the right checksum, and
+    which sets these are.
+    """
+    room = int(((stop - start) // (OVERHEAD + _V2.least)).sum())
+    begin, end, which = np.empty((3, room), np.int64)
+    places = SIZE_AT, MAGIC_AT, OVERHEAD, _V2.least, _V2.magic
+    count = compiled(numba_loops.hop_sets)(data, start, stop, *places, begin, end, which)
+    begin, end, which = begin[:count], end[:count], which[:count]
+    said = arrow_numbers(_CRC, data, begin + _V2.crc_at)
+    view, checksum, first = data.data, _V2.checksum, _V2.crc_from
+    found = [checksum(view[at + first : until]) for at, until in zip(begin.tolist(), end.tolist(), strict=True)]
+    wrong = np.zeros(len(start), np.bool_)
+    wrong[which[said != np.array(found, np.int64)]] = True
+    plain = np.zeros(len(start), np.bool_)
+    plain[which] = True
+    plain &= ~wrong
+    kept = plain[which]
+    return begin[kept], end[kept], plain
+
+
+# The fields of frames, and what they cost: many frames are walked at once by the compiled engine.
+#
+# Paths are those of `kwire overhead --by field`. Records are opened for what they cost; as rows of fields
+# they are one field.
 
 LEDGER = pa.schema(
     [
@@ -46,6 +172,8 @@ LEDGER = pa.schema(
         pa.field("count", pa.int64()),
     ]
 )
+
+
 FIELDS = pa.schema(
     [
         pa.field("capture_point", pa.string()),
@@ -80,7 +208,9 @@ _Key = tuple[str | None, str, int | None, str]
 
 
 class Parts:
-    """Frames in one buffer: where the parts of each are, by what stands before the paths in them; `other` are bytes without a layout."""
+    """Frames in one buffer: where the parts of each are, by what stands before the paths in them; `other` are bytes
+    without a layout.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -118,7 +248,11 @@ class Parts:
                 self.other.append((number, GUESS_PATH, start, stop - start))
                 continue
             prefix = "" if name == "size" else HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
-            self._place((frame.api, line.kind, frame.api_version, prefix), Place(part.spec, part.version, at + start, at + stop), number)
+            self._place(
+                (frame.api, line.kind, frame.api_version, prefix),
+                Place(part.spec, part.version, at + start, at + stop),
+                number,
+            )
         if left:
             self.other.append((number, GAP_PATH, frame.size - left, left))
 
@@ -186,7 +320,9 @@ class Sums:
 
 
 def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[int]]]:
-    """The sums of what was walked, with records opened: their bytes are those of batches and records, and no longer the field's."""
+    """The sums of what was walked, with records opened: their bytes are those of batches and records, and no longer the
+    field's.
+    """
     leaves = walk.program.leaves
     sums = sum_walk(walk)
     for number in np.flatnonzero(sums[:, 2]).tolist():
@@ -199,8 +335,12 @@ def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[i
         yield (*of, f"{prefix}{path}"), row.tolist()
 
 
-def ledger_of_frames(found: Iterable[tuple[str, list[Frames | Captured]]], options: Options) -> Iterator[pa.RecordBatch]:
-    """The sums of the bytes of frames by capture point, many of which may come at once; those of a point come one behind the other."""
+def ledger_of_frames(
+    found: Iterable[tuple[str, list[Frames | Captured]]], options: Options
+) -> Iterator[pa.RecordBatch]:
+    """The sums of the bytes of frames by capture point, many of which may come at once; those of a point come one
+    behind the other.
+    """
     sums = Sums(options.catalog)
     lines: list[Line] = []
     size = 0
@@ -247,19 +387,39 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
             message = numbers[rows.column("message").to_numpy()]
             path = rows.column("path").cast(pa.string())
             path = pc.binary_join_element_wise(prefix, path, "") if prefix else path
-            start = rows.column("start").to_numpy() + group.walk.jobs[rows.column("message").to_numpy(), 1] - begins[message]
-            value = _without(rows, group, numbers, hidden, "header" if prefix in HEADERS.values() else "body") if prefix else rows.column("value")
+            start = (
+                rows.column("start").to_numpy()
+                + group.walk.jobs[rows.column("message").to_numpy(), 1]
+                - begins[message]
+            )
+            value = (
+                _without(rows, group, numbers, hidden, "header" if prefix in HEADERS.values() else "body")
+                if prefix
+                else rows.column("value")
+            )
             which = pa.array(message)
-            own = [path, rows.column("kind").cast(pa.string()), pa.array(start), rows.column("prefix_bytes"), rows.column("value_bytes"), value]
+            own = [
+                path,
+                rows.column("kind").cast(pa.string()),
+                pa.array(start),
+                rows.column("prefix_bytes"),
+                rows.column("value_bytes"),
+                value,
+            ]
             yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
         if parts.other:
             which = pa.array([number for number, *_ in parts.other])
             rows = [(path, "gap", start, 0, size, None) for _, path, start, size in parts.other]
-            own = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), list(FIELDS)[OF_FRAMES:], strict=True)]
+            own = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*rows, strict=True), list(FIELDS)[OF_FRAMES:], strict=True)
+            ]
             yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
 
 
-def _without(rows: pa.RecordBatch, group: Group, numbers: Any, hidden: dict[int, dict[str, frozenset[int]]], part: str) -> pa.Array:
+def _without(
+    rows: pa.RecordBatch, group: Group, numbers: Any, hidden: dict[int, dict[str, frozenset[int]]], part: str
+) -> pa.Array:
     """The values, without those that are secret."""
     value = rows.column("value")
     if not hidden:

@@ -1,22 +1,154 @@
-"""What a table of the data source is."""
+"""Tables by name, their columns, and the kinds of files they read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import compress, count
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError, without_queries
-from kwire_cli.source.capture.points import Naming
+from kwire_cli.records.codecs import Limits
+from kwire_cli.source.files import named
+from kwire_cli.source.kinds import Kind as InputKind, begins_as
+from kwire_cli.source.logs.files import files_in, segments_of
+from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
+from kwire_cli.source.packets.files import NAME, captures_of
+from kwire_cli.source.packets.points import Naming
 from kwire_cli.spec.catalog import Catalog, catalog
-from kwire_cli.stores import location
+from kwire_cli.stores import absolute, in_parallel, location, path_of
+from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
+
+# Which inputs are segments, indexes, captures or request logs: a table is made of files of its kind, and
+# leaves the others to other tables.
+
+INDEX_KINDS = OFFSET_CHECKPOINTS | {
+    LogKind.INDEX,
+    LogKind.TIME_INDEX,
+    LogKind.TRANSACTION_INDEX,
+    LogKind.PRODUCER_SNAPSHOT,
+    LogKind.LEADER_EPOCHS,
+}
+"""Files of a log directory that have entries and no batches."""
+
+
+class Kind(NamedTuple):
+    """Files of a kind: `what` errors call one, those in a folder, and whether a file that is named is one, `itself` or
+    by a glob.
+    """
+
+    what: str
+    within: Callable[[str], Iterable[str]]
+    is_one: Callable[[str, bool], bool]
+
+
+def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
+    """Return for each of these kinds the files that paths and globs name, each once, by absolute paths: tasks run
+    elsewhere.
+
+    Raises:
+        InputError: As `numbered`.
+
+    """
+    return [[*files] for files in numbered(paths, *kinds)]
+
+
+def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
+    """Return what `by_kind` does, each file with a number: files of all kinds in the order in which they were given.
+
+    In a folder the files of the first kind come first.
+
+    Raises:
+        InputError: There is nothing of a name, or no file of any of these kinds in all of them.
+
+    """
+    found: list[dict[str, int]] = [{} for _ in kinds]
+    numbers = count()
+    for path in paths:
+        for given in named(path):
+            name, itself = absolute(given), path_of(given) == path_of(path)
+            for kind, files in zip(kinds, found, strict=True):
+                some = kind.within(name) if path_of(name).is_dir() else [name] if kind.is_one(name, itself) else []
+                for file in some:
+                    files.setdefault(file, next(numbers))
+    if not any(found):
+        raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
+    return found
+
+
+def _segments_within(folder: str) -> Iterator[str]:
+    try:
+        some = segments_of([folder])
+    except InputError:  # there are none
+        return
+    paths = [segment.path for segment in some]
+    yield from _those(
+        paths, lambda path: file_name(path_of(path).name).base_offset is not None or not _is_request_log(path)
+    )
+
+
+def _indexes_within(folder: str) -> Iterator[str]:
+    return (str(file.path) for file in files_in(path_of(folder), INDEX_KINDS))
+
+
+def _captures_within(folder: str) -> list[str]:
+    try:
+        return captures_of([folder])
+    except InputError:  # there are none
+        return []
+
+
+def _request_logs_within(folder: str) -> Iterator[str]:
+    files = (
+        path for path in tree(path_of(folder)).files() if path.is_file() and file_name(path.name).base_offset is None
+    )
+    return _those(map(str, files), _is_request_log)
+
+
+def _those(paths: Iterable[str], are: Callable[[str], bool]) -> Iterator[str]:
+    """Of these paths those that are something."""
+    given = [*paths]
+    return compress(given, in_parallel(are, given))
+
+
+def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it
+    """What is named itself and nothing else is taken for what it is said to be, whatever its name."""
+    name = file_name(path_of(path).name)
+    if name.kind in BATCH_KINDS and name.base_offset is not None:
+        return True
+    return (
+        (name.kind in BATCH_KINDS or (itself and name.kind is LogKind.OTHER))
+        and not _is_request_log(path)
+        and not _is_capture(path)
+    )
+
+
+def _is_index(path: str) -> bool:
+    return file_name(path_of(path).name).kind in INDEX_KINDS
+
+
+def _is_capture(path: str) -> bool:
+    """What begins as one, or is named as one although it does not."""
+    return bool(NAME.search(path_of(path).name)) or begins_as(path) is InputKind.CAPTURE
+
+
+def _is_request_log(path: str) -> bool:
+    return begins_as(path) is InputKind.REQUEST_LOG
+
+
+SEGMENTS = Kind("segment or snapshot", _segments_within, _is_segment)
+INDEXES = Kind("index or checkpoint", _indexes_within, lambda path, _: _is_index(path))
+CAPTURES = Kind("capture", _captures_within, lambda path, _: _is_capture(path))
+REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_request_log(path))
+
+
+# What a table of the data source is.
 
 MOST_NAMED = 5
 """Gaps of which it is kept what they are."""
@@ -24,7 +156,8 @@ MOST_NAMED = 5
 
 @dataclass(slots=True)
 class Told:
-    """The bytes that were read of a part, and the gaps in it that are no rows. A file that cannot be read is such a gap.
+    """The bytes that were read of a part, and the gaps in it that are no rows. A file that cannot be read is such a
+    gap.
 
     With `stop` the first gap is an error. `first` are the first gaps: the file of each, and what is wrong with it.
     """
@@ -45,7 +178,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of what has no rows.
+    """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of
+    what has no rows.
 
     `naming` says which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections.
     With `fail_fast` what cannot be read is an error. All of it goes to the tasks: a
@@ -73,7 +207,8 @@ class Table(Protocol):
         """All columns."""
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
-        """What tasks read: a part each, of about `split_size` bytes, that can be pickled; without those that have no rows behind all filters.
+        """What tasks read: a part each, of about `split_size` bytes, that can be pickled; without those that have no
+        rows behind all filters.
 
         Spark applies the filters again: rows that they exclude may be given.
         """

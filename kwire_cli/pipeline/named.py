@@ -1,39 +1,153 @@
-"""All tables of some inputs, by name: DataFrames that read nothing before they are asked, and SQL over them that reads only what it needs."""
+"""Tables by name."""
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, functions
+from pyspark.sql import DataFrame, datasource, functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.index_table import INDEX_TABLE
-from kwire_cli.pipeline.kinds import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, by_kind
-from kwire_cli.pipeline.line_columns import FRAMES
+from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
-from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.needed import Needed, needed
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Reading, by_kind
 from kwire_cli.pipeline.packet_table import PAYLOAD, PacketTable, refuse_payload, without_payload
 from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
-from kwire_cli.pipeline.request_log_tables import LOG_FAULTS, LOG_FRAMES
-from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
+from kwire_cli.pipeline.request_logs import LOG_FAULTS, LOG_FRAMES
+from kwire_cli.pipeline.segments import INDEX_TABLE, SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
-from kwire_cli.source.request_log.opening import beside_captures
+from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import Filter
 
     from kwire_cli.pipeline.model import Table
+
+
+# Which columns of which tables a query needs, and behind which filters: Spark itself is asked, over empty
+# files with the same columns.
+#
+# Of a table that Python makes Spark always wants all columns, and tells it no filter; of files it wants few,
+# and its plan says which.
+
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a query takes of a table: these columns, and rows behind all of these filters, which it looks at again
+    itself.
+    """
+
+    columns: tuple[str, ...]
+    filters: tuple[Filter, ...] = ()
+
+
+def needed(spark: SparkSession, query: str, schemas: Mapping[str, pa.Schema]) -> dict[str, Needed]:
+    """By the names of those tables that a query reads, what it needs of each. Spark's own errors where it is no query
+    over these tables.
+    """
+    words = {word.lower() for word in _WORD.findall(query)}
+    mentioned = [name for name in schemas if name in words]
+    adaptive = spark.conf.get(_ADAPTIVE)
+    with tempfile.TemporaryDirectory(prefix="kwire-") as made:
+        folder = Path(made)
+        try:
+            spark.conf.set(_ADAPTIVE, "false")  # whose plan shows its parts only when it has run
+            for name in mentioned:
+                (folder / name).mkdir()
+                # The URL says that it is a folder of this machine: Spark's default file system may be another.
+                spark.read.schema(from_arrow_schema(schemas[name])).json(
+                    (folder / name).as_uri()
+                ).createOrReplaceTempView(name)
+            scans = [*_scans(spark.sql(query)._jdf.queryExecution().executedPlan())]  # noqa: SLF001 - there is no other way to a plan
+        finally:
+            spark.conf.set(_ADAPTIVE, str(adaptive))
+            for name in mentioned:
+                spark.catalog.dropTempView(name)
+    found: dict[str, Needed] = {}
+    for scan in scans:
+        name = Path(scan.relation().location().rootPaths().apply(0).getName()).name
+        own = Needed(tuple(scan.requiredSchema().fieldNames()), tuple(_filters(spark, scan)))
+        found[name] = _both(found[name], own) if name in found else own
+    return {
+        name: Needed(tuple(each for each in schemas[name].names if each in one.columns), one.filters)
+        for name, one in found.items()
+    }
+
+
+def _both(one: Needed, other: Needed) -> Needed:
+    """What is enough for two uses of a table."""
+    return Needed((*one.columns, *other.columns), one.filters if one.filters == other.filters else ())
+
+
+def _scans(plan: Any) -> Iterator[Any]:
+    """The reading of files in a plan, and in the subqueries of its expressions."""
+    if plan.getClass().getSimpleName() == "FileSourceScanExec":
+        yield plan
+    for some in (plan.children(), plan.subqueries()):
+        for number in range(some.size()):
+            yield from _scans(some.apply(number))
+
+
+def _filters(spark: SparkSession, scan: Any) -> Iterator[Filter]:
+    """Those that kwire's tables can make use of, as the data source API has them."""
+    jvm: Any = spark._jvm  # noqa: SLF001 - as above
+    strategy = getattr(jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$")
+    translate = getattr(strategy, "MODULE$").translateFilter
+    some = scan.dataFilters()
+    for number in range(some.size()):
+        told = translate(some.apply(number), False)  # noqa: FBT003 - Scala's method: filters of nested columns
+        if told.isDefined() and (found := _filter(told.get())) is not None:
+            yield found
+
+
+def _filter(told: Any) -> Filter | None:
+    kind = told.getClass().getSimpleName()
+    if kind not in {
+        "EqualTo",
+        "EqualNullSafe",
+        "GreaterThan",
+        "GreaterThanOrEqual",
+        "LessThan",
+        "LessThanOrEqual",
+        "In",
+    }:
+        return None
+    attribute = (str(told.attribute()),)
+    made: Filter
+    if kind == "In":
+        made = datasource.In(attribute, tuple(_value(each) for each in told.values()))
+    else:
+        made = getattr(datasource, kind)(attribute, _value(told.value()))
+    return made
+
+
+def _value(value: Any) -> Any:
+    """Java's times as Python's; whatever else py4j leaves as an object is nothing that is looked at."""
+    if hasattr(value, "getClass") and value.getClass().getName() == "java.sql.Timestamp":
+        return datetime.fromtimestamp(value.getTime() // 1000, UTC).replace(microsecond=value.getNanos() // 1000)
+    return value
+
+
+# All tables of some inputs, by name: DataFrames that read nothing before they are asked, and SQL over them
+# that reads only what it needs.
 
 
 @dataclass(frozen=True)
@@ -129,13 +243,19 @@ class OfBoth:
         captures, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
         if captures and logs:
             inputs.note(beside_captures(logs, "frames has rows of both"))
-        found = [maker.make(inputs, wanted) for maker, files in ((self.captures, captures), (FromParts(self.logs), logs)) if files]
+        found = [
+            maker.make(inputs, wanted)
+            for maker, files in ((self.captures, captures), (FromParts(self.logs), logs))
+            if files
+        ]
         return reduce(DataFrame.unionByName, found)
 
 
 @dataclass(frozen=True)
 class Faults:
-    """What is wrong with log directories, captures and request logs, where there are any: a column that one of them lacks is null."""
+    """What is wrong with log directories, captures and request logs, where there are any: a column that one of them
+    lacks is null.
+    """
 
     logs: Table
     captures: pa.Schema
@@ -143,7 +263,9 @@ class Faults:
     @property
     def schema(self) -> pa.Schema:
         """The columns of both, those of logs first that both have."""
-        return pa.schema([*self.logs.schema, *(each for each in self.captures if each.name not in self.logs.schema.names)])
+        return pa.schema(
+            [*self.logs.schema, *(each for each in self.captures if each.name not in self.logs.schema.names)]
+        )
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is nothing of any."""
@@ -158,13 +280,20 @@ class Faults:
             found.append(FromParts(LOG_FAULTS).make(inputs, Needed(tuple(LOG_FAULTS.schema.names))))
         made = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), found)
         types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
-        return made.select(*(made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name) for name in wanted.columns))
+        return made.select(
+            *(
+                made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name)
+                for name in wanted.columns
+            )
+        )
 
 
 FAULTS = "faults"
 MAKERS: dict[str, Maker] = {
     **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
-    "frames": OfBoth(FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)), LOG_FRAMES),
+    "frames": OfBoth(
+        FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)), LOG_FRAMES
+    ),
     "fields": FromCaptures(FIELDS, lambda captures, wanted: captures.fields(wanted.filters)),
     "ledger": FromCaptures(LEDGER, lambda captures, _: captures.ledger()),
     FAULTS: Faults(TABLES[FAULTS], CAPTURE_FAULTS),
@@ -173,7 +302,9 @@ MAKERS: dict[str, Maker] = {
 
 
 class Tables(Mapping[str, "DataFrame"]):
-    """The tables by name. A table is made when it is asked for, with all of its columns; `sql` and `table` make those that are needed."""
+    """The tables by name. A table is made when it is asked for, with all of its columns; `sql` and `table` make those
+    that are needed.
+    """
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -198,19 +329,25 @@ class Tables(Mapping[str, "DataFrame"]):
         return found.frame() if isinstance(found, Rows) else found
 
     def rows(self, name: str, columns: Sequence[str] | None = None) -> DataFrame | Rows:
-        """As `table`; of a table whose rows files hold, what makes them in tasks, which can do something else with them than giving them to Spark."""
+        """As `table`; of a table whose rows files hold, what makes them in tasks, which can do something else with them
+        than giving them to Spark.
+        """
         if name not in MAKERS:
             raise InputError(f"there is no table {name!r}: tables are {', '.join(MAKERS)}")
         maker = MAKERS[name]
         if unknown := [each for each in columns or () if each not in maker.schema.names]:
-            raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}")
+            raise InputError(
+                f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}"
+            )
         names = tuple(without_payload(maker.schema).names if columns is None else columns)
         refuse_payload(maker.schema, names, show_secrets=self.inputs.reading.show_secrets)
         wanted = Needed(names)
         return maker.rows(self.inputs, wanted) if isinstance(maker, FromParts) else maker.make(self.inputs, wanted)
 
     def sql(self, query: str) -> DataFrame:
-        """What a query over the tables gives. Of each table only the columns are made, and only the parts of files read, that it needs."""
+        """What a query over the tables gives. Of each table only the columns are made, and only the parts of files
+        read, that it needs.
+        """
         spark = self.inputs.spark
         named = self.inputs.reading.show_secrets and PAYLOAD in query.lower()  # a star alone does not ask for it
         schemas = {name: maker.schema if named else without_payload(maker.schema) for name, maker in MAKERS.items()}
@@ -220,14 +357,18 @@ class Tables(Mapping[str, "DataFrame"]):
         return spark.sql(query)
 
     def create_views(self, *names: str) -> None:
-        """Make temporary views of these tables, or of all that there is something for: `spark.sql` knows them then, with all of their columns."""
+        """Make temporary views of these tables, or of all that there is something for: `spark.sql` knows them then,
+        with all of their columns.
+        """
         for name in names or self._filled():
             self[name].createOrReplaceTempView(name)
 
     def _filled(self) -> list[str]:
         """The tables of what is in the inputs."""
         segments, indexes, captures, logs = by_kind(self.inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
-        there = {INDEX_TABLE.name: indexes, FAULTS: True, LOG_FRAMES.name: captures or logs} | {table.name: segments for table in SEGMENT_TABLES}
+        there = {INDEX_TABLE.name: indexes, FAULTS: True, LOG_FRAMES.name: captures or logs} | {
+            table.name: segments for table in SEGMENT_TABLES
+        }
         return [name for name in MAKERS if there.get(name, captures)]
 
 

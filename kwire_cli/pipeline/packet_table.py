@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.kinds import CAPTURES, by_kind
-from kwire_cli.pipeline.segment_filters import bounds, microseconds, wanted
-from kwire_cli.source.capture.model import NO_TIME, endpoints
-from kwire_cli.source.capture.parts import Part, PartReader
-from kwire_cli.source.capture.points import Naming, Timed, points_of
-from kwire_cli.source.capture.schedule import outlined
-from kwire_cli.source.capture.segment_columns import payloads, segment_columns
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.pipeline.line_columns import bounds, microseconds, wanted
+from kwire_cli.pipeline.model import CAPTURES, by_kind
+from kwire_cli.source.packets.descriptors import outlined
+from kwire_cli.source.packets.model import NO_TIME, endpoints
+from kwire_cli.source.packets.parts import Part, PartReader
+from kwire_cli.source.packets.points import Naming, Timed, points_of
+from kwire_cli.source.packets.segment_columns import payloads, segment_columns
+from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import is_url, location
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.source.capture.parts import Outline
-    from kwire_cli.source.capture.segment_columns import SegmentColumns
+    from kwire_cli.source.packets.parts import Outline
+    from kwire_cli.source.packets.segment_columns import SegmentColumns
 
 PACKETS = pa.schema(
     [
@@ -50,7 +50,8 @@ PACKETS = pa.schema(
         pa.field("payload", pa.binary()),
     ]
 )
-"""`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and put together from fragments."""
+"""`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and
+put together from fragments."""
 PAYLOAD = "payload"
 """What was said on connections, secrets too: a column only for who asks for it by name and has secrets shown."""
 _LAST = 253402300800_000_000_000
@@ -58,14 +59,19 @@ _CHUNK = 1 << 16
 
 
 def without_payload(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a table that are there unless more is asked for; those of other tables than `packets` are all."""
+    """Return the columns of a table that are there unless more is asked for; those of other tables than `packets` are
+    all.
+    """
     return pa.schema([each for each in schema if each.name != PAYLOAD]) if schema.equals(PACKETS) else schema
 
 
 def refuse_payload(schema: pa.Schema, names: Iterable[str], *, show_secrets: bool) -> None:
     """InputError where the payload of packets is asked for and secrets are not shown."""
     if PAYLOAD in names and schema.equals(PACKETS) and not show_secrets:
-        raise InputError("the column payload of packets holds everything, secrets included: it needs --show-secrets (showSecrets in Spark)")
+        raise InputError(
+            "the column payload of packets holds everything, secrets included: it needs --show-secrets "
+            "(showSecrets in Spark)"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,14 @@ class PacketTable:
     naming: Naming = field(default_factory=Naming)
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Wanted]:
-        """The parts of all captures that have packets of the times that are wanted; a file that cannot be read is one part."""
+        """The parts of all captures that have packets of the times that are wanted; a file that cannot be read is one
+        part.
+        """
         since, until = _times_behind(filters)
         of_files = wanted(self.name, filters)
-        outlines = [("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]]
+        outlines = [
+            ("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]
+        ]
         points = self._points(outlines)
         for found, path in outlines:
             if not of_files.has({"file": location(path)}):
@@ -90,8 +100,13 @@ class PacketTable:
                     yield Wanted(part, since, until, points[path])
 
     def _points(self, outlines: Sequence[tuple[Outline | str, str]]) -> dict[str, str]:
-        """The names of the capture points of files. Those of a store are not cut, so they are looked through if several are of a point."""
-        times = {path: Timed(path, NO_TIME, NO_TIME) if isinstance(each, str) else Timed(path, each.first, each.latest) for each, path in outlines}
+        """The names of the capture points of files. Those of a store are not cut, so they are looked through if several
+        are of a point.
+        """
+        times = {
+            path: Timed(path, NO_TIME, NO_TIME) if isinstance(each, str) else Timed(path, each.first, each.latest)
+            for each, path in outlines
+        }
         known = {path: each for path, each in times.items() if not is_url(path)}
         return {path: point.name for point in points_of([*times], self.naming, known) for path in point.files}
 
@@ -144,7 +159,9 @@ def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
     return since, until
 
 
-def _shown(part: Wanted, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool) -> pa.RecordBatch:
+def _shown(
+    part: Wanted, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool
+) -> pa.RecordBatch:
     rows = found.rows
     made = []
     for name in names:
@@ -179,7 +196,9 @@ def _ends(found: SegmentColumns, name: str) -> pa.Array:
 
 def _payloads(data: npt.NDArray[np.uint8], found: SegmentColumns) -> pa.Array:
     out, offsets = payloads(data, found.rows, found.kept)
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(found.rows), [None, pa.py_buffer(offsets), pa.py_buffer(out)]).cast(pa.binary())
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(found.rows), [None, pa.py_buffer(offsets), pa.py_buffer(out)]
+    ).cast(pa.binary())
 
 
 PACKET_TABLE = PacketTable()

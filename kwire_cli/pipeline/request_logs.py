@@ -1,21 +1,39 @@
-"""Request logs in tasks: a part of a log each, whose faults are kept."""
+"""Request logs as tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.folding import FileFault
-from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.parts import LogPart, parts_of
-from kwire_cli.source.request_log.reading import LineFault, RequestLog
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.roles import FORWARDED, can_hold_secrets
+from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES, ROWS, TEXTS, UNREADABLE
+from kwire_cli.pipeline.model import REQUEST_LOGS, by_kind
+from kwire_cli.pipeline.parts import FileFault
+from kwire_cli.pipeline.segments import FAULTS_NAME
+from kwire_cli.source.request_log.exchange import Bodies, Exchange, Written
+from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
+from kwire_cli.stores import location, path_of
+from kwire_cli.structs.numbers import RANGES
+from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.pipeline.folding import Faults
-    from kwire_cli.source.request_log.bodies import Unwritten
+    from pyspark.sql.datasource import Filter
+
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.source.request_log.exchange import Unwritten
     from kwire_cli.spec.catalog import Catalog
+
+
+# Request logs in tasks: a part of a log each, whose faults are kept.
 
 
 def parts_of_all(paths: Iterable[str]) -> list[LogPart]:
@@ -37,3 +55,191 @@ def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchan
 def place_of(part: LogPart, found: LineFault | Unwritten) -> str:
     """Where something is in a log: its line, or its byte where nobody has counted the lines before it."""
     return f"{part.path} at byte {found.start}" if part.start else f"{part.path}:{found.line}"
+
+
+# Request logs as rows of the tables `frames` and `faults`: a request and a response for each exchange, of
+# which a log has all but the bytes.
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Logged:
+    """What rows of a log have in common: the definitions, and whether secrets are shown."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.catalog, self._redaction = reading.catalog, Redaction(reading.catalog, show_secrets=reading.show_secrets)
+        self.codes = {row.name: row.code for row in self.catalog.errors}
+        self._bodies = Bodies(self.catalog)
+
+    def body(self, exchange: Exchange, kind: str) -> str | None:
+        """The JSON of a body, without secrets. One that may hold some, and of which is not known where, is not
+        shown.
+        """
+        value = exchange.request if kind == "request" else exchange.response
+        if value is None:
+            return None
+        api = self.catalog.api_by_key(exchange.api_key)
+        message = api and (api.request if kind == "request" else api.response)
+        if self._redaction.show_secrets or (message and not can_hold_secrets(message)):
+            try:
+                return dumps(value, indent=False)
+            except RecursionError:  # which no definition allows
+                return None
+        if not message or message in FORWARDED:
+            return None
+        found = [*self._bodies.of(exchange)][0 if kind == "request" else -1]
+        if not isinstance(found, Written):
+            return None
+        return dumps(found.body.to_json(records="size", hidden=self._redaction.body(found.body)), indent=False)
+
+
+class Row:
+    """A request or response of a log."""
+
+    __slots__ = ("exchange", "file", "kind", "logged")
+
+    def __init__(self, file: str, exchange: Exchange, kind: str, logged: Logged) -> None:
+        self.file, self.exchange, self.kind, self.logged = file, exchange, kind, logged
+
+    @property
+    def is_response(self) -> bool:
+        """Whether it is one."""
+        return self.kind == "response"
+
+    @property
+    def time(self) -> int | None:
+        """When the broker was done, and of a request when it had come: microseconds since 1970, by a clock without zone
+        as if it were UTC.
+        """
+        exchange = self.exchange
+        if exchange.time is None:
+            return None
+        at = datetime.fromisoformat(exchange.time)
+        found = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        found -= 0 if self.is_response else round((exchange.total_ms or 0) * 1000)
+        return found if found >= 0 else None
+
+    @property
+    def throttle(self) -> int | None:
+        """What the response says of it."""
+        found = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
+        return _within(found, "int32")
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the log says of its header."""
+        exchange = self.exchange
+        return {"correlationId": exchange.correlation_id} | (
+            {} if self.is_response else {"clientId": exchange.client_id}
+        )
+
+
+def _within(value: Any, kind: str) -> int | None:
+    """A number of a type; None for whatever is none."""
+    low, high = RANGES[kind]
+    return value if type(value) is int and low <= value <= high else None
+
+
+def _nanoseconds(row: Row) -> int | None:
+    time = row.time
+    return None if time is None else _within(time * 1000, "int64")
+
+
+def _error_codes(row: Row) -> list[int]:
+    found = (
+        row.logged.codes.get(error) if isinstance(error, str) else _within(error, "int32")
+        for error in row.exchange.errors
+    )
+    return [code for code in found if code is not None] if row.is_response else []
+
+
+_COLUMNS: dict[str, Callable[[Row], Any]] = {
+    "file": lambda row: row.file,
+    "time": lambda row: row.time,
+    "time_ns": _nanoseconds,
+    "src": lambda row: row.exchange.broker if row.is_response else row.exchange.client,
+    "dst": lambda row: row.exchange.client if row.is_response else row.exchange.broker,
+    "frame": lambda row: row.exchange.start,
+    "request_frame": lambda row: row.exchange.start if row.is_response else None,
+    "kind": lambda row: row.kind,
+    "api_key": lambda row: row.exchange.api_key,
+    "api": lambda row: row.exchange.api,
+    "api_version": lambda row: row.exchange.api_version,
+    "correlation_id": lambda row: _within(row.exchange.correlation_id, "int32"),
+    "client_id": lambda row: row.exchange.client_id,
+    "software": lambda row: row.exchange.software,
+    "topics": lambda row: row.exchange.topics,
+    "latency": lambda row: (
+        row.exchange.total_ms / 1000 if row.is_response and row.exchange.total_ms is not None else None
+    ),
+    "throttle_ms": lambda row: row.throttle,
+    "error_codes": _error_codes,
+    "errors": lambda row: [str(error) for error in row.exchange.errors] if row.is_response else [],
+    "anomalies": lambda _: [],
+    "header": lambda row: dumps(row.header, indent=False),
+    "body": lambda row: row.logged.body(row.exchange, row.kind),
+}
+"""What a log says of a column of `frames`; of all others it says nothing."""
+
+
+@dataclass(frozen=True)
+class LogTable:
+    """A table of the exchanges in request logs, or of what is wrong with these; as `model.Table`."""
+
+    name: str
+    schema: pa.Schema
+
+    def parts(self, paths: Sequence[str], _filters: Sequence[Filter], split_size: int) -> Iterator[LogPart]:
+        """The parts of logs."""
+        for path in by_kind(paths, REQUEST_LOGS)[0]:
+            yield from parts_of(path, split_size)
+
+    def read(self, part: LogPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        rows: list[Any] = []
+        start, logged = part.start, Logged(reading)
+        for found in _found_in(part, reading):
+            rows += self._rows(part, found, names, logged)
+            if len(rows) >= ROWS or found.start - start > TEXTS:
+                yield batch_of(rows, schema)
+                rows, start = [], found.start
+        yield batch_of(rows, schema)
+
+    def _rows(
+        self, part: LogPart, found: Exchange | LineFault, names: Sequence[str], logged: Logged
+    ) -> list[list[Any]]:
+        if isinstance(found, Exchange):
+            if self.name == FAULTS_NAME:
+                return []
+            kinds = ("request",) if found.response is None else ("request", "response")
+            rows = [Row(location(part.path), found, kind, logged) for kind in kinds]
+            return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
+        if self.name != FAULTS_NAME:
+            return []
+        fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
+        return [[fault.get(name) for name in names]]
+
+
+def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
+    """What is in a part, and how much of it there was; a file that cannot be read is a fault."""
+    told = reading.told
+    try:
+        for found in RequestLog(part.path, reading.catalog, part):
+            if isinstance(found, LineFault):
+                told.fault(part.path, f"{found.code}: {found.detail}")
+            yield found
+        told.size += (part.stop or path_of(part.path).stat().st_size) - part.start
+    except (InputError, OSError) as error:
+        if told.stop:
+            raise
+        reason = error.reason if isinstance(error, InputError) else str(error)
+        told.fault(part.path, reason)
+        yield LineFault(0, UNREADABLE, reason, part.start)
+
+
+LOG_FRAMES = LogTable("frames", FRAMES)
+LOG_FAULTS = LogTable(FAULTS_NAME, CAPTURE_FAULTS)

@@ -1,32 +1,133 @@
-"""A Spark session for a command: embedded or on a cluster, quiet, and there as soon as can be."""
+"""A Spark session, Java, and kwire shipped to workers."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import os
+import re
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
+import zipfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import kwire_cli
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.java import check
-from kwire_cli.pipeline.shipping import ship
+from kwire_cli.spec.files import specs_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+
+# Whether Spark can run here: its Python packages, and a Java that is new enough.
+
+OLDEST = 17
+"""Spark 4 runs on no older Java."""
+
+
+PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy", "numba")
+HOW = (
+    f"install Java {OLDEST} or newer (apt install openjdk-17-jre-headless on Debian and Ubuntu), or "
+    f"set JAVA_HOME to where it is"
+)
+_VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)')
+
+
+def check(variables: Mapping[str, str] = os.environ) -> None:
+    """Nothing where Spark can be started; InputError says what is missing and how to get it."""
+    if (found := java_version(variables)) is not None and found < OLDEST:
+        raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {found}: {HOW}")
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(
+            f"Spark is needed for this, and {', '.join(missing)} {verb} not installed: pip install 'kwire[spark]'"
+        )
+
+
+def java_version(variables: Mapping[str, str] = os.environ) -> int | None:
+    """The feature version of the Java that Spark would run, such as 17; None where it does not say. InputError where
+    there is none.
+    """
+    java = _java(variables)
+    beside = Path(java).resolve().parent.parent / "release"  # read, as starting a Java takes long
+    try:
+        text = beside.read_text("utf-8", "replace")
+    except OSError:
+        try:
+            text = subprocess.run([java, "-version"], capture_output=True, check=False, text=True, timeout=60).stderr  # noqa: S603 - the user's Java
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"Spark needs Java, and {java} does not run ({error}): {HOW}") from None
+    match = _VERSION.search(text)
+    return int(match[1]) if match else None
+
+
+def _java(variables: Mapping[str, str]) -> str:
+    """The program that Spark's scripts run: that of JAVA_HOME, else the first one on PATH."""
+    home = variables.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java", path=variables.get("PATH"))
+    if not java or (home and not Path(java).exists()):
+        where = f"JAVA_HOME={home} has no bin/java" if home else "there is no Java on PATH"
+        raise InputError(f"Spark needs Java, and {where}: {HOW}")
+    return java
+
+
+# kwire sent with a job to the workers of a cluster, which need not have it, or not this version of it; what
+# it stands on they need.
+
+PACKAGE = Path(kwire_cli.__file__).parent
+
+
+def ship(context: SparkContext) -> None:
+    """Have the workers of a cluster import this kwire, unless the job brings one by itself (`--py-files kwire.zip`):
+    then that one.
+    """
+    brought: list[str] = context._python_includes or []  # noqa: SLF001 - nothing else names them
+    if (
+        not str(context.master).startswith("local")
+        and PACKAGE.is_dir()
+        and not any(name.startswith("kwire") for name in brought)
+    ):
+        context.addPyFile(str(pack(Path(_folder().name) / "kwire.zip")))
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """As long as this process is there: workers may ask for what is in it at any time."""
+    return tempfile.TemporaryDirectory(prefix="kwire-shipped-")
+
+
+def pack(path: Path) -> Path:
+    """Write the package as a zip that Python can import, with the specs in it as in a wheel."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed:
+        for folder, name in ((PACKAGE, PACKAGE.name), (Path(specs_folder()), f"{PACKAGE.name}/specs")):
+            for file in sorted(folder.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    packed.write(file, f"{name}/{file.relative_to(folder)}")
+    return path
+
+
+# A Spark session for a command: embedded or on a cluster, quiet, and there as soon as can be.
+
 LOCAL = "local[*]"
+
+
 _QUIET = Path(__file__).with_name("log4j2.properties")
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # What Python makes of a file has no size that Spark could know beforehand: joins are decided when both sides are there.
+    # What Python makes of a file has no size that Spark could know beforehand: joins are decided when both sides are
+    # there.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "10MB",
     "spark.ui.showConsoleProgress": "false",
@@ -40,8 +141,9 @@ _EMBEDDED = {
     "spark.python.daemon.module": "kwire_cli.pipeline.daemon",  # elsewhere kwire may reach workers only with the job
 }
 _LATE = 10
-"""Java compiles code thoroughly when it has run this many times as often as it otherwise takes. What runs for seconds only would spend a third of its
-time on compiling what it never needs again; what runs for long gets there soon enough."""
+"""Java compiles code thoroughly when it has run this many times as often as it otherwise takes. What runs for seconds
+only would spend a third of its time on compiling what it never needs again; what runs for long gets there soon
+enough."""
 _DRIVER = (
     "-XX:+IgnoreUnrecognizedVMOptions",  # other Javas than OpenJDK's
     f"-XX:Tier4InvocationThreshold={_LATE * 5000}",
@@ -59,10 +161,13 @@ _TOLD = 2000
 
 
 @contextlib.contextmanager
-def session(master: str = LOCAL, settings: Mapping[str, str] | None = None, worker_python: str | None = None) -> Iterator[SparkSession]:
+def session(
+    master: str = LOCAL, settings: Mapping[str, str] | None = None, worker_python: str | None = None
+) -> Iterator[SparkSession]:
     """A session that ends with the block; where there is one in this process already, that one, which goes on.
 
-    `settings` are Spark's own, and stronger than ours. Workers run `worker_python`, else PYSPARK_PYTHON, else the Python that runs this.
+    `settings` are Spark's own, and stronger than ours. Workers run `worker_python`, else PYSPARK_PYTHON, else the
+    Python that runs this.
 
     Raises:
         InputError: Java or a package is missing, or Spark does not start: it says why.
@@ -76,12 +181,18 @@ def session(master: str = LOCAL, settings: Mapping[str, str] | None = None, work
         yield running
         return
     with tempfile.TemporaryFile(prefix="kwire-java-") as said:
-        made = _start(master, {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})}, worker_python, said.fileno())
+        made = _start(
+            master,
+            {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})},
+            worker_python,
+            said.fileno(),
+        )
         threading.Thread(target=_start_a_worker, args=(made,), daemon=True).start()
         try:
             yield made
         finally:
-            # By a thread of its own, which has a connection of its own to Java: the one of this thread may wait for an answer that Ctrl-C cut.
+            # By a thread of its own, which has a connection of its own to Java: the one of this thread may wait for an
+            # answer that Ctrl-C cut.
             ending = threading.Thread(target=_stop, args=(made,), daemon=True)
             ending.start()
             ending.join(_ENDING)
@@ -102,14 +213,18 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     os.environ["PYSPARK_PYTHON"] = python  # SparkContext looks nowhere else
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire scan")
     conf.setAll([*settings.items()])
-    conf.set("spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip())
+    conf.set(
+        "spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip()
+    )
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
         interrupted = signal.getsignal(signal.SIGINT)
         context = SparkContext(conf=conf, gateway=gateway)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, interrupted)  # PySpark's own handler speaks to Java in the middle of what is said
+            signal.signal(
+                signal.SIGINT, interrupted
+            )  # PySpark's own handler speaks to Java in the middle of what is said
         made = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from kwire_cli.codec.model import Limits
 from kwire_cli.errors import InputError, KwireError
-from kwire_cli.pipeline.index_table import INDEX_TABLE
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.packet_table import PACKET_TABLE, refuse_payload, without_payload
-from kwire_cli.pipeline.partition_faults import PARTITION_FAULTS
-from kwire_cli.pipeline.segment_tables import SEGMENT_TABLES
+from kwire_cli.pipeline.segments import INDEX_TABLE, PARTITION_FAULTS, SEGMENT_TABLES
+from kwire_cli.records.codecs import Limits
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.spec.catalog import catalog
 
@@ -35,7 +33,9 @@ R = TypeVar("R")
 _NO_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 """What PySpark's workers look at when they say an error."""
 NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
-TABLES: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)}
+TABLES: dict[str, Table] = {
+    table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)
+}
 """A table of another kind of file is one more line here."""
 OTHERWISE = "records"
 """The table where none is asked for."""
@@ -90,7 +90,7 @@ class SegmentSource(KwireSource):
 
     def schema(self) -> StructType:
         """What the connections of a stream take."""
-        from kwire_cli.pipeline.streaming.connections import SEGMENTS  # noqa: PLC0415 - as below
+        from kwire_cli.pipeline.stream_connections import SEGMENTS  # noqa: PLC0415 - as below
 
         return from_arrow_schema(SEGMENTS)
 
@@ -138,20 +138,24 @@ def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool
 def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -> DataSourceStreamReader:
     """What reads a stream. InputError where an option is wrong, or there is no stream of a table."""
     try:
-        from kwire_cli.pipeline.streaming import reader  # noqa: PLC0415 - streams take a newer PySpark than tables
-        from kwire_cli.pipeline.streaming.connections import SegmentReader  # noqa: PLC0415 - as above
+        from kwire_cli.pipeline import stream_reader  # noqa: PLC0415 - streams take a newer PySpark than tables
+        from kwire_cli.pipeline.stream_connections import SegmentReader  # noqa: PLC0415 - as above
     except ImportError as error:
         raise InputError(f"streams need PySpark 4.2 or newer ({error}): pip install -U pyspark") from None
-    numbers = {name: _bytes(options, name, otherwise) for name, otherwise in reader.OPTIONS.items()}
-    not_of_tables = {name.lower() for name in (*reader.OPTIONS, "reading")}
+    numbers = {name: _bytes(options, name, otherwise) for name, otherwise in stream_reader.OPTIONS.items()}
+    not_of_tables = {name.lower() for name in (*stream_reader.OPTIONS, "reading")}
     own = {option: value for option, value in options.items() if option.lower() not in not_of_tables}
-    asked = KwireReader(own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None)
-    if asked.table not in reader.STREAMED:
-        raise InputError(f"the table {asked.table} cannot be a stream; streams are {', '.join(reader.STREAMED)}")
-    given_reading = _option(options, "reading")  # by `streams`: how things are read, with definitions that no option says
+    asked = KwireReader(
+        own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None
+    )
+    if asked.table not in stream_reader.STREAMED:
+        raise InputError(f"the table {asked.table} cannot be a stream; streams are {', '.join(stream_reader.STREAMED)}")
+    given_reading = _option(
+        options, "reading"
+    )  # by `streams`: how things are read, with definitions that no option says
     reading = pickle.loads(b64decode(given_reading)) if given_reading else asked.reading  # noqa: S301 - our own
     given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), reading, asked.split_size, numbers)
-    return SegmentReader(*given) if segments else reader.TableReader(asked.table, *given)
+    return SegmentReader(*given) if segments else stream_reader.TableReader(asked.table, *given)
 
 
 class PartToRead(InputPartition):
@@ -178,7 +182,9 @@ class KwireReader(DataSourceReader):
         self.schema = schema
         own = TABLES[self.table].schema
         if unknown := [name for name in schema.names if name not in own.names]:
-            raise InputError(f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}")
+            raise InputError(
+                f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}"
+            )
         if table is None:  # connections are made from packets, payloads and all
             refuse_payload(own, schema.names, show_secrets=self.reading.show_secrets)
 

@@ -1,22 +1,109 @@
-"""A batch of records, whatever its format: its header at once, its records when they are asked for."""
+"""Batches and records of every format, and their JSON form."""
 
 from __future__ import annotations
 
+import base64
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import RECORD_FORMATS
+from kwire_cli.records.kafka_topics import OWN_TOPICS, Control, RecordPayload, decode_control, decode_record
+from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableSequence
+    from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.engine.tree import Tree
     from kwire_cli.records.layouts import Layout
-    from kwire_cli.records.model import Hide, Record, Source
+    from kwire_cli.spec.catalog import Catalog
+
+
+# What a record set consists of: records, and the bytes that are no batch; what reading it needs to know.
+
+TRUNCATED, CORRUPT, PADDING = "TRUNCATED", "CORRUPT", "PADDING"
+
+
+class Hide(Protocol):
+    """The secrets in records (`message.redaction.RecordRedaction`)."""
+
+    def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
+        """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
+
+    def record(self, batch: Batch, payload: RecordPayload | None) -> Mapping[str, frozenset[int]]:
+        """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
+
+    def gap(self, topic: str | None) -> bool:
+        """Return whether bytes of a topic that cannot be read may be a secret."""
+
+    def batch(self, batch: Batch) -> bool:
+        """Return whether a record of a batch holds a secret."""
+
+    def spans(self, tree: Tree) -> frozenset[int]:
+        """Return the spans of a batch with secrets that are hidden."""
+
+
+class Record(NamedTuple):
+    """One record. Absent numbers are -1; `headers` are pairs of a name (a number in the KIP-82 draft) and bytes or
+    None.
+
+    `key_at` and `value_at` are where these bytes begin in the area that the record was read from (`Area`), -1 where
+    that is not known.
+    """
+
+    offset: int
+    timestamp: int
+    sequence: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str | int, bytes | None], ...]
+    key_at: int = -1
+    value_at: int = -1
+    control: int | None = None
+    """The number of a control message, where it is not the batch that says so (KIP-98 draft)."""
+
+
+class Area(NamedTuple):
+    """The bytes that hold records: a copy of those of a batch, or what they decompress to.
+
+    `origin` is where they stand in the input; of decompressed ones it is where the compressed bytes begin, and places
+    in them count for themselves.
+    """
+
+    data: bytes
+    origin: int
+    compressed: bool
+
+    def place(self, at: int) -> tuple[int, str]:
+        """The offset of an anomaly at `at` of these bytes, and what has to be said about it."""
+        return (self.origin, f" (byte {at} of the decompressed records)") if self.compressed else (self.origin + at, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A record set and how it is read: the bytes, the layouts by magic byte, what payloads are decoded with and how
+    much may be decompressed.
+    """
+
+    data: memoryview
+    layouts: Mapping[int, Layout]
+    catalog: Catalog | None = None
+    topic: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    hide: Hide | None = None
+    """What of its records `to_json` of batches leaves out unless it is told."""
+
+
+# A batch of records, whatever its format: its header at once, its records when they are asked for.
 
 NO_TIMESTAMP_TYPE = "NoTimestampType"
+
+
 MOST_NOTES = 1000
 """Anomalies of one batch that are kept: damaged records could have as many as bytes."""
 
@@ -24,7 +111,8 @@ MOST_NOTES = 1000
 class Head(NamedTuple):
     """The numbers of a batch. What its format lacks is -1, False or None; times are milliseconds.
 
-    `timestamp_type` is 0 for CreateTime, 1 for LogAppendTime, None in v0. `base_offset` of a wrapper message is that of its first inner message.
+    `timestamp_type` is 0 for CreateTime, 1 for LogAppendTime, None in v0. `base_offset` of a wrapper message is that of
+    its first inner message.
     """
 
     base_offset: int
@@ -56,7 +144,8 @@ class Format(Protocol):
 
 
 class Batch:
-    """The bytes [position, position + size) of a record set: a batch, or in formats v0 and v1 one shallow message with what it wraps.
+    """The bytes [position, position + size) of a record set: a batch, or in formats v0 and v1 one shallow message with
+    what it wraps.
 
     `crc_valid` tells whether its checksum is right. Nothing is kept but its header, once that was asked for.
     """
@@ -120,7 +209,9 @@ class Batch:
         return sequence_after(head.base_sequence, head.last_offset - head.base_offset)
 
     def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
-        """Its records in lists of a bounded size, read as they are taken; what is odd about them is added to `notes`."""
+        """Its records in lists of a bounded size, read as they are taken; what is odd about them is added to
+        `notes`.
+        """
         return _format(self.layout.name).pieces_of(self, [] if notes is None else notes)
 
     def records(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[Record]:
@@ -130,7 +221,9 @@ class Batch:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """All that is odd about it and its records, which are read for it; offsets count from the start of the input."""
+        """All that is odd about it and its records, which are read for it; offsets count from the start of the
+        input.
+        """
         notes: list[Anomaly] = []
         for _ in self.pieces(notes):
             pass
@@ -138,7 +231,7 @@ class Batch:
 
     def spans(self) -> Spans:
         """The spans of all its bytes, its records one by one, or one piece of bytes where they are compressed."""
-        from kwire_cli.engine.lower_records import records_entry  # noqa: PLC0415 - only views of bytes need it
+        from kwire_cli.engine.lower import records_entry  # noqa: PLC0415 - only views of bytes need it
         from kwire_cli.engine.spans import walk  # noqa: PLC0415
 
         return walk(records_entry(self.layout.decl), self.source.data, self.position, self.end)
@@ -148,8 +241,6 @@ class Batch:
 
         `hide` says what to redact in payloads; without it, it is what `read_records` was told.
         """
-        from kwire_cli.records.jsonform import batch_json  # noqa: PLC0415 - it imports what decodes payloads
-
         return batch_json(self, deep=deep, hide=hide or self.source.hide)
 
 
@@ -165,5 +256,168 @@ def int64(number: int) -> int:
 
 
 def sequence_after(base: int, delta: int) -> int:
-    """The sequence `delta` after `base` (DefaultRecordBatch.incrementSequence), which is followed by 0 after 2147483647; -1 without one."""
+    """The sequence `delta` after `base` (DefaultRecordBatch.incrementSequence), which is followed by 0 after
+    2147483647; -1 without one.
+    """
     return (base + delta) & 0x7FFFFFFF if base >= 0 else -1
+
+
+# What the key and value of a record mean: control records, and the records of Kafka's own topics.
+
+
+@dataclass(frozen=True, slots=True)
+class Payloads:
+    """What a record holds: a control record, or the decoded key and value; `draft` is the name of a control message of
+    the KIP-98 draft.
+    """
+
+    control: Control | None = None
+    record: RecordPayload | None = None
+    draft: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it says all that the bytes do: every part of it was decoded."""
+        if self.record:
+            parts = [part for part in (self.record.key, self.record.value) if part]
+            return bool(parts) and all(part.body and part.body.complete for part in parts)
+        return bool(self.control and self.control.type != "UNKNOWN")
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """What is odd; offsets count from the begin of the key or value."""
+        found = self.control or self.record
+        return found.anomalies if found else []
+
+    def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
+        """`{"control": …}` or `{"decoded": …}`."""
+        if self.control:
+            return {"control": self.control.to_json()}
+        return {"decoded": self.record.to_json(hidden=hidden)} if self.record else {"control": {"type": self.draft}}
+
+
+def has_payloads(batch: Batch) -> bool:
+    """Whether the records of a batch may hold any."""
+    return batch.head.control or batch.source.topic in OWN_TOPICS or batch.layout.name == "kip98-draft"
+
+
+def payload_of(batch: Batch, record: Record) -> Payloads | None:
+    """What a record holds; None where its bytes are the business of others."""
+    if record.control is not None:
+        return Payloads(draft=kip98.CONTROL_TYPES.get(record.control, "UNKNOWN"))
+    source = batch.source
+    if batch.head.control:
+        return Payloads(control=decode_control(source.catalog or _catalog(), record.key, record.value))
+    if source.topic in OWN_TOPICS:
+        found = decode_record(source.catalog or _catalog(), source.topic, record.key, record.value)
+        return Payloads(record=found) if found else None
+    return None
+
+
+def payload_notes(batch: Batch, record: Record, number: int, payload: Payloads) -> list[Anomaly]:
+    """The anomalies of a record's payload with their place in the input; of compressed records that is where their
+    batch begins.
+    """
+    out = []
+    for note in payload.anomalies:
+        at = record.key_at if note.path.startswith("key") else record.value_at
+        plain = not batch.head.codec and at >= 0
+        offset = batch.position + batch.layout.head.size + at + note.offset if plain else batch.position
+        out.append(note._replace(path=f"records[{number}].{note.path}".rstrip("."), offset=offset))
+    return out
+
+
+@cache
+def _catalog() -> Catalog:
+    from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - most record sets hold nothing that needs it
+
+    return catalog((), None)
+
+
+# Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics
+# beside the bytes.
+
+
+def batch_json(batch: Batch, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+    """A batch; with its records where `deep`."""
+    out = head_json(batch)
+    notes: list[Anomaly] = []
+    if deep:
+        out["records"] = [
+            record_json(batch, record, number, notes, hide) for number, record in enumerate(batch.records(notes))
+        ]
+    out["anomalies"] = [note._asdict() for note in (*batch.notes, *notes)]
+    return out
+
+
+def head_json(batch: Batch) -> dict[str, Any]:
+    """The keys of a batch that come before its records."""
+    head = batch.head
+    return {
+        "position": batch.position,
+        "size": batch.size,
+        "baseOffset": head.base_offset,
+        "lastOffset": head.last_offset,
+        "magic": batch.layout.magic,
+        "crc": head.crc,
+        "crcValid": batch.crc_valid,
+        "compression": batch.compression,
+        "timestampType": batch.timestamp_type,
+        "maxTimestamp": head.max_timestamp,
+        "producerId": head.producer_id,
+        "producerEpoch": head.producer_epoch,
+        "baseSequence": head.base_sequence,
+        "partitionLeaderEpoch": head.leader_epoch,
+        "isTransactional": head.transactional,
+        "isControl": head.control,
+        "deleteHorizonMs": head.delete_horizon,
+        "count": head.records_count,
+    }
+
+
+def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
+    """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
+    payload = payload_of(batch, record)
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    key, value = record.key, record.value
+    out: dict[str, Any] = {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "sequence": record.sequence,
+        "keySize": -1 if key is None else len(key),
+        "valueSize": -1 if value is None else len(value),
+        "key": _shown(key, bool(hidden.get("key"))),
+        "value": _shown(value, bool(hidden.get("value"))),
+        "headers": headers_json(record, hidden="headers" in hidden),
+    }
+    if payload:
+        out |= payload.to_json(hidden)
+        if len(notes) < MOST_NOTES:
+            notes += payload_notes(batch, record, number, payload)
+    return out
+
+
+def headers_json(record: Record, *, hidden: bool = False) -> list[dict[str, Any]]:
+    """Return the headers of a record, a name and a value each; where a length is wrong a name may be secret too."""
+    if hidden:
+        return [{"key": name, "value": data and data.decode("ascii")} for name, data in _redacted(record)]
+    return [{"key": name, "value": base64_text(data)} for name, data in record.headers]
+
+
+def headers_of(batch: Batch, record: Record, hide: Hide | None) -> Sequence[tuple[str | int, bytes | None]]:
+    """Return the headers of a record for views, redacted where they may be secret."""
+    return _redacted(record) if hide and "headers" in hide.record(batch, None) else record.headers
+
+
+def _redacted(record: Record) -> list[tuple[str, bytes | None]]:
+    pairs = ((len(str(name).encode()), data) for name, data in record.headers)
+    return [(redacted(size), None if data is None else redacted(len(data)).encode()) for size, data in pairs]
+
+
+def base64_text(data: bytes | None) -> str | None:
+    """Bytes as base64 text, the form that declarations take too."""
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _shown(data: bytes | None, hidden: bool) -> str | None:  # noqa: FBT001 - a part of the above
+    return redacted(len(data)) if hidden and data is not None else base64_text(data)

@@ -1,27 +1,175 @@
-"""How batches and messages of any format are built: through their declaration, and then with the right checksum."""
+"""Records and batches from JSON: values given, and their parts built."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import construct
 
-from kwire_cli.codec.compression import compress
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.numbers import INTS
+from kwire_cli.records.compression import compress
+from kwire_cli.structs.messages import REDACTED
+from kwire_cli.structs.numbers import INTS, RANGES, shown
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from kwire_cli.records.given import Given
     from kwire_cli.records.layouts import Layout
     from kwire_cli.structs.records.parts import Bits
 
 
+# What an object in JSON says, taken key by key: of the right type and range, or an EncodeError with the path
+# of the key.
+
+BYTES_FORMS = 'base64 text, {"text": "..."}, {"json": ...} or {"hex": "..."}'
+"""What stands for bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An object in JSON and the path at which it stands."""
+
+    value: Mapping[str, Any]
+    path: str
+
+    def at(self, key: str) -> str:
+        """The path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and not null."""
+        return self.value.get(key) is not None
+
+    def refuse(self, key: str, reason: str) -> EncodeError:
+        """The error that says what is wrong with the value of a key."""
+        return EncodeError(reason, path=self.at(key), value=self.value.get(key))
+
+    def only(self, known: Collection[str]) -> None:
+        """EncodeError for a key that is not one of these."""
+        for key in self.value:
+            if key not in known:
+                raise self.refuse(key, f"no such key; known are {', '.join(sorted(known))}")
+
+    def integer(self, key: str, kind: str) -> int | None:
+        """An integer in the range of a type such as int32; None where there is none."""
+        value = self.value.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.refuse(key, f"it is an integer ({kind}), not {shown(value)}")
+        low, high = RANGES[kind]
+        if not low <= value <= high:
+            raise self.refuse(key, f"{shown(value)} does not fit {kind} ({low} to {high})")
+        return value
+
+    def number(self, key: str, kind: str, default: int = -1) -> int:
+        """The same with a default."""
+        found = self.integer(key, kind)
+        return default if found is None else found
+
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """True or false."""
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.refuse(key, f"it is true or false, not {shown(value)}")
+        return default if value is None else value
+
+    def text(self, key: str) -> str | None:
+        """A text; None where there is none."""
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.refuse(key, f"it is a text, not {shown(value)}")
+        return value
+
+    def choice(self, key: str, names: Mapping[int, str], default: int) -> int:
+        """The number of a name."""
+        name = self.text(key)
+        if name is None:
+            return default
+        found = next((number for number, known in names.items() if known == name), None)
+        if found is None:
+            raise self.refuse(key, f"it is one of {', '.join(names.values())}, not {shown(name)}")
+        return found
+
+    def inner(self, key: str) -> Given | None:
+        """An object; None where there is none."""
+        return given(self.value[key], self.at(key)) if self.has(key) else None
+
+    def fields(self) -> dict[str, Any]:
+        """What `fields` says in place of what would be written."""
+        inner = self.inner("fields")
+        return dict(inner.value) if inner else {}
+
+    def list(self, key: str) -> list[Given]:
+        """Objects in a list; none where there is none."""
+        value = self.value.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list | tuple):
+            raise self.refuse(key, f"it is a list, not {shown(value)}")
+        return [given(part, f"{self.at(key)}[{i}]") for i, part in enumerate(value)]
+
+    def bytes(self, key: str) -> bytes | None:
+        """The bytes that one of BYTES_FORMS stands for; None where there are none."""
+        value = self.value.get(key)
+        if value is None:
+            return None
+        try:
+            found = _bytes(value)
+        except UnicodeEncodeError:
+            raise self.refuse(key, "text with a lone surrogate has no UTF-8 form") from None
+        except (binascii.Error, ValueError, TypeError, RecursionError) as error:
+            raise self.refuse(key, f"it takes {BYTES_FORMS}: {error}") from None
+        if found is None:
+            raise self.refuse(key, f"it takes {BYTES_FORMS}, not {shown(value)}")
+        return found
+
+    def absent(self, defaults: Mapping[str, Any], form: str) -> None:
+        """EncodeError for a key that says more than its default, which is all that the format can say."""
+        for key, default in defaults.items():
+            value = self.value.get(key)
+            if value is not None and value != default:
+                raise self.refuse(key, f"format {form} has no such thing")
+
+
+def given(value: Any, path: str) -> Given:
+    """An object at a path; EncodeError where the value is none."""
+    if not isinstance(value, dict):
+        raise EncodeError(f"it is an object, not {shown(value)}", path=path, value=value)
+    return Given(value, path)
+
+
+def _bytes(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        if REDACTED.fullmatch(value):
+            raise ValueError("the value was redacted; use --show-secrets to keep it")
+        return base64.b64decode(value, validate=True)
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    [(form, inner)] = value.items()
+    if form == "json":
+        return json.dumps(inner, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    if not isinstance(inner, str):
+        return None
+    if form == "text":
+        return inner.encode()
+    return bytes.fromhex(inner) if form == "hex" else None
+
+
+# How batches and messages of any format are built: through their declaration, and then with the right
+# checksum.
+
+
 def built(decl: Any, value: Mapping[str, Any], path: str) -> bytes:
-    """The bytes of a value; sizes that it gives are written as they are. EncodeError with `path` before the declaration's own."""
+    """The bytes of a value; sizes that it gives are written as they are. EncodeError with `path` before the
+    declaration's own.
+    """
     with within(path):
         return bytes(decl.build(dict(value), lenient=True))
 
@@ -55,7 +203,9 @@ def packed(item: Given, codec: int, data: bytes, magic: int) -> bytes:
 
 
 def codec_of(item: Given) -> int:
-    """The number of its codec. zstd is taken in every format: Kafka refuses to read it in v0 and v1, which somebody may want to see."""
+    """The number of its codec. zstd is taken in every format: Kafka refuses to read it in v0 and v1, which somebody may
+    want to see.
+    """
     return item.choice("compression", COMPRESSION.names, 0)
 
 

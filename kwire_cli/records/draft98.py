@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.codec.checksums import crc32
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.lower_records import records_entry
-from kwire_cli.records.area import area_of
-from kwire_cli.records.batch import Head, int64, sequence_after
-from kwire_cli.records.chunks import chunks
-from kwire_cli.records.model import Record
-from kwire_cli.records.odd import add_note, add_odd, bytes_of, has_enough
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.records.batch import Head, Record, int64, sequence_after
+from kwire_cli.records.codecs import crc32
+from kwire_cli.records.v2 import add_note, add_odd, area_of, bytes_of, chunks, has_enough
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
@@ -68,9 +65,16 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
             if kip98.CONTROL.read(found["attributes"]):
                 number = _KEY.unpack(key)[1] if key is not None and len(key) >= _KEY.size else _UNKNOWN
             record = Record(
-                int64(head.base_offset + delta), timestamp, sequence_after(head.base_sequence, delta), key, bytes_of(found.get("value")), ()
+                int64(head.base_offset + delta),
+                timestamp,
+                sequence_after(head.base_sequence, delta),
+                key,
+                bytes_of(found.get("value")),
+                (),
             )
-            piece.append(record._replace(key_at=places.get("key", -1), value_at=places.get("value", -1), control=number))
+            piece.append(
+                record._replace(key_at=places.get("key", -1), value_at=places.get("value", -1), control=number)
+            )
             count += 1
         if piece:
             yield piece

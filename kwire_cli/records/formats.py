@@ -1,4 +1,6 @@
-"""The record formats, a line for each: all that names one, declares it, reads it or writes it is found from here. Importing this costs nothing."""
+"""The record formats, a line for each: all that names one, declares it, reads it or writes it is found from here.
+Importing this costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,11 @@ from typing import Any, NamedTuple
 
 
 class RecordFormat(NamedTuple):
-    """One format. `module` is that of `kwire_cli.structs.records` which declares it, `batch` and `record_set` the names of its declarations there.
+    """One format. `module` is that of `kwire_cli.structs.records` which declares it, `batch` and `record_set` the names
+    of its declarations there.
 
-    `kind` is the module of this room that reads it; the one that writes it has write_ before that name. `about` is what one of its batches is called.
+    `kind` is the module of this room that reads it; the one that writes it has write_ before that name. `about` is what
+    one of its batches is called.
     """
 
     magic: int
@@ -37,12 +41,19 @@ class RecordFormat(NamedTuple):
 
 RECORD_FORMATS = {
     "v0": RecordFormat(0, "v0", "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
-    "v1": RecordFormat(1, "v1", "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"),
-    "v2": RecordFormat(2, "v2", "BATCH", "BATCHES", "shipped", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
-    "kip98-draft": RecordFormat(2, "kip98", "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"),
-    "kip82-draft": RecordFormat(2, "kip82", "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"),
+    "v1": RecordFormat(
+        1, "v1", "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
+    ),
+    "v2": RecordFormat(2, "v2", "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
+    "kip98-draft": RecordFormat(
+        2, "kip98", "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
+    ),
+    "kip82-draft": RecordFormat(
+        2, "kip82", "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"
+    ),
 }
-"""By name. The magic byte tells the first three apart; the drafts have the magic of v2 and are read only when asked for."""
+"""By name. The magic byte tells the first three apart; the drafts have the magic of v2 and are read only when asked
+for."""
 AUTO = "auto"
 BY_MAGIC = ("v0", "v1", "v2")
 """What "auto" stands for: the formats of Kafka, by their magic byte."""

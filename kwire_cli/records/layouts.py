@@ -1,6 +1,7 @@
 """The record formats as a reader of batches needs them: how a batch begins, how long it is at least, and its checksum.
 
-All formats begin alike: an offset, a size, four bytes that differ, the magic byte. So one reader finds the batches of all of them.
+All formats begin alike: an offset, a size, four bytes that differ, the magic byte. So one reader finds the batches of
+all of them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import construct
 
-from kwire_cli.codec.checksums import crc32, crc32c
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import InputError
+from kwire_cli.records.codecs import crc32, crc32c
 from kwire_cli.records.formats import AUTO, BY_MAGIC, CHOICES, RECORD_FORMATS
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import Bits, offset_of
@@ -45,11 +46,12 @@ _LENGTHS = {_MESSAGES: 2}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the smallest size that it can say.
+    """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the
+    smallest size that it can say.
 
     `checksum` is of the bytes from `crc_from` to the end, and `crc` reads the one that a batch says; `attributes`
-    what the bits of the attributes mean, `known_bits` all of these bits. `is_message` is whether it is of messages, each a record or a wrapper of
-    others, and not of batches.
+    what the bits of the attributes mean, `known_bits` all of these bits. `is_message` is whether it is of messages,
+    each a record or a wrapper of others, and not of batches.
     """
 
     name: str
@@ -102,7 +104,9 @@ def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
 
 
 def layouts_of(form: str) -> Mapping[int, Layout]:
-    """The layouts by magic byte that a format stands for: "auto" for those of Kafka; InputError for one that there is not."""
+    """The layouts by magic byte that a format stands for: "auto" for those of Kafka; InputError for one that there is
+    not.
+    """
     if form not in FORMATS:
         raise InputError(f"format={form!r}: record formats are {', '.join(FORMATS)}")
     return by_magic(BY_MAGIC if form == AUTO else (form,))

@@ -1,24 +1,25 @@
-"""Messages of formats v0 and v1 (org.apache.kafka.common.record.LegacyRecord) and of the KIP-82 draft, alone or in a compressed wrapper message.
+"""Messages of formats v0 and v1 (org.apache.kafka.common.record.LegacyRecord) and of the KIP-82 draft, alone or in a
+compressed wrapper message.
 
-Offsets in a wrapper are absolute in v0. From v1 on they are relative, and the wrapper has that of the last inner message; a wrapper with offset 0 is
-one that a producer sent, whose messages begin at 0 (AbstractLegacyRecordBatch.DeepRecordsIterator).
+Offsets in a wrapper are absolute in v0. From v1 on they are relative, and the wrapper has that of the last inner
+message; a wrapper with offset 0 is one that a producer sent, whose messages begin at 0
+(AbstractLegacyRecordBatch.DeepRecordsIterator).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.codec.compression import decompress
-from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.codes import MEANING, Anomaly
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import ABSENT, value
-from kwire_cli.records.batch import Batch, Head, int64
+from kwire_cli.engine.values import ABSENT, anomalies, value
+from kwire_cli.records.batch import TRUNCATED, Area, Batch, Head, Record, Source, int64
+from kwire_cli.records.compression import decompress
+from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import by_magic
-from kwire_cli.records.model import TRUNCATED, Area, Gap, Record, Source
-from kwire_cli.records.odd import add_note, bytes_of
+from kwire_cli.records.v2 import add_note, bytes_of
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE
 
@@ -43,7 +44,9 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
     base = last
     if codec:
         if codec == _ZSTD:
-            notes.append(Anomaly("COMPRESSION_NOT_VALID", "attributes", batch.position, MEANING["COMPRESSION_NOT_VALID"]))
+            notes.append(
+                Anomaly("COMPRESSION_NOT_VALID", "attributes", batch.position, MEANING["COMPRESSION_NOT_VALID"])
+            )
         base = _first_offset(batch, codec, last, notes)
     kind = TIMESTAMP_TYPE.read(said["attributes"]) if TIMESTAMP_TYPE in layout.attributes else None
     timestamp = said.get("timestamp", -1)
@@ -59,7 +62,9 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         area = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
         key, payload, headers, key_at, value_at = _shallow(area, 0, batch.size, batch.layout, "", notes)
         start = batch.layout.head.size
-        yield [Record(head.last_offset, head.max_timestamp, -1, key, payload, headers, key_at - start, value_at - start)]
+        yield [
+            Record(head.last_offset, head.max_timestamp, -1, key, payload, headers, key_at - start, value_at - start)
+        ]
         return
     area = _unpacked(batch, head.codec, [])
     piece: list[Record] = []
@@ -76,7 +81,9 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
             delta = head.base_offset - said["offset"]
         path = f"records[{number}]"
         _check(item, said, area, path, notes)
-        key, payload, headers, key_at, value_at = _shallow(area, item.position, item.end, item.layout, f"{path}.", notes)
+        key, payload, headers, key_at, value_at = _shallow(
+            area, item.position, item.end, item.layout, f"{path}.", notes
+        )
         timestamp = -1 if "timestamp" not in said else head.max_timestamp if head.timestamp_type else said["timestamp"]
         piece.append(Record(int64(said["offset"] + delta), timestamp, -1, key, payload, headers, key_at, value_at))
         number += 1
@@ -88,7 +95,9 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
 
 
 def inner_messages(batch: Batch) -> Iterator[Batch | Gap]:
-    """The messages in a compressed wrapper message as they stand in it, with what they say of themselves: relative offsets, checksums."""
+    """The messages in a compressed wrapper message as they stand in it, with what they say of themselves: relative
+    offsets, checksums.
+    """
     return _inner(batch, _unpacked(batch, batch.head.codec, []))
 
 
@@ -130,7 +139,14 @@ def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area
     else:
         _, packed, _, _, at = _shallow(whole, 0, batch.size, batch.layout, "", notes)
     if packed is None:
-        notes.append(Anomaly("NULL_NOT_ALLOWED", "value", batch.position, "a compressed message without a value; Kafka's reader fails here"))
+        notes.append(
+            Anomaly(
+                "NULL_NOT_ALLOWED",
+                "value",
+                batch.position,
+                "a compressed message without a value; Kafka's reader fails here",
+            )
+        )
         return Area(b"", batch.position, compressed=True)
     origin = batch.position + max(at, 0)
     data, code, detail, _ = decompress(codec, packed, batch.source.limits, magic=min(batch.layout.magic, 1))
@@ -140,7 +156,9 @@ def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area
 
 
 def _cut_value(batch: Batch) -> int:
-    """Where the value of a wrapper message begins that ends behind the bytes; at their end where not even its length is there."""
+    """Where the value of a wrapper message begins that ends behind the bytes; at their end where not even its length is
+    there.
+    """
     spans = walk(records_entry(batch.layout.decl), batch.source.data, batch.position, batch.end)
     end = spans.used if spans.lost >= 0 else batch.end
     length: int = v0.NULLABLE_BYTES.prefix.length
@@ -176,5 +194,13 @@ def _shallow(
     shown = value(tree.root, tree)
     fields: dict[str, Any] = {} if shown is ABSENT else shown
     places = {part.node.name: spans.value[part.span] for part in tree.root.parts if part.span >= 0}
-    headers = tuple((header["key"], bytes_of(header["value"])) for header in fields.get("headers") or () if len(header) == 2)
-    return bytes_of(fields.get("key")), bytes_of(fields.get("value")), headers, places.get("key", -1), places.get("value", -1)
+    headers = tuple(
+        (header["key"], bytes_of(header["value"])) for header in fields.get("headers") or () if len(header) == 2
+    )
+    return (
+        bytes_of(fields.get("key")),
+        bytes_of(fields.get("value")),
+        headers,
+        places.get("key", -1),
+        places.get("value", -1),
+    )

@@ -1,4 +1,5 @@
-"""How many bytes each field of records takes: code made from their declaration, as in `records.quick`, that passes over them and counts.
+"""How many bytes each field of records takes: code made from their declaration, as in `records.quick`, that passes over
+them and counts.
 
 What it counts is what the spans say, which a test holds it to. Records in which anything is odd are left to these.
 """
@@ -9,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.quick import NUMBER_SPACE, OddError, number_lines
+from kwire_cli.structs.messages import VarintArray, VarintSized
 from kwire_cli.structs.numbers import FixedInt, Varint
 from kwire_cli.structs.records import v2
-from kwire_cli.structs.sized import VarintArray, VarintSized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,10 +30,11 @@ class Field(NamedTuple):
 class Meter:
     """A reader that counts. `fields` are the leaves of a record in order.
 
-    `measure(data, at, stop, sums, rows)` adds to `sums` and returns (records, bytes of keys, values and headers), or None, with `sums` as it was,
-    where anything is odd. `sums` has three numbers for each field: bytes of lengths, bytes of values, occurrences; then `largest`: the largest key,
-    the largest value, the most bytes of headers in a record, and the most bytes from the length of the key to the end of a record. `rows`, unless it
-    is None, gets for each record its timestamp delta and these last bytes.
+    `measure(data, at, stop, sums, rows)` adds to `sums` and returns (records, bytes of keys, values and headers), or
+    None, with `sums` as it was, where anything is odd. `sums` has three numbers for each field: bytes of lengths, bytes
+    of values, occurrences; then `largest`: the largest key, the largest value, the most bytes of headers in a record,
+    and the most bytes from the length of the key to the end of a record. `rows`, unless it is None, gets for each
+    record its timestamp delta and these last bytes.
     """
 
     def __init__(self, decl: SizedStruct, payload: tuple[str, ...]) -> None:
@@ -40,14 +42,18 @@ class Meter:
         self._marks: list[str] = []
         body = list(self._struct(decl, payload))
         self.largest = len(self.fields) * 3
-        self.measure: Callable[[Any, int, int, list[int], list[tuple[int, int]] | None], tuple[int, int] | None] = self._compiled(decl, body)
+        self.measure: Callable[[Any, int, int, list[int], list[tuple[int, int]] | None], tuple[int, int] | None] = (
+            self._compiled(decl, body)
+        )
 
     def sums(self) -> list[int]:
         """Sums of nothing."""
         return [0] * (self.largest + 4)
 
     def _mark(self, name: str) -> str:
-        """A statement that adds up where reading stands here: what lies between two marks is the difference of their sums."""
+        """A statement that adds up where reading stands here: what lies between two marks is the difference of their
+        sums.
+        """
         self._marks.append(name)
         return f"{name} += at"
 
@@ -64,7 +70,13 @@ class Meter:
                 yield from ("extra = at - before", "if extra > most_headers:", "    most_headers = extra")
             elif name in payload:
                 yield from (f"if length > most_{name}:", f"    most_{name} = length")
-        yield from ("if at != size_end:", "    return None", "extra = at - content", "if extra > most_content:", "    most_content = extra")
+        yield from (
+            "if at != size_end:",
+            "    return None",
+            "extra = at - content",
+            "if extra > most_content:",
+            "    most_content = extra",
+        )
         yield from ("if rows is not None:", "    rows.append((timestampDelta, extra))")
 
     def _size(self, decl: Any, name: str) -> Iterator[str]:
@@ -93,7 +105,12 @@ class Meter:
         if isinstance(decl, VarintSized) and decl.prefix.zigzag:
             yield from number_lines(decl.prefix, "length")
             yield self._mark(f"b{number}")
-            yield from ("if length > 0:", "    at += length", f"elif length < {-int(decl.nullable)}:", "    return None")
+            yield from (
+                "if length > 0:",
+                "    at += length",
+                f"elif length < {-int(decl.nullable)}:",
+                "    return None",
+            )
         elif isinstance(decl, Varint) and decl.zigzag:
             yield self._mark(f"b{number}")
             yield from number_lines(decl, name)
@@ -117,7 +134,11 @@ class Meter:
         payload = []
         for number, field in enumerate(self.fields):
             at = 3 * number
-            lines += [f"    sums[{at}] += b{number} - a{number}", f"    sums[{at + 1}] += c{number} - b{number}", f"    sums[{at + 2}] += n{number}"]
+            lines += [
+                f"    sums[{at}] += b{number} - a{number}",
+                f"    sums[{at + 1}] += c{number} - b{number}",
+                f"    sums[{at + 2}] += n{number}",
+            ]
             payload += [f"c{number} - b{number}"] if field.sized else []
         lines += [f"    sums[{self.largest}:] = {', '.join(most)}", f"    return n0, {' + '.join(payload)}"]
         space: dict[str, Any] = {"OddError": OddError, **NUMBER_SPACE}

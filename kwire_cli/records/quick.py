@@ -1,16 +1,17 @@
-"""Readers of records made from their declaration: Python code that takes the bytes field by field, without spans, where nothing is odd.
+"""Readers of records made from their declaration: Python code that takes the bytes field by field, without spans, where
+nothing is odd.
 
-A kernel step in plain Python costs as much as a field of such code; a log has millions of records. What a reader gives is what the spans say, and it
-stops before the first record that is odd in any way, however slightly: from there on the kernel reads, which says what it is. A test holds the two
-against each other.
+A kernel step in plain Python costs as much as a field of such code; a log has millions of records. What a reader gives
+is what the spans say, and it stops before the first record that is odd in any way, however slightly: from there on the
+kernel reads, which says what it is. A test holds the two against each other.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.structs.messages import VarintArray, VarintSized
 from kwire_cli.structs.numbers import FixedInt, Varint
-from kwire_cli.structs.sized import VarintArray, VarintSized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +33,8 @@ class OddError(Exception):
 class Forms(NamedTuple):
     """What a reader makes of strings and arrays, as Python expressions.
 
-    `string` is of the bytes `{}`; `element` of the element's fields, called `array_field`, by default a tuple of them; `array` of the list `{}` of
-    elements, `only` of a single element `{}`, `empty` of none.
+    `string` is of the bytes `{}`; `element` of the element's fields, called `array_field`, by default a tuple of them;
+    `array` of the list `{}` of elements, `only` of a single element `{}`, `empty` of none.
     """
 
     string: str = "str({}, 'utf-8')"
@@ -48,15 +49,27 @@ AS_VALUES = Forms()
 
 
 def reader_of(
-    decl: SizedStruct, given: Sequence[str], then: Sequence[str], last: str, names: dict[str, Any], forms: Forms = AS_VALUES
+    decl: SizedStruct,
+    given: Sequence[str],
+    then: Sequence[str],
+    last: str,
+    names: dict[str, Any],
+    forms: Forms = AS_VALUES,
 ) -> Callable[..., Any]:
-    """A function `read(data, at, stop, most, *given) -> (results, where it stopped, whether that is no odd record, records read, `last`)`.
+    """A function `read(data, at, stop, most, *given) -> (results, where it stopped, whether that is no odd record,
+    records read, `last`)`.
 
-    `then` are the statements for a record, which call `add` with a result or extend `out` by several, of the names in `given` and `names`, of the
-    fields' names, and of `name_at`, where the bytes of such a field begin. `last` is the name of what is wanted of the last record, 0 without one.
-    TypeError for a declaration with fields that such a reader does not know.
+    `then` are the statements for a record, which call `add` with a result or extend `out` by several, of the names in
+    `given` and `names`, of the fields' names, and of `name_at`, where the bytes of such a field begin. `last` is the
+    name of what is wanted of the last record, 0 without one. TypeError for a declaration with fields that such a reader
+    does not know.
     """
-    lines = [f"def read(data, at, stop, most, {', '.join(given)}):", "    out = []", "    add = out.append", "    begin, room = at, most"]
+    lines = [
+        f"def read(data, at, stop, most, {', '.join(given)}):",
+        "    out = []",
+        "    add = out.append",
+        "    begin, room = at, most",
+    ]
     lines += [f"    {last} = 0", "    try:", "        while at < stop and most:", "            begin = at"]
     body: list[str] = []
     odd = f"return out, begin, False, room - most, {last}"
@@ -66,7 +79,11 @@ def reader_of(
             body += [f"size_end = at + {field.name}", "if size_end > stop:", f"    {_ODD}"]
     body += ["if at != size_end:", f"    {_ODD}", *then, "most -= 1"]
     lines += [f"            {line}" for line in body]
-    lines += ["    except (OddError, IndexError, UnicodeDecodeError):", f"        {odd}", f"    return out, at, True, room - most, {last}"]
+    lines += [
+        "    except (OddError, IndexError, UnicodeDecodeError):",
+        f"        {odd}",
+        f"    return out, at, True, room - most, {last}",
+    ]
     space: dict[str, Any] = {"OddError": OddError, **NUMBER_SPACE, **names}
     exec(compile("\n".join(lines).replace(_ODD, odd), f"<reader of {decl!r}>", "exec"), space)  # noqa: S102 - the text is made here, of the names of a declaration
     read: Callable[..., Any] = space["read"]
@@ -102,7 +119,11 @@ def number_lines(decl: Varint, name: str) -> Iterator[str]:
     Of one or two bytes in place, as nearly all are; a second byte of 0 would not have been needed.
     """
     yield from (f"{name} = SHORT[data[at]]", f"if {name} is None:", "    byte = data[at + 1]", "    if 0 < byte < 128:")
-    yield from (f"        {name} = data[at] & 127 | byte << 7", f"        {name} = {name} >> 1 ^ -({name} & 1)", "        at += 2")
+    yield from (
+        f"        {name} = data[at] & 127 | byte << 7",
+        f"        {name} = {name} >> 1 ^ -({name} & 1)",
+        "        at += 2",
+    )
     yield from ("    else:", f"        {name}, at = long_{decl.kind}(data, at)", "else:", "    at += 1")
 
 
@@ -112,13 +133,24 @@ def _array(decl: VarintArray, name: str, forms: Forms) -> Iterator[str]:
     for field in fields:
         element += _field(field.subcon, f"{name}_{field.name}", forms)
     made = forms.element or f"({', '.join(f'{name}_{field.name}' for field in fields)},)"
-    yield from (f"{name} = {forms.empty}", "if data[at] == 0:", "    at += 1", f"elif data[at] == {_ONE}:", "    at += 1")
+    yield from (
+        f"{name} = {forms.empty}",
+        "if data[at] == 0:",
+        "    at += 1",
+        f"elif data[at] == {_ONE}:",
+        "    at += 1",
+    )
     for line in element:
         yield f"    {line}"
     yield from (f"    {name} = {forms.only.format(made)}", "else:")
     for line in number_lines(decl.prefix, "count"):
         yield f"    {line}"
-    yield from ("    if count < 0 or count > stop - at:", f"        {_ODD}", "    elements = []", "    for _ in range(count):")
+    yield from (
+        "    if count < 0 or count > stop - at:",
+        f"        {_ODD}",
+        "    elements = []",
+        "    for _ in range(count):",
+    )
     for line in element:
         yield f"        {line}"
     yield from (f"        elements.append({made})", f"    {name} = {forms.array.format('elements')}")

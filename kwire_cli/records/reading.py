@@ -1,32 +1,49 @@
-"""From bytes to batches: where each one begins, whether its checksum is right, and where reading goes on after bytes that are none.
-
-Everything is done in one pass over a view of the bytes, in memory that does not grow with them. Work is in proportion to the input whatever the sizes
-in it say: bytes that are hashed again and again, as hostile sizes would have it, are counted.
-"""
+"""Batches read from bytes and files, and bytes recognised as batches."""
 
 from __future__ import annotations
 
 import mmap
 import re
 import struct
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.records.batch import Batch
-from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT
-from kwire_cli.records.model import CORRUPT, PADDING, TRUNCATED, Gap, Source
-from kwire_cli.stores import let_go
-from kwire_cli.stores.shrinking import check, lost
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import CORRUPT, PADDING, TRUNCATED, Batch, Source
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.gaps import MOST_CUT, CutBatch, Gap, is_header
+from kwire_cli.records.kafka_topics import MESSAGES, OWN_TOPICS, decode_control, decode_record
+from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT, layouts_of
+from kwire_cli.spec.catalog import catalog as bundled
+from kwire_cli.spec.kafka import CLUSTER_METADATA
+from kwire_cli.stores import let_go, mapped
+from kwire_cli.stores.opening import check, lost
+from kwire_cli.structs.records import v0
+from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.records.cut import CutBatch
+    from kwire_cli.records.batch import Record
     from kwire_cli.records.layouts import Layout
+    from kwire_cli.spec.catalog import Catalog
 
     Item = Batch | Gap
 
+
+# From bytes to batches: where each one begins, whether its checksum is right, and where reading goes on after
+# bytes that are none.
+#
+# Everything is done in one pass over a view of the bytes, in memory that does not grow with them. Work is in
+# proportion to the input whatever the sizes in it say: bytes that are hashed again and again, as hostile
+# sizes would have it, are counted.
+
 _BLOCK = 1 << 20
+
+
 _WINDOW = 16 << 20
 """Bytes of a mapped file that stay in memory behind the reader."""
 _FREE = 64 << 20
@@ -43,14 +60,24 @@ class Frame(NamedTuple):
 
 
 def read_items(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Item]:
-    """The batches in [start, stop) of the source and the gaps between them, which together cover these bytes once and in order."""
+    """The batches in [start, stop) of the source and the gaps between them, which together cover these bytes once and
+    in order.
+    """
     return Reader(source, start, stop).items()
 
 
 @cache
 def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[Any, ...]] | None]:
-    """What finds a batch of one format with the right checksum at an offset in bytes: its end, and the numbers of its header."""
-    unpack, checksum, crc_from, least, own_magic = layout.head.unpack, layout.checksum, layout.crc_from, layout.least, layout.magic
+    """What finds a batch of one format with the right checksum at an offset in bytes: its end, and the numbers of its
+    header.
+    """
+    unpack, checksum, crc_from, least, own_magic = (
+        layout.head.unpack,
+        layout.checksum,
+        layout.crc_from,
+        layout.least,
+        layout.magic,
+    )
     size, magic, crc = (layout.head.names.index(name) for name in ("batchLength", "magic", "crc"))
 
     def sound(data: Any, at: int, stop: int) -> tuple[int, tuple[Any, ...]] | None:
@@ -59,7 +86,12 @@ def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[An
         except struct.error:
             return None
         end = at + OVERHEAD + numbers[size]
-        if numbers[size] < least or numbers[magic] != own_magic or end > stop or checksum(data[at + crc_from : end]) != numbers[crc]:
+        if (
+            numbers[size] < least
+            or numbers[magic] != own_magic
+            or end > stop
+            or checksum(data[at + crc_from : end]) != numbers[crc]
+        ):
             return None
         return end, numbers
 
@@ -78,7 +110,8 @@ class Reader:
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
     def plain(self, layout: Layout) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
-        """Batches of one format with the right checksum that follow each other: where they begin and end, and the numbers of their headers.
+        """Batches of one format with the right checksum that follow each other: where they begin and end, and the
+        numbers of their headers.
 
         It costs a fraction of `items`, and ends before whatever else there is, from where that goes on.
         """
@@ -128,12 +161,14 @@ class Reader:
 
     def cut(self, frame: Frame, end: int) -> CutBatch | None:
         """What can be read of a batch whose bytes end here."""
-        from kwire_cli.records.cut import cut_batch  # noqa: PLC0415 - few inputs are cut
+        from kwire_cli.records.gaps import cut_batch  # noqa: PLC0415 - few inputs are cut
 
         return cut_batch(self.source, frame.start, end, frame.layout)
 
     def let_go(self, at: int) -> None:
-        """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at it."""
+        """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at
+        it.
+        """
         let_go(self.view, self.kept, at)
         self.kept = at // mmap.PAGESIZE * mmap.PAGESIZE
 
@@ -161,7 +196,10 @@ class Reader:
             return False
         layout = frame.layout
         self.hashed += frame.end - frame.start
-        right: bool = layout.checksum(self.view[frame.start + layout.crc_from : frame.end]) == layout.crc.unpack(self.view, frame.start)[0]
+        right: bool = (
+            layout.checksum(self.view[frame.start + layout.crc_from : frame.end])
+            == layout.crc.unpack(self.view, frame.start)[0]
+        )
         self.known = frame.start, right
         return right
 
@@ -197,8 +235,188 @@ class Reader:
 
 @cache
 def _beginnings(largest: int, magics: frozenset[int]) -> re.Pattern[bytes]:
-    """Where a batch may begin whose size has at most this as its highest byte: the size is not 0, the magic one of these."""
+    """Where a batch may begin whose size has at most this as its highest byte: the size is not 0, the magic one of
+    these.
+    """
     size = MAGIC_AT - SIZE_AT
     offset = rb"[\x00-\x7f].{%d}" % (SIZE_AT - 1)
     magic = rb"[%b]" % b"".join(rb"\x%02x" % each for each in sorted(magics))
     return re.compile(rb"(?s:(?=%b(?!\x00{4})[\x00-\x%02x].{%d}%b))" % (offset, largest, size - 1, magic))
+
+
+# Record sets in files and in memory, opened for reading: nothing is copied, a file is mapped.
+
+
+def source_of(
+    data: Any,
+    *,
+    form: str = AUTO,
+    topic: str | None = None,
+    catalog: Catalog | None = None,
+    limits: Limits | None = None,
+) -> Source:
+    """A record set: bytes-like, or the path of a file. InputError for a format that there is not, and for what cannot
+    be read.
+    """
+    layouts = layouts_of(form)
+    view = mapped(data) if isinstance(data, str) or hasattr(data, "__fspath__") else _view(data)
+    return Source(view, layouts, catalog, topic, limits or Limits())
+
+
+def _view(data: Any) -> memoryview:
+    try:
+        return memoryview(data).cast("B")
+    except TypeError as error:
+        raise InputError(
+            f"records are read from a path, or from bytes, bytearray or a contiguous memoryview: {error}"
+        ) from None
+
+
+def items(source: Source) -> Iterator[Batch | Gap]:
+    """All batches and gaps of a source."""
+    return read_items(source)
+
+
+# Whose records a record set holds: as given, as its folder says, or, of the metadata log, as its records
+# show, which hold secrets.
+
+MOST_BATCHES, MOST_RECORDS = 8, 8
+"""Batches that are looked at for one that says something, and records of that one."""
+
+
+def recognised_source(
+    data: Any,
+    *,
+    given: str | None = None,
+    folder: str | None = None,
+    form: str = AUTO,
+    catalog: Catalog | None = None,
+    limits: Limits | None = None,
+    start: int = 0,
+) -> Source:
+    """A record set with its topic: the one that is `given`, else that of its `folder`, unless its records from `start`
+    on show another.
+    """
+    source = source_of(data, form=form, topic=given or folder, catalog=catalog, limits=limits)
+    if given or source.topic in OWN_TOPICS:
+        return source
+    return replace(source, topic=CLUSTER_METADATA) if is_metadata_log(source, start) else source
+
+
+def is_metadata_log(source: Source, start: int = 0) -> bool:
+    """Whether the first records are such as only `__cluster_metadata` has: framed metadata, decoded in full, or what
+    KRaft writes into its log.
+
+    Behind what KRaft writes, metadata need not be decoded: a newer release has other types. Its records have no key.
+    """
+    by_kraft = False
+    catalog = source.catalog or bundled()
+    for item in islice(read_items(source, start), MOST_BATCHES):
+        if not isinstance(item, Batch) or not item.crc_valid:
+            continue
+        records = [*islice(item.records(), MOST_RECORDS)]
+        if item.head.control:
+            by_kraft = by_kraft or any(
+                decode_control(catalog, record.key, record.value).number in MESSAGES for record in records
+            )
+            if not by_kraft:
+                return False
+        elif records:
+            return all(record.key is None if by_kraft else _is_metadata(catalog, record) for record in records)
+    return by_kraft
+
+
+def _is_metadata(catalog: Catalog, record: Record) -> bool:
+    if record.key is not None or not record.value:
+        return False
+    found = decode_record(catalog, CLUSTER_METADATA, None, record.value)
+    return bool(found and found.value and found.value.body and found.value.body.complete and not found.anomalies)
+
+
+# Telling record batches by their first bytes: by a valid checksum, or, where a batch is cut or damaged, by a
+# header that makes sense.
+
+_MOST_CUT_KEY = 1 << 7
+"""Bytes of a key that is longer than what is there: a longer key is likelier to be other bytes."""
+
+
+_LENGTH = v0.NULLABLE_BYTES.prefix
+"""Before the key and the value of a message of format v0 or v1."""
+
+
+class Beginning(NamedTuple):
+    """The batch that some bytes begin with. `valid` says whether its checksum is right, `whole` whether all of its
+    bytes are there.
+
+    It is `sure` unless it is a message of format v0 that ends before its lengths, which could be compared with its
+    size.
+    """
+
+    layout: Layout
+    size: int
+    whole: bool
+    valid: bool
+    sure: bool
+
+    @property
+    def why(self) -> str:
+        """What tells that it is a batch, for eyes."""
+        what = f"a record batch of format {self.layout.name} begins here"
+        if self.valid:
+            return f"{what}, and its checksum is valid"
+        return (
+            f"{what} by its header, but "
+            f"{'its checksum is wrong' if self.whole else f'it ends before its {self.size} bytes do'}"
+        )
+
+
+def beginning(data: Any) -> Beginning | None:
+    """Return the batch that the bytes begin with, whole or cut; None where they begin with something else. Drafts are
+    not tried.
+
+    Of formats v0 and v1, the header has to be whole. Of a header of format v2, the bytes up to the magic byte suffice.
+    """
+    reader = Reader(source_of(data))
+    frame = reader.frame(0)
+    if frame is None or (frame.layout.is_message and len(reader.view) < frame.layout.head.size):
+        return None
+    whole = frame.end <= len(reader.view)
+    valid = whole and reader.right(frame, 0)
+    if valid:
+        return Beginning(frame.layout, frame.end, whole, valid, sure=True)
+    if not whole and frame.end > MOST_CUT:
+        return None
+    fits = _fits(frame, reader)
+    return None if fits is False else Beginning(frame.layout, frame.end, whole, valid, sure=fits is True)
+
+
+def _fits(frame: Frame, reader: Reader) -> bool | None:
+    """Whether the header of a batch holds only what brokers and clients write into one; None if so little of it is
+    there that chance may do it.
+    """
+    layout, view = frame.layout, reader.view
+    said = CutBatch(reader.source, 0, len(view), layout, crc_valid=None).fields()  # type: ignore[arg-type]
+    attributes = said.get("attributes", 0)
+    codecs = LEGACY_COMPRESSION if layout.is_message else COMPRESSION
+    if attributes & ~layout.known_bits or codecs.read(attributes) not in codecs.names or not is_header(said):
+        return False
+    if layout.is_message:
+        return _lengths_fit(frame, view)
+    return True
+
+
+def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
+    """Whether the lengths of key and value add up to the size of a message; None if it is of format v0 and they are not
+    all there.
+    """
+    at = frame.start + frame.layout.head.size
+    for last in (False, True):
+        if at + _LENGTH.length > len(view):
+            return True if "timestamp" in frame.layout.head.names else None
+        length = int.from_bytes(view[at : at + _LENGTH.length], signed=True)
+        if not last and length > max(_MOST_CUT_KEY, len(view) - at):
+            return False
+        at += _LENGTH.length + max(length, 0)
+        if length < -1 or (at != frame.end if last else at + _LENGTH.length > frame.end):
+            return False
+    return True

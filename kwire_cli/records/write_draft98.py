@@ -5,18 +5,26 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.codec.checksums import crc32
-from kwire_cli.records.batch import int64
-from kwire_cli.records.building import attributes_of, built, codec_of, offsets_of, packed, said_crc, sealed, timestamp_type_of
-from kwire_cli.records.jsonform import base64_text
+from kwire_cli.records.batch import base64_text, int64
+from kwire_cli.records.building import (
+    attributes_of,
+    built,
+    codec_of,
+    offsets_of,
+    packed,
+    said_crc,
+    sealed,
+    timestamp_type_of,
+)
+from kwire_cli.records.codecs import crc32
 from kwire_cli.structs.numbers import INTS, RANGES
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from kwire_cli.records.given import Given
+    from kwire_cli.records.building import Given
     from kwire_cli.records.layouts import Layout
-    from kwire_cli.records.payload_bytes import Payloads
+    from kwire_cli.records.writing import Payloads
 
 NOT_THERE = {"partitionLeaderEpoch": -1, "isControl": False, "deleteHorizonMs": None}
 
@@ -28,7 +36,9 @@ def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[
     base = item.number("baseOffset", "int64", records[0].number("offset", "int64", first) if records else first)
     offsets = offsets_of(records, base)
     codec, appended, latest = codec_of(item), timestamp_type_of(item), item.integer("maxTimestamp", "int64")
-    times = [record.number("timestamp", "int64", latest if appended and latest is not None else -1) for record in records]
+    times = [
+        record.number("timestamp", "int64", latest if appended and latest is not None else -1) for record in records
+    ]
     last = item.number("lastOffset", "int64", max(offsets, default=base))
     rows = [
         _message(record, payloads, _delta(record, "offset", offset, base, 0), time)
@@ -38,7 +48,9 @@ def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[
         "offset": base,
         "crc": 0,
         "magic": layout.magic,
-        "attributes": attributes_of((COMPRESSION, codec), (TIMESTAMP_TYPE, appended), (kip98.TRANSACTIONAL, item.flag("isTransactional"))),
+        "attributes": attributes_of(
+            (COMPRESSION, codec), (TIMESTAMP_TYPE, appended), (kip98.TRANSACTIONAL, item.flag("isTransactional"))
+        ),
         "offsetDelta": _delta(item, "lastOffset", last, base, RANGES["int32"][0]),
         "maxTimestamp": max(times, default=-1) if latest is None else latest,
         "pid": item.number("producerId", "int64"),
@@ -47,7 +59,9 @@ def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[
         "messages": rows,
     }
     if codec:
-        value["messages"] = base64_text(packed(item, codec, built(kip98.MESSAGES, {"messages": rows}, item.path), layout.magic))
+        value["messages"] = base64_text(
+            packed(item, codec, built(kip98.MESSAGES, {"messages": rows}, item.path), layout.magic)
+        )
     fields = item.fields()
     return sealed(built(layout.decl, value | fields, item.path), layout, said_crc(item, fields)), last
 
@@ -55,7 +69,9 @@ def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[
 def _delta(where: Given, key: str, offset: int, base: int, low: int) -> int:
     delta = int64(offset - base)
     if not low <= delta <= RANGES["int32"][1]:
-        raise where.refuse(key, f"offset {offset} is {delta} after the set's offset {base}, which does not fit its delta")
+        raise where.refuse(
+            key, f"offset {offset} is {delta} after the set's offset {base}, which does not fit its delta"
+        )
     return delta
 
 
@@ -67,7 +83,9 @@ def _message(record: Given, payloads: Payloads, delta: int, time: int) -> dict[s
     key, data = payloads.of_draft(record) if control else payloads.of(record, control=None)
     fields = record.fields()
     value: dict[str, Any] = {
-        "attributes": attributes_of((kip98.NULL_KEY, key is None), (kip98.NULL_VALUE, data is None), (kip98.CONTROL, control)),
+        "attributes": attributes_of(
+            (kip98.NULL_KEY, key is None), (kip98.NULL_VALUE, data is None), (kip98.CONTROL, control)
+        ),
         "timestamp": time,
         "offsetDelta": delta,
         "key": base64_text(key),

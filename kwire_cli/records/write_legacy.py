@@ -1,20 +1,30 @@
-"""Messages of formats v0 and v1 and of the KIP-82 draft from JSON, alone or in a compressed wrapper message (MemoryRecordsBuilder)."""
+"""Messages of formats v0 and v1 and of the KIP-82 draft from JSON, alone or in a compressed wrapper message
+(MemoryRecordsBuilder).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, int64
-from kwire_cli.records.building import attributes_of, built, codec_of, offsets_of, packed, said_crc, sealed, timestamp_type_of
-from kwire_cli.records.jsonform import base64_text
-from kwire_cli.records.write_shipped import HEADER_KEYS
+from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, int64
+from kwire_cli.records.building import (
+    attributes_of,
+    built,
+    codec_of,
+    offsets_of,
+    packed,
+    said_crc,
+    sealed,
+    timestamp_type_of,
+)
+from kwire_cli.records.write_v2 import HEADER_KEYS
 from kwire_cli.structs.records import kip82
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from kwire_cli.records.given import Given
+    from kwire_cli.records.building import Given
     from kwire_cli.records.layouts import Layout
-    from kwire_cli.records.payload_bytes import Payloads
+    from kwire_cli.records.writing import Payloads
 
 INNER_OFFSETS = {0: "absolute", 1: "relative"}
 """How offsets in a wrapper are written: Kafka writes absolute ones in v0, relative ones from v1 on (KIP-31)."""
@@ -31,7 +41,9 @@ NOT_THERE = {
 
 
 def write(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
-    """A message for each record, or a wrapper with all of them, and the last offset; `first` is the first one where nothing says it."""
+    """A message for each record, or a wrapper with all of them, and the last offset; `first` is the first one where
+    nothing says it.
+    """
     item.absent(NOT_THERE, layout.name)
     records = item.list("records")
     offsets = offsets_of(records, item.number("baseOffset", "int64", first))
@@ -61,7 +73,10 @@ def _check_alone(item: Given, records: list[Given], offsets: list[int]) -> None:
     if last != offsets[-1]:
         raise item.refuse("lastOffset", f"without compression it is the offset of the last message, {offsets[-1]}")
     if len(records) > 1 and (not item.flag("crcValid", default=True) or item.has("fields")):
-        raise item.refuse("fields" if item.has("fields") else "crc", "these are several messages; say it of each record, in its fields")
+        raise item.refuse(
+            "fields" if item.has("fields") else "crc",
+            "these are several messages; say it of each record, in its fields",
+        )
 
 
 def _timestamp_type(item: Given, layout: Layout) -> int:
@@ -71,7 +86,9 @@ def _timestamp_type(item: Given, layout: Layout) -> int:
     return timestamp_type_of(item)
 
 
-def _wrapper(item: Given, layout: Layout, payloads: Payloads, codec: int, offsets: list[int], times: list[int], first: int) -> tuple[bytes, int]:
+def _wrapper(
+    item: Given, layout: Layout, payloads: Payloads, codec: int, offsets: list[int], times: list[int], first: int
+) -> tuple[bytes, int]:
     final = offsets[-1] if offsets else item.number("baseOffset", "int64", first)
     last = item.number("lastOffset", "int64", final)
     # Readers take inner offsets as they are where the wrapper's is 0 (a producer's) or lower than the last of them.
@@ -99,7 +116,14 @@ def _wrapper(item: Given, layout: Layout, payloads: Payloads, codec: int, offset
 
 
 def _message(
-    record: Given, layout: Layout, payloads: Payloads, offset: int, time: int, attributes: int, fields: dict[str, Any], crc: int | None
+    record: Given,
+    layout: Layout,
+    payloads: Payloads,
+    offset: int,
+    time: int,
+    attributes: int,
+    fields: dict[str, Any],
+    crc: int | None,
 ) -> bytes:
     key, data = payloads.of(record, control=None)
     value: dict[str, Any] = {
@@ -126,5 +150,7 @@ def _header(header: Given) -> dict[str, Any]:
     header.only(HEADER_KEYS)
     key, value = header.integer("key", "uint32"), header.bytes("value")
     if key is None or value is None:
-        raise header.refuse("value" if key is not None else "key", "a header of this draft has a number for its key, and a value")
+        raise header.refuse(
+            "value" if key is not None else "key", "a header of this draft has a number for its key, and a value"
+        )
     return {"key": key, "value": base64_text(value)}

@@ -1,29 +1,296 @@
-"""Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand. docs/encode-records.md says all keys."""
+"""Record sets written from JSON, with payloads of Kafka's own topics."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import EncodeError
+from kwire_cli.records.batch import base64_text
+from kwire_cli.records.building import Given, given, within
 from kwire_cli.records.formats import AUTO, RECORD_FORMATS
-from kwire_cli.records.given import Given, given
+from kwire_cli.records.kafka_topics import (
+    COORDINATORS,
+    FRAME_VERSION,
+    FRAMED,
+    MARKERS,
+    MESSAGES,
+    OTHER_VALUE_VERSIONS,
+    UNKNOWN,
+    record_types,
+    type_name,
+    type_names,
+)
 from kwire_cli.records.layouts import layouts_of
-from kwire_cli.records.payload_bytes import Payloads
-from kwire_cli.structs.places import shown
+from kwire_cli.records.payload_fields import FAMILIES, Role
+from kwire_cli.records.payload_model import version_of
+from kwire_cli.structs.messages import METADATA_FRAME, VERSION, declare
+from kwire_cli.structs.numbers import RANGES, shown
+from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kwire_cli.records.layouts import Layout
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
 
+    Pair = tuple[bytes | None, bytes | None]
+
+
+# Keys and values of records from JSON: their bytes as given, or what `control` and `decoded` say, encoded as
+# Kafka writes it.
+#
+# The counterpart of `payload.control` and `payload.records`, which make these two of bytes.
+
+RECORD_KEYS = frozenset(
+    {
+        "offset",
+        "timestamp",
+        "sequence",
+        "keySize",
+        "valueSize",
+        "key",
+        "value",
+        "headers",
+        "control",
+        "decoded",
+        "fields",
+    }
+)
+
+
+_INTEGER = re.compile(r"-?[0-9]{1,10}")
+_MARKER_VERSION = 0
+_TYPES = {name: number for number, name in (MARKERS | {number: name for number, (name, _) in MESSAGES.items()}).items()}
+_MEMBERS: dict[str, Role] = {"subscription": "metadata", "assignment": "assignment"}
+"""What DumpLogSegments, and kwire, put decoded in place of bytes in the members of a GroupMetadataValue."""
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """What payloads are encoded with: the topic that the records are of, and the definitions, the bundled ones by
+    default.
+    """
+
+    topic: str | None = None
+    known: Catalog | None = field(default=None)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The definitions."""
+        from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - most record sets hold nothing that needs it
+
+        return self.known or catalog((), None)
+
+    def of(self, record: Given, *, control: bool | None) -> Pair:
+        """The key and value of a record. `control` tells whether its batch is a control batch, None that the format has
+        none.
+
+        A key or value that is given, null included, is taken as it is; what `control` or `decoded` say counts where
+        there is none.
+        """
+        record.only(RECORD_KEYS)
+        made: Pair = (None, None)
+        if not {"key", "value"} <= record.value.keys():
+            if what := record.inner("control"):
+                if not control:
+                    reason = (
+                        "this format has no control records"
+                        if control is None
+                        else "its batch says that it is not a control batch"
+                    )
+                    raise record.refuse("control", f"{reason}; give key and value")
+                made = self._control(what)
+            elif what := record.inner("decoded"):
+                made = self._decoded(what, record)
+        return _chosen(record, made)
+
+    def of_draft(self, record: Given) -> Pair:
+        """The same of a control message of the KIP-98 draft, whose type is in its key."""
+        record.only(RECORD_KEYS)
+        what = record.inner("control")
+        number = next((n for n, name in kip98.CONTROL_TYPES.items() if what and name == what.value.get("type")), None)
+        if number is None and what and "key" not in record.value:
+            raise what.refuse("type", f"it is one of {', '.join(kip98.CONTROL_TYPES.values())}; or give the key")
+        made = bytes(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": number or 0}))
+        return _chosen(record, (made, None))
+
+    def _control(self, what: Given) -> Pair:
+        what.only({"type", "number", "coordinatorEpoch", "key", "value"})
+        name = what.text("type")
+        if name == UNKNOWN:
+            number = what.integer("number", "int16")
+            return (what.bytes("key") if number is None else _control_key(number), what.bytes("value"))
+        number = _TYPES.get(name or "")
+        if number is None:
+            raise what.refuse("type", f"it is one of {', '.join([*_TYPES, UNKNOWN])}, not {shown(name)}")
+        if number in MARKERS:
+            epoch = what.number("coordinatorEpoch", "int32", 0)
+            body = encoded(
+                self.catalog.message("EndTxnMarker"), {"coordinatorEpoch": epoch}, _MARKER_VERSION, what.path
+            )
+            return _control_key(number), _prefix(_MARKER_VERSION) + body
+        if not what.has("value"):
+            return _control_key(number), None
+        return _control_key(number), encoded(
+            self.catalog.message(MESSAGES[number][1]), what.value["value"], 0, what.at("value")
+        )
+
+    def _decoded(self, what: Given, record: Given) -> Pair:
+        what.only({"key", "value"})
+        value = what.inner("value")
+        if self.topic in FRAMED or (self.topic not in COORDINATORS and "key" not in what.value):
+            return None, None if value is None else self._framed(value)
+        if self.topic not in COORDINATORS:
+            raise EncodeError(
+                f"say which topic it is of (--as-topic): {', '.join(COORDINATORS)}; or give key and value",
+                path=what.path,
+            )
+        module = COORDINATORS[self.topic]
+        key = what.inner("key")
+        raw = record.bytes("key")
+        number = _whole(key, "type", "int16") if key else (version_of(raw) or (None,))[0] if raw is not None else None
+        key_name, value_name, key_version = (
+            (None, None, 0) if number is None else type_names(self.catalog, module, number)
+        )
+        made = None
+        if key and "key" not in record.value:
+            made = _prefix(number) + self._body(key_name, key, key_version)
+        return made, None if value is None or "value" in record.value else self._value(value_name, value)
+
+    def _value(self, name: str | None, value: Given) -> bytes:
+        value.only({"version", "data"})
+        version = _whole(value, "version", "int16")
+        layout = OTHER_VALUE_VERSIONS.get((name or "", version or 0), version)
+        return _prefix(version) + self._body(name, value, layout)
+
+    def _framed(self, value: Given) -> bytes:
+        value.only({"type", "version", "data"})
+        kind = value.value.get("type")
+        modules = (FRAMED[self.topic],) if self.topic in FRAMED else tuple(FRAMED.values())
+        found = {
+            type_name(name): (number, name)
+            for module in modules
+            for number, (_, name) in record_types(self.catalog, module).items()
+            if name
+        }
+        number, name = found.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
+        if number is None and kind is None:
+            return self._body(None, value, None)
+        if number is None and not _INTEGER.fullmatch(str(kind)):
+            raise value.refuse("type", f"no record of {' or '.join(modules)} has this type")
+        frame = {
+            "frameVersion": FRAME_VERSION,
+            "apiKey": int(str(kind)) if number is None else number,
+            "version": value.integer("version", "int16"),
+        }
+        with within(value.path):
+            head = bytes(METADATA_FRAME.build(frame))
+        return head + self._body(name, value, frame["version"])
+
+    def _body(self, name: str | None, what: Given, version: int | None) -> bytes:
+        """The `data` of a key or value; base64 text stands for bytes that nothing could be made of."""
+        data = what.value.get("data")
+        if isinstance(data, str):
+            return what.bytes("data") or b""
+        if name is None:
+            raise what.refuse("data", "no definition of this type is known: it takes the bytes as base64 text")
+        spec = self.catalog.message(name)
+        if name == "GroupMetadataValue" and isinstance(data, dict):
+            data = self._with_members(data, what.at("data"))
+        return encoded(spec, data, 0 if version is None else version, what.at("data"))
+
+    def _with_members(self, data: dict[str, Any], path: str) -> dict[str, Any]:
+        """A group's metadata with the subscriptions and assignments of its members as bytes again."""
+        members = data.get("members")
+        if not isinstance(members, list):
+            return data
+        out = []
+        for i, member in enumerate(members):
+            parts: dict[str, str] = {}
+            version: int | None = None
+            if isinstance(member, dict):
+                for key, role in _MEMBERS.items():
+                    if isinstance(member.get(key), dict):
+                        where = f"{path}.members[{i}].{key}"
+                        data_of, version = _with_version(
+                            self.catalog.message(FAMILIES["consumer"][role]), member[key], version, where
+                        )
+                        parts[key] = base64_text(data_of) or ""
+            out.append(member | parts if parts else member)
+        return data | {"members": out}
+
+
+if TYPE_CHECKING:
     Writer = Callable[[Given, Layout, Payloads, int], tuple[bytes, int]]
+
+
+def _with_version(spec: MessageSpec, data: dict[str, Any], likely: int | None, path: str) -> tuple[bytes, int]:
+    """A member's message, whose shown form does not say its version: the newest one that has these fields, and no
+    others that must be there.
+
+    All versions of an assignment look alike. It has that of the same member's subscription, `likely`: clients write the
+    newest they know.
+    """
+    versions = [*range(spec.valid_versions.high, spec.valid_versions.low - 1, -1)]
+    first: EncodeError | None = None
+    if likely is not None and likely in versions:
+        versions = [likely, *versions]
+    for version in versions:
+        try:
+            return _prefix(version) + encoded(spec, data, version, path), version
+        except EncodeError as error:
+            first = first or error
+    raise first or EncodeError(f"{spec.name} has no versions", path=path)
+
+
+def encoded(spec: MessageSpec, value: Any, version: int, path: str) -> bytes:
+    """A message in Kafka's JSON form as bytes; EncodeError with `path` before the message's own."""
+    if version not in spec.valid_versions:
+        raise EncodeError(f"{spec.name} has versions {spec.valid_versions}, not {version}", path=path)
+    with within(path):
+        return bytes(declare(spec, version).build(value))
+
+
+def _chosen(record: Given, made: Pair) -> Pair:
+    key, value = (record.bytes(name) if name in record.value else made[i] for i, name in enumerate(("key", "value")))
+    return key, value
+
+
+def _control_key(number: int) -> bytes:
+    return bytes(v2.CONTROL_RECORD_KEY.build({"version": 0, "type": number}))
+
+
+def _prefix(version: int | None) -> bytes:
+    return b"" if version is None else bytes(VERSION.build({"version": version}))
+
+
+def _whole(what: Given, key: str, kind: str) -> int | None:
+    """An integer, which Kafka's tools print as text here."""
+    value = what.value.get(key)
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        low, high = RANGES[kind]
+        if low <= int(value) <= high:
+            return int(value)
+        raise what.refuse(key, f"{value} does not fit {kind} ({low} to {high})")
+    return what.integer(key, kind)
+
+
+# Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand.
+# docs/encode-records.md says all keys.
 
 _WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
 """What is said of a batch by its place, or follows from what is in it."""
+
+
 ITEM_KEYS = _WITHOUT_MEANING | {
-    "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "compressionLevel", "timestampType", "maxTimestamp", "producerId",
-    "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs", "innerOffsets", "records", "fields",
+    "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "compressionLevel", "timestampType",
+    "maxTimestamp", "producerId",
+    "producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs",
+    "innerOffsets", "records", "fields",
 }  # fmt: skip
 _CHECKSUM = {"crc", "crcValid"}
 _GAP_KEYS = _WITHOUT_MEANING | {"data", "batch"}
@@ -35,9 +302,11 @@ def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Ca
     """The bytes of a record set.
 
     Args:
-        items: Objects as `Batch.to_json` and `Gap.to_json` give them. A gap needs its bytes as `data`. Most keys of a batch may be left out: offsets
-            count up, numbers that are not there are -1, sizes, counts and checksums are computed.
-        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `records.formats` is the format of all of them.
+        items: Objects as `Batch.to_json` and `Gap.to_json` give them. A gap needs its bytes as `data`. Most keys of a
+            batch may be left out: offsets count up, numbers that are not there are -1, sizes, counts and checksums are
+            computed.
+        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `records.formats` is the
+            format of all of them.
         topic: That of Kafka's own topics to which `decoded` keys and values belong.
         catalog: What control records and `decoded` payloads are encoded with, the bundled definitions by default.
 
@@ -51,7 +320,9 @@ def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Ca
     return b"".join(write_each(items, form=form, topic=topic, catalog=catalog))
 
 
-def write_each(items: Iterable[Any], *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> Iterator[bytes]:
+def write_each(
+    items: Iterable[Any], *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None
+) -> Iterator[bytes]:
     """The same, the bytes of each item as soon as it is taken."""
     layouts = layouts_of(form)
     payloads: dict[str | None, Payloads] = {None: Payloads(topic, catalog)}
@@ -83,7 +354,9 @@ def without_gaps(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def with_new_checksums(items: Iterable[Any]) -> Iterator[Any]:
-    """The items without the checksums that they say, so that those of what is written are computed, where these were wrong too."""
+    """The items without the checksums that they say, so that those of what is written are computed, where these were
+    wrong too.
+    """
     for item in items:
         yield {key: value for key, value in item.items() if key not in _CHECKSUM} if isinstance(item, dict) else item
 

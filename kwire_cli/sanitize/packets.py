@@ -1,38 +1,49 @@
-"""The headers of packets: addresses replaced, lengths and flags kept, whatever is not known blank; and checksums that are right again.
-
-What a packet says beyond its headers is blank here; `captures` puts in what the streams of Kafka say.
-"""
+"""Headers of packets and of the PROXY protocol rewritten."""
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Protocol
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.source.capture import link, tunnels
-from kwire_cli.source.capture.ip import datagram
-from kwire_cli.source.capture.other import OtherError
-from kwire_cli.source.capture.segments import MAX_NESTING
-from kwire_cli.structs.network import ip as declared, link as link_types, transport
-from kwire_cli.structs.network.link import ETHER_IPV4, ETHER_IPV6
-from kwire_cli.structs.network.tunnels import GRE, GRE_CHECKSUM
+from kwire_cli.source.first_bytes import PROXY_V2
+from kwire_cli.source.packets import headers as headers_module
+from kwire_cli.source.packets.headers import OtherError, datagram
+from kwire_cli.source.packets.segments import MAX_NESTING
+from kwire_cli.structs import network
+from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, GRE, GRE_CHECKSUM
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
-    from kwire_cli.source.capture.ip import Datagram
+    from kwire_cli.sanitize.replacing import Addresses, Replacement
+    from kwire_cli.source.packets.headers import Datagram
 
-_IPV4, _IPV6, _EXTENSION = fixed(declared.IPV4), fixed(declared.IPV6), fixed(declared.EXTENSION)
-_TCP, _UDP = fixed(transport.TCP), fixed(transport.UDP)
+
+# The headers of packets: addresses replaced, lengths and flags kept, whatever is not known blank; and
+# checksums that are right again.
+#
+# What a packet says beyond its headers is blank here; `captures` puts in what the streams of Kafka say.
+
+_IPV4, _IPV6, _EXTENSION = fixed(network.IPV4), fixed(network.IPV6), fixed(network.EXTENSION)
+
+
+_TCP, _UDP = fixed(network.TCP), fixed(network.UDP)
 _GRE = fixed(GRE)
-_TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(transport.TCP, "data_offset"), offset_of(transport.TCP, "checksum")
-_UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(transport.UDP, "checksum"), offset_of(declared.IPV6, "next_header")
-_IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(declared.IPV4, "source"), offset_of(declared.IPV6, "source")
-_IPV4_CHECKSUM_AT = offset_of(declared.IPV4, "checksum")
+_TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(network.TCP, "data_offset"), offset_of(network.TCP, "checksum")
+_UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(network.UDP, "checksum"), offset_of(network.IPV6, "next_header")
+_IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(network.IPV4, "source"), offset_of(network.IPV6, "source")
+_IPV4_CHECKSUM_AT = offset_of(network.IPV4, "checksum")
 _MAC = 6
-_SLL_ADDRESSES = {link_types.LINK_SLL: offset_of(link_types.SLL, "address"), link_types.LINK_SLL2: offset_of(link_types.SLL2, "address")}
+_SLL_ADDRESSES = {
+    network.LINK_SLL: offset_of(network.SLL, "address"),
+    network.LINK_SLL2: offset_of(network.SLL2, "address"),
+}
 _PLAIN_OPTIONS = {2: 4, 3: 3, 4: 2, 8: 10}
-"""Options of TCP that stay, by their kind, with their lengths: segment size, window scale, SACK permitted, timestamps."""
+"""Options of TCP that stay, by their kind, with their lengths: segment size, window scale, SACK permitted,
+timestamps."""
 _SACK, _NO_OPTION, _END_OF_OPTIONS = 5, 1, 0
 
 
@@ -59,7 +70,8 @@ class Checksum:
 
 @dataclass(slots=True)
 class Rewritten:
-    """A packet with other addresses and without contents. `payload` is where that of TCP begins and ends, None where there is none.
+    """A packet with other addresses and without contents. `payload` is where that of TCP begins and ends, None where
+    there is none.
 
     `checksums` have to be made once all is written, in this order: what is inside comes first.
     """
@@ -79,7 +91,7 @@ class Headers:
         """A packet of a link type, which was `length` bytes long on the wire."""
         packet = Rewritten(bytearray(len(data)), None, ())
         try:
-            protocol, at = link.carried(kind, data)
+            protocol, at = headers_module.carried(kind, data)
             self._link(kind, data, at, packet.data)
             self._nested(protocol, at, data, max(length, len(data)), packet)
         except (OtherError, struct.error, IndexError):
@@ -89,7 +101,7 @@ class Headers:
 
     def _link(self, kind: int, data: bytes, at: int, out: bytearray) -> None:
         out[:at] = data[:at]
-        if kind == link_types.LINK_ETHERNET:
+        if kind == network.LINK_ETHERNET:
             self._macs(data, 0, out)
         elif kind in _SLL_ADDRESSES:
             start = _SLL_ADDRESSES[kind]
@@ -108,25 +120,25 @@ class Headers:
             self._ip(protocol, data, at, found, packet)
             if found.fragment is not None:
                 return
-            if found.protocol == declared.PROTOCOL_TCP:
+            if found.protocol == network.PROTOCOL_TCP:
                 self._tcp(data, found, packet)
                 return
             before = found.start
-            if found.protocol == declared.PROTOCOL_UDP:
+            if found.protocol == network.PROTOCOL_UDP:
                 packet.data[before : before + _UDP.size] = data[before : before + _UDP.size]
                 self._checksum(packet, found, before + _UDP_CHECKSUM_AT, never_zero=True)
             protocol, at = self._tunnel(data, found, packet)
             end = found.end
 
-    def _tunnel(self, data: bytes, found: Datagram, packet: Rewritten) -> link.Carried:
+    def _tunnel(self, data: bytes, found: Datagram, packet: Rewritten) -> headers_module.Carried:
         """The headers of a tunnel, without their options; what they carry."""
-        headers = tunnels.wrapping(found.protocol, data, found.start)
+        headers = headers_module.wrapping(found.protocol, data, found.start)
         for start, stop in headers.fixed:
             packet.data[start:stop] = data[start:stop]
         if headers.ethernet is not None:
             packet.data[headers.ethernet : headers.carried[1]] = data[headers.ethernet : headers.carried[1]]
             self._macs(data, headers.ethernet, packet.data)
-        if found.protocol == declared.PROTOCOL_GRE and _GRE.unpack(data, found.start)[0] & GRE_CHECKSUM:
+        if found.protocol == network.PROTOCOL_GRE and _GRE.unpack(data, found.start)[0] & GRE_CHECKSUM:
             self._add(packet, Checksum(found.start + _GRE.size, found.start, found.end))
         return headers.carried
 
@@ -138,18 +150,20 @@ class Headers:
         out[at : at + size] = data[at : at + size]
         half = len(found.addresses) // 2
         where = at + source
-        out[where : where + 2 * half] = self._addresses.ip(found.addresses[:half]) + self._addresses.ip(found.addresses[half:])
+        out[where : where + 2 * half] = self._addresses.ip(found.addresses[:half]) + self._addresses.ip(
+            found.addresses[half:]
+        )
         if four:
             self._add(packet, Checksum(at + _IPV4_CHECKSUM_AT, at, at + (data[at] & 0x0F) * 4))
             return
         position, following = at + size, data[at + _NEXT_HEADER_AT]
         while position < found.start:
             out[position : position + _EXTENSION.size] = data[position : position + _EXTENSION.size]
-            if following == declared.IPV6_FRAGMENT:
+            if following == network.IPV6_FRAGMENT:
                 out[position : position + 8] = data[position : position + 8]
             kind, (following, length) = following, _EXTENSION.unpack(data, position)
-            unit = 4 if kind == declared.AUTHENTICATION else 8
-            position += 8 if kind == declared.IPV6_FRAGMENT else 8 + length * unit
+            unit = 4 if kind == network.AUTHENTICATION else 8
+            position += 8 if kind == network.IPV6_FRAGMENT else 8 + length * unit
 
     def _tcp(self, data: bytes, found: Datagram, packet: Rewritten) -> None:
         start = found.start
@@ -211,3 +225,81 @@ def internet_checksum(data: bytes) -> int:
     # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
     rest = total % 0xFFFF
     return 0xFFFF - rest if rest or not total else 0
+
+
+# PROXY headers, which load balancers put before a connection's bytes: the same form and length, with other
+# addresses, and nothing else.
+#
+# Source: HAProxy's proxy-protocol.txt, versions 1 (a line of text) and 2.
+
+_HEAD = fixed(network.PROXY_V2)
+
+
+_FAMILIES = {family: fixed(layout) for family, layout in network.PROXY_FAMILIES.items()}
+_WORDS = (b"TCP4", b"TCP6", b"UNKNOWN")
+_BEGINNING = re.compile(rb"PROXY (?:TCP|UNKNOWN)")
+_END = b"\r\n"
+_PORT = re.compile(rb"[0-9]{1,5}")
+_NUMBER = re.compile(r"[0-9a-fA-F]+")
+_OTHER = b"x"
+_DECIMALS = {1: (0, 10), 2: (10, 90), 3: (100, 156)}
+"""Of a part of an IPv4 address with so many digits: the smallest one, and how many there are."""
+
+
+def other_proxy(data: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
+    """A whole PROXY header, up to what follows it, in other words."""
+    return _binary(data, addresses) if data.startswith(PROXY_V2) else _line(data, addresses, replacement)
+
+
+def _binary(data: bytes, addresses: Addresses) -> bytes:
+    family = _HEAD.unpack(data)[2] >> 4
+    layout = _FAMILIES.get(family)
+    out = data[: _HEAD.size]
+    if layout and len(data) >= _HEAD.size + layout.size:
+        source, destination, *ports = layout.unpack(data, _HEAD.size)
+        out += layout.pack(addresses.ip(source), addresses.ip(destination), *ports)
+    return out.ljust(len(data), b"\0")
+
+
+def _line(data: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
+    line = data.removesuffix(_END)
+    words = line.split(b" ")
+    if words[1] not in _WORDS:
+        begun = _BEGINNING.match(line)
+        kept = begun[0] if begun else b""
+        return kept + _OTHER * (len(line) - len(kept)) + data[len(line) :]
+    out = [_address(word, addresses, replacement) for word in words[2:4]]
+    out += [word if _PORT.fullmatch(word) else _OTHER * len(word) for word in words[4:6]]
+    out += [_OTHER * len(word) for word in words[6:]]
+    return b" ".join((*words[:2], *out)) + data[len(line) :]
+
+
+def _address(word: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
+    """Another address of as many letters: the one that stands for it elsewhere if that has as many."""
+    try:
+        address = ip_address(word.decode("ascii"))
+    except ValueError:
+        return _OTHER * len(word)
+    if "%" in str(address):
+        return _OTHER * len(word)
+    made = addresses.ip(address.packed)
+    if made == address.packed:
+        return word
+    text = str(ip_address(made)).encode()
+    return text if len(text) == len(word) else _as_long(word.decode("ascii"), replacement)
+
+
+def _as_long(text: str, replacement: Replacement) -> bytes:
+    """The same form with other numbers."""
+    digest = iter(replacement.digest(b"ip text", text.encode(), 64))
+    decimal_from = text.rfind(":") + 1 if "." in text else len(text)
+
+    def other(found: re.Match[str]) -> str:
+        size = len(found[0])
+        number = int.from_bytes(bytes((next(digest), next(digest))))
+        if found.start() >= decimal_from:
+            least, count = _DECIMALS[size]
+            return str(least + number % count)
+        return f"{number:04x}"[:size]
+
+    return _NUMBER.sub(other, text).encode()

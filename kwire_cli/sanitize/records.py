@@ -1,34 +1,195 @@
-"""Record sets: batches with other keys, values and headers, and with checksums that are right where they were. Every batch keeps its size."""
+"""Fields, record sets, frames and logs rewritten."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.codec.compression import decompress
-from kwire_cli.engine.anomalies import anomalies
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
-from kwire_cli.records.batch import Batch
+from kwire_cli.engine.values import anomalies
+from kwire_cli.message.decoded import by_span, cut_record_set, decode_spec
+from kwire_cli.message.frames import SIZE_BYTES, Forwarded
+from kwire_cli.message.roles import roles, top_value
+from kwire_cli.records.batch import CORRUPT, TRUNCATED, Batch, has_payloads, payload_of
 from kwire_cli.records.building import sealed
+from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import FRAME
-from kwire_cli.records.model import CORRUPT, TRUNCATED
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.payloads import has_payloads, payload_of
-from kwire_cli.records.reading import Reader, read_items
-from kwire_cli.sanitize.fillings import BEYOND, NOTHING, VARINT_BEYOND
-from kwire_cli.sanitize.fitting import fitted
-from kwire_cli.sanitize.replacing import TOKEN
+from kwire_cli.records.payload_fields import ADDRESS, TELEMETRY as METRICS, holds_payloads, payloads_of
+from kwire_cli.records.reading import Reader, read_items, source_of
+from kwire_cli.records.telemetry import LIMITS
+from kwire_cli.sanitize.replacing import (
+    BEYOND,
+    NOTHING,
+    SOFTWARE,
+    TOKEN,
+    VARINT_BEYOND,
+    Addresses,
+    fillings,
+    fitted,
+    stays,
+)
+from kwire_cli.source.kafka.framing import GSSAPI_TAG
+from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.source.logs.files import partition_of, topic_of
+from kwire_cli.source.logs.model import BATCH_KINDS, COMMENT, GAP, Kind, file_name, other_file_name, other_folder_name
+from kwire_cli.stores.opening import tree
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.model import Gap, Source
-    from kwire_cli.sanitize.fields import Fields, Inner
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.engine.values import Body
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Source
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.payload_model import Payload
+    from kwire_cli.sanitize.replacing import Replacement
+    from kwire_cli.spec.catalog import Catalog
+
+    Inner = dict[int, bytes]
+    """What stands in place of a value, by where that begins in its data."""
+
+
+# Metrics of clients (KIP-714): compressed protobuf, in whose place something as long is put that says
+# nothing, and can still be read.
+
+_FIELD = 15 << 3 | 2
+"""The key of a field of bytes that MetricsData does not have: readers pass over it."""
+
+
+def blank_metrics(codec: int, data: bytes) -> bytes | None:
+    """As many bytes in the same codec as `data`, that become as many bytes; None where that can't be done."""
+    unpacked = decompress(codec, data, LIMITS)
+    if unpacked.code:
+        return None
+    message = _message(len(unpacked.data))
+    if message is None:
+        return None
+    return fitted(codec, message, data) if codec else message
+
+
+def _message(size: int) -> bytes | None:
+    """A message of one field, of so many bytes; None where no message is as short."""
+    if not size:
+        return b""
+    for width in range(1, 6):
+        length = size - 1 - width
+        if 0 <= length < 1 << 7 * width:
+            # The length may take more bytes than it needs.
+            digits = [(length >> 7 * i & 0x7F) | (0x80 if i < width - 1 else 0) for i in range(width)]
+            return bytes((_FIELD, *digits)) + b"x" * length
+    return None
+
+
+# The fields of anything that was decoded: numbers stay, texts, bytes and ids are replaced, and what is not
+# known says nothing any more.
+#
+# A fold over spans: what is written is nothing at first, and each span adds what may be seen of it. So
+# whatever could not be decoded is blank.
+
+NUMBERS = frozenset(
+    (
+        "int8",
+        "int16",
+        "uint16",
+        "int32",
+        "uint32",
+        "int64",
+        "float64",
+        "bool",
+        "count",
+        "presence",
+        "tag-count",
+        "tag-header",
+        "size",
+    )
+)
+"""Kinds of spans that stay as they are."""
+
+
+class Fields:
+    """Replaces values; `counts` says how much of what could not be kept."""
+
+    def __init__(self, catalog: Catalog, replacement: Replacement) -> None:
+        self.catalog, self.replacement = catalog, replacement
+        self.addresses = Addresses(replacement)
+        self.counts: Counter[str] = Counter()
+
+    def count(self, what: str, number: int) -> None:
+        """So many of something could not be kept."""
+        self.counts[what] += number
+
+    def rewritten(
+        self, spans: Spans, *, message: str = "", inner: Mapping[int, bytes] | None = None, different: int = TOKEN
+    ) -> bytes:
+        """The bytes from the first span on to the end of the last one. `inner` are values that are known already."""
+        out = bytearray(spans.stop)
+        data, leaves, at = bytes(spans.data[: spans.stop]), spans.program.leaves, spans.start
+        letters, text = self.replacement.letters, self.replacement.text
+        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
+            leaf = leaves[node]
+            kind = leaf.kind
+            if kind in NUMBERS:
+                out[at:end] = data[at:end]
+            elif kind != "gap":
+                out[at:value] = data[at:value]
+                found, known = data[value:end], inner.get(value) if inner else None
+                if known is not None and len(known) == len(found):
+                    out[value:end] = known
+                elif kind == "string":
+                    if different < TOKEN:
+                        out[value:end] = letters(found, different=different)
+                    else:
+                        out[value:end] = found if stays(message, leaf.path, found) else text(found)
+                elif kind == "uuid":
+                    out[value:end] = self.replacement.uuid(found)
+                elif found:
+                    out[value:end] = letters(found, different=different)
+            at = end
+        return bytes(out[spans.start :])
+
+    def body(self, body: Body, records: Callable[[Body], Inner] | None = None) -> bytes:
+        """A message with the messages in its fields, and with record sets that `records` gives; bytes behind it are
+        blank.
+        """
+        inner: Inner = records(body) if records else {}
+        if holds_payloads(body.message) and not body.guess:
+            found = {payload.path: payload for payload in payloads_of(self.catalog, body.spec, body.version, body.tree)}
+            for span in body.spans:
+                if span.path in found and span.value < span.end:
+                    inner[span.value] = self._metrics(body, found[span.path]) or self.payload(found[span.path])
+        certain = body.message in SOFTWARE and not body.guess and not body.anomalies
+        return self.rewritten(body.raw, message=body.message if certain else "", inner=inner)
+
+    def _metrics(self, body: Body, payload: Payload) -> bytes | None:
+        """Metrics that say nothing in the place of others; None for any other payload, and where that can't be done."""
+        if payload.type != METRICS:
+            return None
+        codec = top_value(roles(body.spec, body.entry), body.raw, "compressionType")
+        return blank_metrics(codec, bytes(payload.data)) if isinstance(codec, int) else None
+
+    def payload(self, payload: Payload) -> bytes:
+        """Bytes of a field or record that may be a message of their own."""
+        data = bytes(payload.data)
+        if payload.type == ADDRESS:
+            return self.addresses.ip(data)
+        body = payload.body
+        if body is None or not (body.exact or (body.complete and not body.guess and not payload.guess)):
+            return self.replacement.letters(data)
+        return data[: body.start] + self.body(body)
+
+
+# Record sets: batches with other keys, values and headers, and with checksums that are right where they were.
+# Every batch keeps its size.
 
 DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
 """Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
@@ -49,7 +210,9 @@ class RecordSets:
 
     def __call__(self, data: Any, topic: str | None, magic: int | None = None) -> bytes:
         """All batches and gaps of some bytes; `magic` is that of the message around them, where there is one."""
-        return b"".join(self.items(source_of(data, topic=topic, catalog=self.fields.catalog), different=TOKEN, magic=magic))
+        return b"".join(
+            self.items(source_of(data, topic=topic, catalog=self.fields.catalog), different=TOKEN, magic=magic)
+        )
 
     def items(self, source: Source, *, different: int = TOKEN, magic: int | None = None) -> Iterator[bytes]:
         """The same bytes piece by piece, each of a bounded size or a batch."""
@@ -76,7 +239,11 @@ class RecordSets:
         return bytes(source.data[batch.position : head]).ljust(batch.size, b"\0")
 
     def _batch(self, batch: Batch, different: int, magic: int | None) -> bytes:
-        of = self._of_batches(batch, different) if batch.layout.name == "v2" else self._of_messages(batch, different, magic)
+        of = (
+            self._of_batches(batch, different)
+            if batch.layout.name == "v2"
+            else self._of_messages(batch, different, magic)
+        )
         if batch.crc_valid:
             return sealed(of, batch.layout, None)
         # In a batch with a wrong checksum readers look for others: none may show that was packed before.
@@ -105,12 +272,18 @@ class RecordSets:
                 found = (payload.control or payload.record) if payload else None
                 if found:
                     inner |= {
-                        at: self.fields.payload(part) for at, part in ((record.key_at, found.key), (record.value_at, found.value)) if part and at >= 0
+                        at: self.fields.payload(part)
+                        for at, part in ((record.key_at, found.key), (record.value_at, found.value))
+                        if part and at >= 0
                     }
         entry = records_entry(v2.RECORDS)
         spans = walk(entry, data)
         made = self.fields.rewritten(spans, inner=inner, different=different)
-        return made if spans.lost < 0 else made[: spans.used] + _unread(len(made) - spans.used, anomalies(build(entry, spans)))
+        return (
+            made
+            if spans.lost < 0
+            else made[: spans.used] + _unread(len(made) - spans.used, anomalies(build(entry, spans)))
+        )
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
         """A message of v0 or v1, alone or with those that it wraps."""
@@ -144,7 +317,9 @@ class RecordSets:
         return b"".join(self.items(source, different=different, magic=batch.layout.magic))
 
     def _packed(self, codec: int, packed: bytes, again: Any, magic: int) -> bytes:
-        """What `again` makes, compressed to the size of what was there; with fewer letters that differ where more do not fit."""
+        """What `again` makes, compressed to the size of what was there; with fewer letters that differ where more do
+        not fit.
+        """
         if again is not None:
             for different in DIFFERENT:
                 found = fitted(codec, again(different), packed, magic=magic)
@@ -154,3 +329,167 @@ class RecordSets:
                     return found
         self.fields.count("compressed batches that are blank", 1)
         return NOTHING * len(packed)
+
+
+# Requests, responses and SASL tokens with other contents, byte for byte as long as they were.
+
+TOKEN_BYTE = b"x"
+"""What a SASL token consists of afterwards: as the head of a request it would name no api."""
+
+
+class Frames:
+    """Rewrites frames; `topic` gives the name of a topic id where one is known."""
+
+    def __init__(self, fields: Fields, topic: Callable[[str], str]) -> None:
+        self.fields, self._topic = fields, topic
+        self._records = RecordSets(fields)
+
+    def token(self, data: bytes) -> bytes:
+        """A SASL token behind its size; only what shows that it is one of GSSAPI stays."""
+        start = SIZE_BYTES + (data[SIZE_BYTES : SIZE_BYTES + 1] == bytes((GSSAPI_TAG,)))
+        return data[:start] + TOKEN_BYTE * (len(data) - start)
+
+    def frame(self, frame: Frame, *, cut: bool, asked: Frame | None = None) -> bytes:
+        """A request or response. `cut` says that the capture does not have all of it, `asked` is a response's request.
+
+        Of one that is not known for sure only the size stays: what seem to be numbers may be the beginning of a
+        password.
+        """
+        data = bytes(frame.data[frame.start : frame.stop])
+        header, body = frame.header, frame.body
+        at = SIZE_BYTES if frame.prefixed else 0
+        # A response in version 0 to a request of a version that is not known is blank as that is, so that they are
+        # still a pair.
+        if (
+            frame.guess
+            or header is None
+            or not header.complete
+            or body is None
+            or body.guess
+            or frame.api_version not in body.spec.valid_versions
+        ):
+            self.fields.count("frames that are not known", 1)
+            return data[:at] + NOTHING * (len(data) - at)
+        out = bytearray(data[:at].ljust(len(data), b"\0"))
+        made = self.fields.rewritten(header.raw)
+        start = header.start - frame.start
+        out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
+        # What a wrong size makes of all that follows is a frame that never ends, in which other things are malformed
+        # too.
+        if any(anomaly.code != "TRUNCATED" for anomaly in body.anomalies) if cut else not body.complete:
+            self.fields.count("frames that could not be decoded", 1)
+            made = b""
+        else:
+            made = self.fields.body(body, self._in_fields(frame, asked))
+            if body.raw.lost >= 0:
+                made = made[: body.raw.used - body.start] + self._cut_records(body)
+        start = body.start - frame.start
+        out[start:] = self._filled(body, made)
+        return bytes(out)
+
+    def _cut_records(self, body: Decoded) -> bytes:
+        """Return the record set in which the bytes end behind its length; nothing if they end elsewhere."""
+        cut = cut_record_set(roles(body.spec, body.entry), body.raw)
+        if cut is None:
+            return b""
+        topic = self._topic(cut.topic) if cut.topic else None
+        return bytes(body.data[body.raw.used : cut.start]) + self._records(
+            bytes(body.data[cut.start : cut.stop]), topic
+        )
+
+    @staticmethod
+    def _filled(body: Decoded, made: bytes) -> bytes:
+        """Return a body up to its end, behind what is made of it already, with the first filling in which the same is
+        anomalous.
+
+        If there is none, a filling in which only the last anomaly is the same, at which reading the original stopped.
+        """
+        size = body.stop - body.start - len(made)
+        if size <= 0 or body.raw.lost < 0:
+            return made.ljust(body.stop - body.start, b"\0")
+        codes = [note.code for note in body.anomalies]
+        last = None
+        for filling in fillings(size):
+            found = [note.code for note in decode_spec(body.spec, made + filling, body.version).anomalies]
+            if found == codes:
+                return made + filling
+            if last is None and found == codes[-1:]:
+                last = made + filling
+        return last or made + NOTHING * size
+
+    def _in_fields(self, frame: Frame, asked: Frame | None) -> Callable[[Body], Inner]:
+        """Record sets, and what an Envelope carries."""
+
+        def found(body: Body) -> Inner:
+            inner: Inner = {}
+            for at, each in by_span(roles(body.spec, body.entry), body.raw):
+                if body.raw.value[at] != each.start:
+                    continue  # the bytes end in it: see `_cut_records`
+                topic = self._topic(each.topic) if each.topic else None
+                inner[body.raw.value[at]] = self._records(bytes(body.data[each.start : each.stop]), topic)
+            for carried in frame.inside(asked):
+                if isinstance(carried, Forwarded):
+                    inner[carried.frame.start] = self.frame(carried.frame, cut=False)
+            return inner
+
+        return found
+
+
+# Segments and whole log directories. Every batch stays where it is, so that indexes and producer snapshots,
+# which are numbers, stay right.
+
+NUMBERS_ALONE = frozenset(
+    {Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.LEADER_EPOCHS}
+)
+"""Kinds of files that are copied, where they are what their names say."""
+
+
+class Task(NamedTuple):
+    """A file of a folder, and its path below the new one; `topic` is that of its folder. `left_out` says that nothing
+    is made of it.
+    """
+
+    file: Path
+    path: str
+    kind: Kind
+    topic: str | None
+    left_out: bool
+
+
+def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
+    """What there is to do for a folder: a partition's, a log directory, or one of them. All folders are named anew.
+
+    Raises:
+        InputError: A file cannot be read.
+
+    """
+
+    def other(name: str) -> str:
+        data = os.fsencode(name)
+        return name if not name or stays("", "", data) else fields.replacement.letters(data).decode()
+
+    for file in tree(folder).files():
+        if not isinstance(file, Path) or not file.is_file():
+            continue
+        kind = file_name(file.name).kind
+        parents = file.relative_to(folder).parts[:-1]
+        own = partition_of(file)
+        path = "/".join((*(other_folder_name(name, other) for name in parents), other_file_name(file.name, other)))
+        yield Task(
+            file,
+            path,
+            kind,
+            topic_of(kind, own),
+            not (kind in BATCH_KINDS or (kind in NUMBERS_ALONE and _only_numbers(file))),
+        )
+
+
+def _only_numbers(file: Path) -> bool:
+    """Whether a file is what its name says, to the last byte: else anything can be in it."""
+    found = read_log_file(file)
+    return not found.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in found.pieces)
+
+
+def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
+    """The bytes of a segment or snapshot, piece by piece. InputError where it cannot be read."""
+    return RecordSets(fields).items(source_of(file, topic=topic, catalog=fields.catalog))

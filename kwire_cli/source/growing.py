@@ -1,4 +1,4 @@
-"""A file that grows, or a pipe, in pieces as they come: what `tail -F` does."""
+"""Files that grow, and captures followed while they grow."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ import os
 import select
 import stat
 import time
+from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.packing import PIECE, source_name
+from kwire_cli.source.captures import unseen
+from kwire_cli.source.files import GZIP, PIECE, ZSTD, source_name
+from kwire_cli.source.packets.files import CaptureReader
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.source.packets.tcp import Limits, Streams
+from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.source.packets.model import Event, Notice, Packet
+
+
+# A file that grows, or a pipe, in pieces as they come: what `tail -F` does.
 
 POLL = 0.1
 """Seconds between two looks at a file that does not grow."""
+
+
 QUIET = 0.5
 """Seconds without anything new after which that is told."""
 
@@ -34,16 +47,19 @@ class Turn(enum.Enum):
 class Growing:
     """The bytes of a file that grows, or of a pipe: pieces of bytes and turns; iterate once.
 
-    `source` is a path or a binary file object. It ends where a pipe's writers have closed it (`ended`), or once `stop` says so. `wait` is called
-    before each wait for more: the time to send out what was made of the bytes so far. After SHRUNK and REPLACED the bytes are those of the file from
-    its beginning. A path whose file is gone may get another one.
+    `source` is a path or a binary file object. It ends where a pipe's writers have closed it (`ended`), or once `stop`
+    says so. `wait` is called before each wait for more: the time to send out what was made of the bytes so far. After
+    SHRUNK and REPLACED the bytes are those of the file from its beginning. A path whose file is gone may get another
+    one.
 
     Raises:
         InputError: It can't be opened or read.
 
     """
 
-    def __init__(self, source: str | os.PathLike[str] | IO[bytes], *, wait: Callable[[], None], stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | IO[bytes], *, wait: Callable[[], None], stop: Callable[[], bool]
+    ) -> None:
         self.name = source_name(source)
         self.ended = False
         self._wait, self._stop = wait, stop
@@ -135,3 +151,107 @@ def _descriptor(file: IO[bytes]) -> int | None:
         return file.fileno()
     except (AttributeError, OSError):
         return None
+
+
+# A capture that grows, from bytes to events as they come.
+
+_TURNS = {
+    Turn.SHRUNK: "the file has become shorter: reading it from its beginning",
+    Turn.REPLACED: "this is another file now: reading it from its beginning",
+}
+
+
+class Following:
+    """The events of a capture that grows, or of a pipe; iterate once. `notices` and `summary` as Capture has them.
+
+    It goes on until a pipe's writers have closed it, the file's order is lost, or `stop` says so; then what still waits
+    is delivered. What only more packets would decide is decided when nothing comes for a while. A file in the place of
+    the one before is a capture of its own: the connections of the old one end, and `note` is told. `wait` is called
+    when there is nothing to do, `keep` with all bytes as they come.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | IO[bytes],
+        *,
+        wait: Callable[[], None],
+        stop: Callable[[], bool],
+        note: Callable[[str], None],
+        limits: Limits | None = None,
+        key_logs: Sequence[str] = (),
+        keep: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._growing = Growing(source, wait=wait, stop=stop)
+        self._note, self._limits, self._keep = note, limits, keep
+        self._notices: list[Notice] = []
+        self._summary: Counter[str] = Counter()
+        self._tls = Decryption(key_logs, lambda: self._reader.secrets)
+        self._begin(0)
+
+    @property
+    def name(self) -> str | None:
+        """The file's path, if it has one."""
+        return self._growing.name
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What ended the reading early, or was passed over."""
+        return self._notices + self._reader.notices
+
+    @property
+    def remarks(self) -> list[str]:
+        """What should be known of all packets."""
+        return self._reader.remarks
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """What is in no event."""
+        return dict(self._summary + Counter(unseen(self._segments, self._streams)))
+
+    def __iter__(self) -> Iterator[Event]:
+        for event in self._events():
+            yield from self._tls.take([event])
+
+    def _events(self) -> Iterator[Event]:
+        for piece in self._growing:
+            if isinstance(piece, bytes):
+                if self._keep:
+                    self._keep(piece)
+                yield from self._fed(self._packets(piece))
+                if self._reader.stopped:
+                    break
+            elif piece is Turn.QUIET:
+                yield from self._fed(self._reader.settle())
+                yield from self._streams.flush()
+            else:
+                yield from self._end()
+                self._note(_TURNS[piece])
+                self._notices, self._summary = self.notices, Counter(self.summary)
+                self._begin(self._streams.opened)
+        if self._growing.ended:
+            yield from self._fed(self._reader.close())
+        yield from self._end()
+
+    def _fed(self, packets: list[Packet]) -> Iterator[Event]:
+        for segment in self._segments(packets):
+            yield from self._streams.feed(segment)
+
+    def _begin(self, connections: int) -> None:
+        self._reader, self._segments, self._streams = (
+            CaptureReader(self.name),
+            Segments(),
+            Streams(self._limits, first=connections),
+        )
+
+    def _packets(self, piece: bytes) -> list[Packet]:
+        if self._reader.format is None and piece.startswith((GZIP, ZSTD)):
+            raise InputError(
+                "a packed file cannot be followed; unpack it into a pipe: gunzip -c or zstd -dc FILE | kwire "
+                "decode --follow -",
+                file=self.name,
+            )
+        return self._reader.feed(piece)
+
+    def _end(self) -> Iterator[Event]:
+        self._segments.close()
+        yield from self._streams.close()

@@ -1,4 +1,6 @@
-"""What an input is: captures, request logs, record batches, files of a log directory, definitions, frames. All commands and the library ask here."""
+"""What an input is: captures, request logs, record batches, files of a log directory, definitions, frames. All commands
+and the library ask here.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
+from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.message.headers import decode_header, header_version, request_head
 from kwire_cli.message.reading import split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
-from kwire_cli.source.binary import begins_as_text, recognised_binary
-from kwire_cli.source.packing import GZIP, ZSTD
-from kwire_cli.source.text import Chunk, Input, check_size, read_content, read_input
+from kwire_cli.source.files import GZIP, ZSTD
+from kwire_cli.source.text.model import Chunk
+from kwire_cli.source.text.reading import Input, begins_as_text, check_size, read_content, read_input, recognised_binary
 from kwire_cli.stores import mapped, path_of
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
@@ -40,7 +42,8 @@ WHOLE_HEADER = 61
 """Bytes of a whole header of the newest format."""
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
 BITS_A_BYTE, LONGEST_BY_CHANCE = 3.7, 40
-"""A response that fits to the last byte is taken for one if it explains the bytes in fewer bits, or is longer: what fits by chance is short."""
+"""A response that fits to the last byte is taken for one if it explains the bytes in fewer bits, or is longer: what
+fits by chance is short."""
 
 
 class Kind(enum.StrEnum):
@@ -69,7 +72,10 @@ class Kind(enum.StrEnum):
 
 _WHAT = {
     Kind.CAPTURE: ("a packet capture", "kwire decode reads it"),
-    Kind.REQUEST_LOG: ("a broker's request log, which holds no bytes of messages", "kwire decode --stats counts what is in it"),
+    Kind.REQUEST_LOG: (
+        "a broker's request log, which holds no bytes of messages",
+        "kwire decode --stats counts what is in it",
+    ),
     Kind.BATCHES: ("record batches", "kwire dump shows them"),
     Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump --all shows it"),
     Kind.FRAMES: ("requests and responses", "kwire decode shows them"),
@@ -84,9 +90,10 @@ _WHAT = {
 class Recognised:
     """What an input is, and where its bytes are.
 
-    `name` is that of its file, `standard input`, or None for an argument that is the bytes itself. `why` says what tells its kind.
-    Of `path`, `stream`, `held` and `text` there is where the bytes are: captures, logs and files with Kafka's names are still in the file or pipe,
-    record batches from a pipe are held, and `text` has the bytes of all others with the form in which they were written.
+    `name` is that of its file, `standard input`, or None for an argument that is the bytes itself. `why` says what
+    tells its kind. Of `path`, `stream`, `held` and `text` there is where the bytes are: captures, logs and files with
+    Kafka's names are still in the file or pipe, record batches from a pipe are held, and `text` has the bytes of all
+    others with the form in which they were written.
     """
 
     kind: Kind
@@ -133,14 +140,19 @@ class Recognised:
         return (mapped(self.path) if self.path is not None else memoryview(self.stream.read()),)
 
 
-def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None) -> Recognised:
+def recognise(
+    given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None
+) -> Recognised:
     """Tell what an input is.
 
     Args:
-        given: The path or URL of a file, an open file or pipe, or bytes: those of the input itself, which may be text in any form.
-        form: The form of the input, one of `kwire_cli.source.text.FORMS`. Any but `auto` says that it is no capture, log or file with Kafka's name.
-        says: The kind, if the caller knows it. CAPTURE is taken as said, FRAMES and BODY are all but captures. BATCHES is all that is neither text,
-            capture, request log nor named as another file of a log directory; a text then holds batches in any form.
+        given: The path or URL of a file, an open file or pipe, or bytes: those of the input itself, which may be text
+            in any form.
+        form: The form of the input, one of `kwire_cli.source.text.reading.FORMS`. Any but `auto` says that it is no
+            capture, log or file with Kafka's name.
+        says: The kind, if the caller knows it. CAPTURE is taken as said, FRAMES and BODY are all but captures. BATCHES
+            is all that is neither text, capture, request log nor named as another file of a log directory; a text then
+            holds batches in any form.
         name: What to call it, if not by its path.
         catalog: The definitions by which requests are told from batches.
 
@@ -150,14 +162,19 @@ def recognise(given: Any, *, form: str = "auto", says: Kind | None = None, name:
     """
     found, *others = recognise_pieces(given, form=form, says=says, name=name, catalog=catalog)
     if others:
-        raise InputError(f"{kinds_by_line((found, *others))}; the tree, hex and JSON of kwire decode show each as what it is", file=found.name)
+        raise InputError(
+            f"{kinds_by_line((found, *others))}; the tree, hex and JSON of kwire decode show each as what it is",
+            file=found.name,
+        )
     return found
 
 
 def recognise_pieces(
     given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None
 ) -> tuple[Recognised, ...]:
-    """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the first line's kind first."""
+    """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the
+    first line's kind first.
+    """
     found = _recognised(given, form, says, name, catalog)
     return (replace(found, beside=()), *found.beside) if found.beside else (found,)
 
@@ -170,13 +187,16 @@ def _recognised(given: Any, form: str, says: Kind | None, name: str | None, cata
     try:
         return _of_path(path_of(given), form, says, name or str(given), catalog)
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name or str(given)) from None
+        raise InputError(
+            f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name or str(given)
+        ) from None
 
 
 def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later.
 
-    With `messages` the caller knows what the bytes are: packets that were printed as text are read one by one, and a text is no request log.
+    With `messages` the caller knows what the bytes are: packets that were printed as text are read one by one, and a
+    text is no request log.
     """
     start = _first(source, MAGIC)
     what = recognised_binary(start)
@@ -188,7 +208,7 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
         return None
     if not packed and _is_packet_text(source):
         return Kind.CAPTURE
-    from kwire_cli.source.request_log.opening import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
+    from kwire_cli.source.request_log.lines import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if packed and hasattr(source, "peek") else OPENING  # a live capture must not wait
     if start[:1] != b"\n" and is_request_log(_first(source, size)):
@@ -197,8 +217,10 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
 
 
 def _is_packet_text(source: Any) -> bool:
-    """Whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed. Of a slow pipe no more is looked at than tells that."""
-    from kwire_cli.source.capture.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
+    """Whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed. Of a slow pipe no more is
+    looked at than tells that.
+    """
+    from kwire_cli.source.packets.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if hasattr(source, "peek") else OPENING
     while True:
@@ -213,21 +235,28 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
     """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
     if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
         return ""
-    from kwire_cli.records.beginning import beginning  # noqa: PLC0415 - start-up counts
+    from kwire_cli.records.reading import beginning  # noqa: PLC0415 - start-up counts
 
     found = beginning(data)
     if found is None or found.valid:  # no frame has a valid checksum by chance
         return found.why if found else ""
-    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no frame looks like.
-    if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(data, catalog):
+    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no
+    # frame looks like.
+    if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(
+        data, catalog
+    ):
         return ""
-    if not found.sure and (_may_be_frame(data, catalog) or any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH))):
+    if not found.sure and (
+        _may_be_frame(data, catalog) or any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH))
+    ):
         return ""
     return found.why
 
 
 def records_in(given: Any) -> Any:
-    """Return the bytes of record batches: those given, or those of a file. InputError if they are a capture, or requests and responses."""
+    """Return the bytes of record batches: those given, or those of a file. InputError if they are a capture, or
+    requests and responses.
+    """
     name = None
     if isinstance(given, str) or hasattr(given, "__fspath__"):
         found = recognise(given, says=Kind.BATCHES)
@@ -245,7 +274,9 @@ def records_in(given: Any) -> Any:
 
 
 def _is_request(data: Any, catalog: Catalog | None) -> bool:
-    """Whether a request of a known api and version begins here, with or without a size prefix, whose client id is text."""
+    """Whether a request of a known api and version begins here, with or without a size prefix, whose client id is
+    text.
+    """
     sized = 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
     return _heads_request(data, 0, catalog) or (sized and _heads_request(data, SIZE_BYTES, catalog, sized=True))
 
@@ -256,7 +287,9 @@ def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
 
 
 def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool = False) -> bool:
-    """Whether the header of a request of a known api and version stands at `at`, whose client id is text. Api key 0 takes more without a size."""
+    """Whether the header of a request of a known api and version stands at `at`, whose client id is text. Api key 0
+    takes more without a size.
+    """
     known = _catalog(catalog)
     head = request_head(known, data, at, len(data))
     api = known.api_by_key(head.api_key) if head else None
@@ -271,7 +304,9 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
 
 
 def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
-    """Whether frames explain the bytes as well as a message of format v0 does that is cut before its lengths can be compared."""
+    """Whether frames explain the bytes as well as a message of format v0 does that is cut before its lengths can be
+    compared.
+    """
     if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
     from kwire_cli.message.frames import Hints  # noqa: PLC0415 - few inputs come here
@@ -318,13 +353,20 @@ def _content(path: Place, form: str, name: str) -> bytes:
 
 
 def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | None:
-    """A file of a log directory by its name: one with an offset in it, or that only Kafka gives; `loosely` by its suffix alone."""
-    from kwire_cli.source.logs.names import BATCH_KINDS, SEGMENT_KINDS, Kind as LogKind, file_name  # noqa: PLC0415 - start-up counts
+    """A file of a log directory by its name: one with an offset in it, or that only Kafka gives; `loosely` by its
+    suffix alone.
+    """
+    from kwire_cli.source.logs.model import BATCH_KINDS, SEGMENT_KINDS, Kind as LogKind, file_name  # noqa: PLC0415 - start-up counts
 
     said = file_name(path.name)
     if said.kind is LogKind.OTHER or (said.kind in SEGMENT_KINDS and said.base_offset is None and not loosely):
         return None
-    return Recognised(Kind.BATCHES if said.kind in BATCH_KINDS else Kind.LOG_FILE, f"it is named as a file of kind {said.kind}", name, path)
+    return Recognised(
+        Kind.BATCHES if said.kind in BATCH_KINDS else Kind.LOG_FILE,
+        f"it is named as a file of kind {said.kind}",
+        name,
+        path,
+    )
 
 
 def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
@@ -336,14 +378,24 @@ def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, cata
     return _of_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
 
 
-def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None) -> Recognised:
+def _of_bytes(
+    data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None
+) -> Recognised:
     check_size(data, form, file=name)
     if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
         return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
-    if form == "auto" and path is None and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE:
+    if (
+        form == "auto"
+        and path is None
+        and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE
+    ):
         return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:
-        why = AS_SAID if says and (len(data) < LEAST_BATCH or not begins_as_text(bytes(data[:LOOK]))) else why_batches(data, catalog)
+        why = (
+            AS_SAID
+            if says and (len(data) < LEAST_BATCH or not begins_as_text(bytes(data[:LOOK])))
+            else why_batches(data, catalog)
+        )
         if why:
             return Recognised(Kind.BATCHES, why, name, held=memoryview(data))
     try:
@@ -360,13 +412,20 @@ def _of_bytes(data: Any, form: str, says: Kind | None, name: str | None, catalog
         return Recognised(Kind.BATCHES, reasons[0], name, text=text)
     if any(reasons):
         return _of_pieces(text, reasons, name)
-    if path is not None and text.form == "raw" and not split(text.chunks[0].data)[-1][2] and (found := _by_name(path, name or "", loosely=True)):
+    if (
+        path is not None
+        and text.form == "raw"
+        and not split(text.chunks[0].data)[-1][2]
+        and (found := _by_name(path, name or "", loosely=True))
+    ):
         return found
     return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
 
 
 def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> Recognised:
-    """Return the record batches and the frames of a text that holds both; `reasons` say which of its chunks are batches, and why."""
+    """Return the record batches and the frames of a text that holds both; `reasons` say which of its chunks are
+    batches, and why.
+    """
     batches = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if why)
     frames = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if not why)
     why = next(filter(None, reasons), "")
@@ -419,7 +478,9 @@ def _name_of(stream: Any) -> str | None:
 
 
 def _first(source: Any, size: int) -> bytes:
-    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be: reading it says what is wrong."""
+    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be:
+    reading it says what is wrong.
+    """
     if hasattr(source, "read"):
         return _ahead(source, size)
     try:

@@ -1,4 +1,4 @@
-"""The catalogue: every message definition, by name, api key or alias; header versions, error names and named values beside them."""
+"""Every message definition, looked up by name or api key, and the names of its fields."""
 
 from __future__ import annotations
 
@@ -7,32 +7,88 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
-from kwire_cli.spec.files import json_files
-from kwire_cli.spec.findings import Finding, Report
-from kwire_cli.spec.header_versions import header_version_of
-from kwire_cli.spec.location import read_bundled, specs_folder
+from kwire_cli.spec.files import Finding, Report, json_files, read_bundled, specs_folder
+from kwire_cli.spec.model import NONE, Enums, Versions, field_at, header_version_of
 from kwire_cli.spec.reading import read_definition
-from kwire_cli.spec.values import Enums, field_at
-from kwire_cli.spec.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from kwire_cli.spec.field_names import FieldNames
-    from kwire_cli.spec.loader import Loaded
-    from kwire_cli.spec.model import MessageSpec
-    from kwire_cli.spec.overlay import Overlay
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.overlay import Loaded, Overlay
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
+
+# The names that fields have in any definition of a catalogue: what a path of a field can be made of.
+
+_FRAMES = ("header", "response", "request")
+"""The types of definitions that frames are made of, those first in which the names are that people ask for."""
+
+
+class FieldNames:
+    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name
+    that is asked for.
+
+    `definitions` are pairs of a type and a name, in the order of the catalogue; `read` returns the definition of a
+    name.
+    """
+
+    def __init__(self, definitions: Iterable[tuple[str, str]], read: Callable[[str], MessageSpec]) -> None:
+        self._frames: set[str] = set()
+        self._others: set[str] = set()
+        known = [*definitions]
+        frames = sorted((pair for pair in known if pair[0] in _FRAMES), key=lambda pair: _FRAMES.index(pair[0]))
+        self._unread = (read(name) for _, name in frames)
+        self._unread_others = (read(name) for kind, name in known if kind not in _FRAMES)
+
+    def in_frames(self, name: str) -> bool:
+        """Return whether a header, request or response has a field of this name."""
+        return name in self._frames or any(name in _add(spec, self._frames) for spec in self._unread)
+
+    def in_payloads(self, name: str) -> bool:
+        """Return whether another definition has a field of this name: a record of Kafka's own topics, or a payload."""
+        return name in self._others or any(name in _add(spec, self._others) for spec in self._unread_others)
+
+    def of_payloads(self) -> Iterator[str]:
+        """Return the names of the fields of these definitions, sorted."""
+        for spec in self._unread_others:
+            _add(spec, self._others)
+        return iter(sorted(self._others))
+
+    def __contains__(self, name: str) -> bool:
+        return self.in_frames(name) or self.in_payloads(name)
+
+    def __iter__(self) -> Iterator[str]:
+        for spec in self._unread:
+            _add(spec, self._frames)
+        return iter(sorted({*self._frames, *self.of_payloads()}))
+
+
+def _add(spec: MessageSpec, names: set[str]) -> set[str]:
+    waiting: list[FieldSpec] = [*spec.fields, *(field for struct in spec.common_structs for field in struct.fields)]
+    while waiting:
+        field = waiting.pop()
+        names.add(field.json_name)
+        waiting += field.fields
+    return names
+
+
+# The catalogue: every message definition, by name, api key or alias; header versions, error names and named
+# values beside them.
+
 HeaderVersions = tuple[tuple[Versions, int], ...]
+
+
 Stamped = tuple[str, int, int]
 """A file with its time and size: what is made from it is made again when these change."""
 
 
 class Entry(NamedTuple):
-    """What is known of a definition before it is read. `module` is Kafka's, for records: their api keys are unique within one."""
+    """What is known of a definition before it is read. `module` is Kafka's, for records: their api keys are unique
+    within one.
+    """
 
     name: str
     type: str
@@ -106,7 +162,9 @@ class Catalog:
         return iter(self.entries)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A catalogue goes to another process with the definitions and overlays that people brought, whose files need not be there."""
+        """A catalogue goes to another process with the definitions and overlays that people brought, whose files need
+        not be there.
+        """
         return _sent, (self._kafka, self._pickled)
 
     @cached_property
@@ -116,7 +174,9 @@ class Catalog:
         return pickle.dumps((self._brought, self._overlays)) if self._brought or self._overlays else b""
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
-        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError where there is neither."""
+        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError where there is
+        neither.
+        """
         if isinstance(key, int) or key.strip().lower() not in self._by_name:
             return self.api(key)
         return self.message(key)
@@ -127,14 +187,18 @@ class Catalog:
         return names | {entry.name.lower(): entry for entry in self.entries}
 
     def entry(self, name: str) -> Entry:
-        """The entry of a message by its full name or an alias, in any case; InputError with close matches where there is none."""
+        """The entry of a message by its full name or an alias, in any case; InputError with close matches where there
+        is none.
+        """
         found = self._by_name.get(name.strip().lower())
         if not found:
             raise _unknown("message", name, [entry.name for entry in self.entries])
         return found
 
     def message(self, name: str) -> MessageSpec:
-        """The definition of a message by its full name or an alias, in any case; InputError with close matches where there is none."""
+        """The definition of a message by its full name or an alias, in any case; InputError with close matches where
+        there is none.
+        """
         entry = self.entry(name)
         return self._read.get(entry.name) or self._definition(entry)
 
@@ -155,8 +219,6 @@ class Catalog:
     @cached_property
     def field_names(self) -> FieldNames:
         """The names of the fields in all definitions."""
-        from kwire_cli.spec.field_names import FieldNames  # noqa: PLC0415 - few commands ask for a field by name
-
         return FieldNames(((entry.type, entry.name) for entry in self), self.message)
 
     @cached_property
@@ -187,7 +249,9 @@ class Catalog:
         return self._apis_by_key.get(key)
 
     def api(self, text: str | int) -> Api:
-        """The api of a key (3, "3") or a name in any case (metadata, ListOffset); InputError with close matches where there is none."""
+        """The api of a key (3, "3") or a name in any case (metadata, ListOffset); InputError with close matches where
+        there is none.
+        """
         name = str(text).strip()
         if name.isascii() and name.removeprefix("-").isdigit() and len(name) < 10:
             found = self._apis_by_key.get(int(name))
@@ -198,11 +262,15 @@ class Catalog:
         return found
 
     def request_header_version(self, api_key: int, version: int) -> int:
-        """The version of a request's header: by the definition's headerVersions, by Kafka's exceptions, else 2 where flexible and 1."""
+        """The version of a request's header: by the definition's headerVersions, by Kafka's exceptions, else 2 where
+        flexible and 1.
+        """
         return self._header_version(api_key, version, "request")
 
     def response_header_version(self, api_key: int, version: int) -> int:
-        """The version of a response's header: by the definition's headerVersions, by Kafka's exceptions, else 1 where flexible and 0."""
+        """The version of a response's header: by the definition's headerVersions, by Kafka's exceptions, else 1 where
+        flexible and 0.
+        """
         return self._header_version(api_key, version, "response")
 
     def _header_version(self, api_key: int, version: int, kind: str) -> int:
@@ -219,7 +287,9 @@ class Catalog:
     @cached_property
     def errors(self) -> tuple[ErrorCode, ...]:
         """Kafka's error codes, ascending."""
-        return tuple(ErrorCode(row["code"], row["name"], row["retriable"]) for row in read_bundled("errors.json")["errors"])
+        return tuple(
+            ErrorCode(row["code"], row["name"], row["retriable"]) for row in read_bundled("errors.json")["errors"]
+        )
 
     @cached_property
     def error_meanings(self) -> dict[str, ErrorMeaning]:
@@ -240,7 +310,8 @@ class Catalog:
         return Enums(read_bundled("enums.json")["enums"])
 
     def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes: Topics.ErrorCode.
+        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes:
+        Topics.ErrorCode.
 
         What the catalogue has no definition of (record batches, what Kafka writes by hand) has no names.
         """
@@ -254,19 +325,21 @@ class Catalog:
 
 
 def catalog(specs: Paths = (), kafka: str | None = None, overlays: Paths = ()) -> Catalog:
-    """The catalogue of the bundled definitions (one object for all who ask for the same, while their files stay as they are).
+    """The catalogue of the bundled definitions (one object for all who ask for the same, while their files stay as they
+    are).
 
-    `specs` is a file or a folder, or several, of further definitions, which replace those of their name; `kafka` chooses the release ("3.9")
-    whose layouts count where releases differ under one version number. `overlays` are files, or names of bundled ones, that are laid over the
-    definitions in this order. InputError for an unknown release or a missing file, SpecError (file, line, column) for a definition that can't be
-    loaded or an overlay that does not fit; lesser problems are in `.findings`.
+    `specs` is a file or a folder, or several, of further definitions, which replace those of their name; `kafka`
+    chooses the release ("3.9") whose layouts count where releases differ under one version number. `overlays` are
+    files, or names of bundled ones, that are laid over the definitions in this order. InputError for an unknown release
+    or a missing file, SpecError (file, line, column) for a definition that can't be loaded or an overlay that does not
+    fit; lesser problems are in `.findings`.
     """
     if not specs and not overlays:
         return _bundled(kafka)
     files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
     if not overlays:
         return _with_added(files, kafka)
-    from kwire_cli.spec.overlay_files import overlay_file  # noqa: PLC0415 - as in _with_overlays
+    from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _with_overlays
 
     laid = [overlay_file(name) for name in _several(overlays)]
     return _with_overlays(files, kafka, tuple((str(file), *_stamp(file)) for file in laid))
@@ -286,9 +359,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _with_overlays(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
-    from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
-    from kwire_cli.spec.overlay import EVERY  # noqa: PLC0415 - as above
-    from kwire_cli.spec.overlay_files import load_overlay  # noqa: PLC0415 - as above
+    from kwire_cli.spec.overlay import EVERY, load_overlay, load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
 
     overlays = [load_overlay(file) for file, _, _ in laid]
     names = [entry.name for entry in (_with_added(files, kafka) if files else _bundled(kafka))]
@@ -301,7 +372,7 @@ def _with_overlays(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[St
 
 @lru_cache(maxsize=16)
 def _with_added(files: tuple[Stamped, ...], kafka: str | None) -> Catalog:
-    from kwire_cli.spec.loader import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
+    from kwire_cli.spec.overlay import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
 
     return _make(kafka, load_paths([file for file, _, _ in files]))
 
@@ -328,7 +399,9 @@ def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay
     if kafka:
         release = ".".join(kafka.split(".")[:2])
         if release not in (*releases, index["release"]):
-            raise InputError(f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}")
+            raise InputError(
+                f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}"
+            )
         changed = {}
         entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
     changed = {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}
@@ -350,7 +423,8 @@ def _entry(row: dict[str, Any], memo: dict[str, Versions]) -> Entry:
 
     headers = tuple((Versions.parse(span), int(number)) for span, number in row.get("headerVersions", {}).items())
     return Entry(
-        row["name"], row["type"], row.get("apiKey"), versions(row["validVersions"]), versions(row["flexibleVersions"]), row["file"],
+        row["name"], row["type"], row.get("apiKey"), versions(row["validVersions"]), versions(row["flexibleVersions"]),
+        row["file"],
         tuple(row.get("aliases", ())), row.get("module"), row.get("successor"), headers,
     )  # fmt: skip
 
@@ -397,7 +471,10 @@ def _api(key: int, pair: dict[str, Entry], old: list[str]) -> Api:
 
 
 def _unknown(what: str, name: str, names: list[str]) -> InputError:
-    return InputError(f"no {what} is called {name!a}{did_you_mean(close_to(name, names) or _halves(name, names)) or '; kwire spec list lists all'}")
+    return InputError(
+        f"no {what} is called {name!a}"
+        f"{did_you_mean(close_to(name, names) or _halves(name, names)) or '; kwire spec list lists all'}"
+    )
 
 
 def _halves(name: str, names: list[str]) -> list[str]:

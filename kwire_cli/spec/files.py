@@ -1,19 +1,59 @@
-"""The files that hold definitions."""
+"""Files of definitions: the bundled folder, names, and findings with their places."""
 
 from __future__ import annotations
 
+import json
+import os
+import os.path
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.spec.jsontext import JsonText
+
+
+# Where the bundled specs lie, and how their bytes are read.
+
+
+@cache
+def specs_folder() -> str:
+    """The folder of the bundled specs: inside the package in a wheel and in a zip, beside it in a checkout or an
+    editable install.
+    """
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib's import costs more than the decode
+    in_zip = not os.path.isdir(package)  # noqa: PTH112 - as above
+    package = package if in_zip else os.path.abspath(package)  # noqa: PTH100 - as above
+    inside = os.path.join(package, "specs")  # noqa: PTH118 - as above
+    return inside if in_zip or os.path.isdir(inside) else os.path.join(os.path.dirname(package), "specs")  # noqa: PTH112, PTH118, PTH120 - as above
+
+
+def read_bundled(name: str) -> Any:
+    """The parsed JSON of a bundled file, named relative to the specs folder; SpecError where it cannot be read."""
+    path = os.path.join(specs_folder(), name)  # noqa: PTH118 - as above
+    loader: Any = __spec__.loader  # it reads from what this module was read from: a folder or a zip
+    try:
+        return json.loads(loader.get_data(path))
+    except ValueError as error:
+        how = "; definitions get there by python -m kwire_cli.spec.importer add FILE, which leaves comments out"
+        raise SpecError(
+            f"a file of kwire's installation is not valid JSON: {error}{how if name[:1].isupper() else ''}", file=path
+        ) from error
+    except OSError as error:
+        raise SpecError(f"a file of kwire's installation cannot be read: {error}", file=path) from error
+
+
+# The files that hold definitions.
 
 
 def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
-    """The files among `paths` and the *.json files in the folders among them; InputError for a path that does not exist."""
+    """The files among `paths` and the *.json files in the folders among them; InputError for a path that does not
+    exist.
+    """
     for path in map(Path, paths):
         if path.is_dir():
             # Beside an index, as in kwire's own folder, files in lower case are data of other kinds.
@@ -37,3 +77,100 @@ def read_text(path: str | os.PathLike[str]) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise SpecError("this is not UTF-8 text", file=str(path), line=line, column=column) from error
+
+
+# What names of messages say: earlier names, successors, and Kafka's module of a record.
+
+RENAMED_APIS = {
+    "ListOffsets": ["ListOffset"],
+    "ElectLeaders": ["ElectPreferredLeaders"],
+    "AlterPartition": ["AlterIsr"],
+}
+"""Names that earlier releases gave to an api: 2 and 43 (Kafka 2.8 and 2.4), 56 (3.2)."""
+
+
+REPLACED_APIS = {"ListClientMetricsResources": "ListConfigResources"}
+"""An api whose key another one took over with the same layout: it stays a message of its own, and is found by its
+successor's key."""
+RENAMED_MESSAGES = {"ZkMigrationStateRecord": ["ZkMigrationRecord"]}
+"""Messages known by the name of the file that Kafka keeps them in."""
+
+
+def successor_of(name: str) -> str | None:
+    """The message that took over this one's api key, if one did."""
+    return next((new + name.removeprefix(old) for old, new in REPLACED_APIS.items() if name.startswith(old)), None)
+
+
+def aliases_of(name: str) -> list[str]:
+    """The names that a message had in earlier releases of Kafka."""
+    for suffix in ("Request", "Response"):
+        stem = name.removesuffix(suffix)
+        if stem != name and stem in RENAMED_APIS:
+            return [alias + suffix for alias in RENAMED_APIS[stem]]
+    return RENAMED_MESSAGES.get(name, [])
+
+
+def module_of(definition: Mapping[str, Any]) -> str | None:
+    """Kafka's module of a record (ids of records are unique within one only); None for what is no numbered record."""
+    name, kind = definition["name"], definition["type"]
+    if kind == "metadata":
+        return "storage" if name.startswith("Remote") else "metadata"
+    if kind not in {"coordinator-key", "coordinator-value"}:
+        return None
+    if name.startswith("TransactionLog"):
+        return "transaction-coordinator"
+    return "share-coordinator" if name.startswith(("ShareSnapshot", "ShareUpdate")) else "group-coordinator"
+
+
+# What is wrong with a definition, and where: findings, and the report that reading and rules write them into.
+
+Severity = Literal["error", "warning", "advice"]
+
+
+class Finding(NamedTuple):
+    """One violation of a rule, or advice. `line` and `column` count from 1; `path` names the place in the definition,
+    as in Topics.Name.tag.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    path: str | None = None
+
+
+class Spot(NamedTuple):
+    """A place in a definition: `keys` leads to it through the JSON, `path` names it for people."""
+
+    keys: tuple[str | int, ...] = ()
+    path: str = ""
+
+    def key(self, name: str) -> Spot:
+        """The place of one key of the object here."""
+        return Spot((*self.keys, name), f"{self.path}.{name}" if self.path else name)
+
+    def item(self, key: str, index: int, name: str) -> Spot:
+        """The place of an item of the list under `key`; `name` is the item's own, if it has one."""
+        name = name or f"{key}[{index}]"
+        return Spot((*self.keys, key, index), f"{self.path}.{name}" if self.path else name)
+
+
+class Report:
+    """Collects findings of one definition; `text` gives their lines and columns where the definition was read from
+    text.
+    """
+
+    def __init__(self, file: str | None = None, text: JsonText | None = None) -> None:
+        self.file, self.text = file, text
+        self.findings: list[Finding] = []
+
+    def add(self, rule: str, message: str, spot: Spot, *, warning: bool = False) -> None:
+        """Note a violation at `spot`; its line and column are those of the nearest thing that is really there."""
+        line = column = None
+        if self.text:
+            line, column = self.text.nearest(spot.keys)
+        self.findings.append(
+            Finding(rule, "warning" if warning else "error", message, self.file, line, column, spot.path or None)
+        )

@@ -1,7 +1,8 @@
 """JSON text with the line and column of everything in it.
 
-Neither the standard library nor any maintained package keeps positions together with comments, duplicate keys and trailing tokens,
-which Kafka's parser (Jackson with ALLOW_COMMENTS, FAIL_ON_TRAILING_TOKENS) and a useful error message need.
+Neither the standard library nor any maintained package keeps positions together with comments, duplicate keys and
+trailing tokens, which Kafka's parser (Jackson with ALLOW_COMMENTS, FAIL_ON_TRAILING_TOKENS) and a useful error message
+need.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class JsonText:
-    """A parsed text. Paths lead to values by keys and list indexes; of a duplicate key the last one counts, as in Kafka's parser."""
+    """A parsed text. Paths lead to values by keys and list indexes; of a duplicate key the last one counts, as in
+    Kafka's parser.
+    """
 
     value: Any = None
     places: dict[Keys, Place] = field(default_factory=dict)
@@ -57,7 +60,9 @@ class JsonText:
 
 
 def parse(text: str, *, file: str | None = None, comments: bool = False, trailing: bool = False) -> JsonText:
-    """Parse JSON text; `comments` and `trailing` tokens are noted where allowed. Raises SpecError with line and column, nothing else."""
+    """Parse JSON text; `comments` and `trailing` tokens are noted where allowed. Raises SpecError with line and column,
+    nothing else.
+    """
     scanner = _Scanner(text, file, comments=comments)
     scanner.value((), 0)
     scanner.blank()
@@ -192,7 +197,9 @@ class _Scanner:
         return chr(int(digits.group(), 16))
 
     def joined(self, text: str, start: int) -> str:
-        r"""A string whose escaped surrogate pairs (\ud83d\ude00) are made one character; a lone one cannot be written as UTF-8."""
+        r"""A string whose escaped surrogate pairs (\ud83d\ude00) are made one character; a lone one cannot be written
+        as UTF-8.
+        """
         if not _SURROGATE.search(text):
             return text
         try:

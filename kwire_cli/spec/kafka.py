@@ -1,4 +1,6 @@
-"""Kafka's own names and numbers that more than one room uses: its release, the topics that it keeps for itself, and api keys."""
+"""Kafka's own names and numbers that more than one room uses: its release, the topics that it keeps for itself, and api
+keys.
+"""
 
 from __future__ import annotations
 

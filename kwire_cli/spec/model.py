@@ -1,14 +1,84 @@
-"""What a message definition says, as plain data. Kafka's MessageSpec, StructSpec and FieldSpec, plus the `encoding` keys of KAFKA-9927."""
+"""The model of a message definition: versions, fields, default values, changed copies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.spec.versions import NONE, Versions
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.files import read_bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+# Version ranges of messages and fields (Kafka's `Versions` class): `none`, `3`, `0-9`, `9+`.
+
+MAX = 32767
+"""The highest version a message can have (int16); `9+` means 9 to MAX."""
+
+
+class Versions(NamedTuple):
+    """The versions `low` to `high`, both included; empty where low > high."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """Read Kafka's notation; ValueError with a reason where it is none."""
+        text = text.strip()
+        if text in {"", "none"}:
+            return NONE
+        low, mark, high = text.partition("-")
+        if text.endswith("+"):
+            low, high, mark = text[:-1], str(MAX), "+"
+        if not low.isascii() or not low.isdigit() or (mark and not (high.isascii() and high.isdigit())):
+            raise ValueError(f"{text!r} is not a version range; expected none, 3, 0-9 or 9+")
+        versions = cls(int(low), int(high) if mark else int(low))
+        if versions.high > MAX or versions.low > MAX:
+            raise ValueError(f"{text!r} goes beyond the highest version, {MAX}")
+        return versions
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.low <= version <= self.high
+
+    def __bool__(self) -> bool:
+        return self.low <= self.high
+
+    def __str__(self) -> str:
+        if not self:
+            return "none"
+        if self.high == MAX:
+            return f"{self.low}+"
+        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+
+    def __and__(self, other: Versions) -> Versions:
+        both = Versions(max(self.low, other.low), min(self.high, other.high))
+        return both or NONE
+
+    def covers(self, other: Versions) -> bool:
+        """Whether every version of `other` is in this range."""
+        return not other or (self.low <= other.low and other.high <= self.high)
+
+    def each(self) -> Iterator[int]:
+        """Every version, ascending."""
+        return iter(range(self.low, self.high + 1))
+
+
+NONE = Versions(0, -1)
+
+
+# What a message definition says, as plain data. Kafka's MessageSpec, StructSpec and FieldSpec, plus the
+# `encoding` keys of KAFKA-9927.
 
 MAX_NESTING = 48
+
+
 MAX_FIELDS = 100_000
-"""Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100 fields."""
+"""Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100
+fields."""
 
 FIXED_TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64")
 PRIMITIVE_TYPES = (*FIXED_TYPES, "string", "bytes", "records")
@@ -24,7 +94,9 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """A field of a message or struct. `fields` are the sub-fields of a struct or of an array of structs declared in place."""
+    """A field of a message or struct. `fields` are the sub-fields of a struct or of an array of structs declared in
+    place.
+    """
 
     name: str
     type: str
@@ -63,6 +135,10 @@ class FieldSpec:
         return self.name[:1].lower() + self.name[1:]
 
 
+if TYPE_CHECKING:
+    Change = Callable[[str, FieldSpec], FieldSpec]
+
+
 @dataclass(frozen=True, slots=True)
 class StructSpec:
     """A struct of `commonStructs`."""
@@ -75,7 +151,9 @@ class StructSpec:
 
 @dataclass(frozen=True, slots=True)
 class MessageSpec:
-    """A message definition. `type` is request, response, header, metadata, data, coordinator-key or coordinator-value."""
+    """A message definition. `type` is request, response, header, metadata, data, coordinator-key or
+    coordinator-value.
+    """
 
     name: str
     type: str
@@ -95,3 +173,259 @@ class MessageSpec:
         if field.fields:
             return field.fields
         return next((s.fields for s in self.common_structs if s.name == field.struct_name), ())
+
+
+# The fields of a definition by path, and a definition with some of its fields changed: what overlays, what-if
+# prices and advice stand on.
+
+
+def fields_by_path(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
+    """Every field of every version with its path in JSON names, each before those in it: topics, topics[].partitions,
+    topics[].partitions[].leaderId.
+
+    An array stands under its own name; what is in it under that with []. A common struct is walked wherever it is used.
+    """
+    yield from _walk(spec, spec.fields, "", 0)
+
+
+def changed(spec: MessageSpec, change: Change) -> MessageSpec:
+    """The definition with each field as `change` (given its path, and the field with its sub-fields changed already)
+    returns it.
+
+    Common structs are written out where they are used, so that each use can be changed by itself.
+    """
+    return replace(spec, fields=_changed(spec, spec.fields, "", 0, change))
+
+
+def _walk(spec: MessageSpec, fields: tuple[FieldSpec, ...], above: str, depth: int) -> Iterator[tuple[str, FieldSpec]]:
+    _bound(spec, depth)
+    for field in fields:
+        path = above + field.json_name
+        yield path, field
+        if field.struct_name:
+            yield from _walk(spec, spec.struct_fields(field), _inside(path, field), depth + 1)
+
+
+def _changed(
+    spec: MessageSpec, fields: tuple[FieldSpec, ...], above: str, depth: int, change: Change
+) -> tuple[FieldSpec, ...]:
+    _bound(spec, depth)
+    out = []
+    for field in fields:
+        path = above + field.json_name
+        inner = (
+            _changed(spec, spec.struct_fields(field), _inside(path, field), depth + 1, change)
+            if field.struct_name
+            else ()
+        )
+        out.append(change(path, replace(field, fields=inner)))
+    return tuple(out)
+
+
+def _inside(path: str, field: FieldSpec) -> str:
+    return f"{path}[]." if field.is_array else f"{path}."
+
+
+def _bound(spec: MessageSpec, depth: int) -> None:
+    if depth > MAX_NESTING:
+        raise SpecError(f"structs nest deeper than {MAX_NESTING} levels", file=spec.file, path=spec.name)
+
+
+# Names of values: the lists of specs/enums.json, by the field that holds them.
+
+
+class Enums:
+    """Lists of named values, found by the path of a field: MetadataResponse.Topics.TopicAuthorizedOperations, in any
+    case.
+    """
+
+    def __init__(self, lists: Mapping[str, Mapping[str, Any]]) -> None:
+        self._values: dict[str, dict[str, str]] = {}
+        self._bits: dict[str, dict[str, str]] = {}
+        for row in lists.values():
+            for key, table in (("fields", self._values), ("bitSetFields", self._bits)):
+                for path in row.get(key, ()):
+                    table.setdefault(path.lower(), {}).update(row["values"])
+
+    def name(self, path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
+        """The name of a value of the field at `path`, if it has one; of a bit set the names of its bits, joined by
+        |.
+        """
+        code = str(value).lower() if isinstance(value, bool) else str(value)
+        name = self._values.get(path.lower(), {}).get(code)
+        if name:
+            # The name of a state that is itself a text ("Stable", STABLE) says nothing new.
+            return (
+                None
+                if isinstance(value, str) and name.replace("_", "").lower() == value.replace("_", "").lower()
+                else name
+            )
+        bits = self._bits.get(path.lower())
+        return _bit_names(bits, value) if bits and isinstance(value, int) else None
+
+
+def field_at(spec: MessageSpec, path: str) -> FieldSpec | None:
+    """The field at a path without indexes (Topics.Partitions.ErrorCode), in any case."""
+    fields, found = spec.fields, None
+    for name in path.lower().split("."):
+        found = next((field for field in fields if field.name.lower() == name), None)
+        if not found:
+            return None
+        fields = spec.struct_fields(found)
+    return found
+
+
+def _bit_names(bits: Mapping[str, str], value: int) -> str | None:
+    names = [name for code, name in bits.items() if value >> int(code) & 1]
+    rest = value & 0xFFFFFFFF & ~sum(1 << int(code) for code in bits)
+    return "|".join([*names, f"0x{rest:x}"] if rest else names) or None
+
+
+# Default values of fields (the rules of Kafka's FieldSpec.fieldDefault).
+
+ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""Kafka's Uuid.ZERO_UUID as text: 16 zero bytes in url-safe base64 without padding."""
+
+
+INTEGER_RANGES = {
+    "int8": (-(1 << 7), (1 << 7) - 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "uint16": (0, (1 << 16) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+}
+_IMPLICIT: dict[str, Any] = {
+    "bool": False,
+    "float64": 0.0,
+    "uuid": ZERO_UUID,
+    "string": "",
+    "bytes": "",
+    "records": None,
+}
+_MAX_DIGITS = 40
+_JAVA_FLOATS = {"NaN": "NaN", "Infinity": "Infinity", "+Infinity": "Infinity", "-Infinity": "-Infinity"}
+
+
+def default_value(field: FieldSpec) -> Any:
+    """A field's default in Kafka's JSON form: a number, text, [] or None; {} for a struct, whose members' defaults are
+    the caller's to fill in.
+
+    SpecError where the definition has none that its type can hold; loaded definitions always do.
+    """
+    try:
+        return parse_default(field)
+    except ValueError as error:
+        raise SpecError(str(error), path=field.name) from error
+
+
+def parse_default(field: FieldSpec) -> Any:
+    """As `default_value`, but raises ValueError with the reason."""
+    text, kind = field.default, field.type
+    if not text:
+        if field.is_array:
+            return []
+        return {} if field.struct_name else _IMPLICIT.get(kind, 0)
+    if text == "null" and (kind in {"string", "bytes", "records"} or field.is_array or field.struct_name):
+        return None
+    if kind == "string":
+        return text
+    if kind == "bool":
+        if text.lower() in {"true", "false"}:
+            return text.lower() == "true"
+    elif kind in INTEGER_RANGES:
+        return _integer(text, kind)
+    elif kind == "float64":
+        return _float(text)
+    elif kind == "uuid":
+        return _uuid(text)
+    raise ValueError(f"{text!a} is not a default of the type {kind}")
+
+
+def has_leading_zero(text: str) -> bool:
+    """Whether a decimal number starts with a zero that Kafka's generated Java reads as an octal mark."""
+    digits = text.lstrip("+-")
+    return len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+
+
+def _integer(text: str, kind: str) -> int:
+    hexadecimal = text.startswith("0x")
+    digits = text[2:] if hexadecimal else text[1:] if text[0] in "+-" else text
+    valid = digits.isascii() and digits.isalnum() and len(digits) <= _MAX_DIGITS and (hexadecimal or digits.isdigit())
+    try:
+        value = int(text, 16 if hexadecimal else 10) if valid else None
+    except ValueError:
+        value = None
+    if value is None:
+        raise ValueError(f"{text!a} is not an integer in decimal or 0x notation")
+    low, high = INTEGER_RANGES[kind]
+    if not low <= value <= high:
+        raise ValueError(f"{text} is outside the range of {kind}, {low} to {high}")
+    return value
+
+
+def _float(text: str) -> float | str:
+    """A number as Java's Double.parseDouble reads it; NaN and infinities are texts in JSON."""
+    plain = text.strip()
+    if plain in _JAVA_FLOATS:
+        return _JAVA_FLOATS[plain]
+    if plain[-1:] in "fFdD":
+        plain = plain[:-1]
+    if set(plain) <= set("0123456789.eE+-"):
+        value = float(plain)
+        return value if abs(value) != float("inf") else _JAVA_FLOATS["Infinity" if value > 0 else "-Infinity"]
+    raise ValueError(f"{text!a} is not a floating-point number")
+
+
+def _uuid(text: str) -> str:
+    from base64 import b64decode, urlsafe_b64encode  # noqa: PLC0415 - hardly any definition has such a default
+
+    data = b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
+    if len(data) < 16:
+        raise ValueError(f"{text!a} holds {len(data)} bytes, not the 16 of a uuid")
+    return urlsafe_b64encode(data[:16]).decode().rstrip("=")
+
+
+# Which version of a header goes with a version of a request or response (Kafka's ApiMessageType).
+
+if TYPE_CHECKING:
+    HeaderVersions = tuple[tuple[Versions, int], ...]
+
+
+class Headed(Protocol):
+    """What is known of a message by which its header is found: a definition, or an entry of the catalogue."""
+
+    @property
+    def type(self) -> str:
+        """Its type; only requests and responses have headers."""
+
+    @property
+    def api_key(self) -> int | None:
+        """Its apiKey."""
+
+    @property
+    def flexible_versions(self) -> Versions:
+        """Its flexible versions."""
+
+    @property
+    def header_versions(self) -> HeaderVersions:
+        """Its headerVersions, which go before all else."""
+
+
+def header_version_of(message: Headed, version: int) -> int | None:
+    """By its headerVersions (KIP-1313), by Kafka's exceptions, else by whether the version is flexible; None for what
+    has no header.
+    """
+    if message.type not in {"request", "response"}:
+        return None
+    exceptions = _exceptions().get((message.api_key, message.type), ())
+    for versions, header in (*message.header_versions, *exceptions):
+        if version in versions:
+            return header
+    return (version in message.flexible_versions) + (message.type == "request")
+
+
+@cache
+def _exceptions() -> dict[tuple[int | None, str], HeaderVersions]:
+    rows = read_bundled("header-versions.json")["exceptions"]
+    return {(row["apiKey"], row["type"]): ((Versions.parse(row["versions"]), row["headerVersion"]),) for row in rows}

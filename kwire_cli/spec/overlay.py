@@ -1,27 +1,77 @@
-"""Overlays: encodings, tags and types laid over definitions by a JSON file, so that a proposed format can be made, read and priced."""
+"""Definitions and overlays that people bring."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import SpecError, did_you_mean
-from kwire_cli.spec.changing import changed
-from kwire_cli.spec.encodings import ENCODABLE_TYPES, OWN_WIDTH
-from kwire_cli.spec.findings import Report
-from kwire_cli.spec.jsontext import JsonText
-from kwire_cli.spec.rules.book import examine_value
-from kwire_cli.spec.rules.table import DEFAULT_BOOK
-from kwire_cli.spec.writer import definition_of
+from kwire_cli.errors import InputError, SpecError, did_you_mean
+from kwire_cli.spec.accepted import definition_of
+from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
+from kwire_cli.spec.jsontext import JsonText, parse
+from kwire_cli.spec.model import changed
+from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
+from kwire_cli.spec.rules.book import DEFAULT_BOOK, FATAL, examine, examine_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    import os
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from kwire_cli.spec.files import Finding
     from kwire_cli.spec.jsontext import Keys, Place
     from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.reading import Definition
+
+
+# Load message definitions that people bring: from text or files, leniently, with what is odd about them as
+# findings.
+
+
+class Loaded(NamedTuple):
+    """A definition with what was noticed while loading it; none of it stands in the way of using it."""
+
+    spec: MessageSpec
+    findings: tuple[Finding, ...] = ()
+
+
+def load_text(text: str, file: str | None = None) -> Loaded:
+    """Load a definition from JSON text: any of Kafka's own, KIP-482's and its draft's, with KAFKA-9927's keys.
+
+    SpecError with file, line, column and path, and nothing else, where the text has no usable meaning.
+    """
+    definition, findings = read_text_leniently(text, file)
+    return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
+
+
+def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
+    """As `load_text`, but with where in the text everything is, for those who point at it."""
+    definition, findings = examine(text, file, DEFAULT_BOOK)
+    fatal = next((finding for finding in findings if finding.rule in FATAL), None)
+    if fatal:
+        raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)
+    assert definition  # noqa: S101 - only a fatal finding leaves none
+    return definition, findings
+
+
+def load_file(path: str | os.PathLike[str]) -> Loaded:
+    """Load the definition in a file, as `load_text` does; InputError where the file cannot be read."""
+    return load_text(read_text(path), str(path))
+
+
+def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[Loaded]:
+    """Load files, and the *.json files of folders (in the order of their names)."""
+    return [load_file(path) for path in json_files(paths)]
+
+
+# Overlays: encodings, tags and types laid over definitions by a JSON file, so that a proposed format can be
+# made, read and priced.
 
 EVERY = "*"
-"""As a message: every one but those of WITHIN. At the end of a path: every integer field, and every array of integers, there and below."""
+"""As a message: every one but those of WITHIN. At the end of a path: every integer field, and every array of integers,
+there and below."""
+
+
 WITHIN = ("header", "data")
 """Types of messages that stand around or within others: whoever writes the others does not write them anew."""
 ENCODINGS = {"encoding": False, "elementEncoding": True}
@@ -53,12 +103,16 @@ class Overlay:
     def laid(self, spec: MessageSpec) -> MessageSpec:
         """The definition with this laid over it; the same object where there is nothing to lay.
 
-        SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's generator or KAFKA-9927 would
-        not take of the definition that comes out (and took before).
+        SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's
+        generator or KAFKA-9927 would not take of the definition that comes out (and took before).
         """
         if spec.type == "header" and spec.name in self.messages:
-            raise self.fail("an overlay cannot change headers: they are read before the message is known", ("messages", spec.name))
-        names = [name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)]
+            raise self.fail(
+                "an overlay cannot change headers: they are read before the message is known", ("messages", spec.name)
+            )
+        names = [
+            name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)
+        ]
         if not names:
             return spec
         plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
@@ -70,18 +124,26 @@ class Overlay:
             return spec
         report = Report(self.file, JsonText(plain, key_places=laying.places, duplicates=laying.duplicates()))
         definition, findings = examine_value(plain, report, DEFAULT_BOOK)
-        wrong = [finding for finding in findings if finding.severity == "error" and (finding.rule, finding.path) not in usual]
+        wrong = [
+            finding for finding in findings if finding.severity == "error" and (finding.rule, finding.path) not in usual
+        ]
         if wrong:
-            met = [(finding.rule, finding.path) for finding in report.findings]  # what was met later may follow from what was met before
+            met = [
+                (finding.rule, finding.path) for finding in report.findings
+            ]  # what was met later may follow from what was met before
             first = min(wrong, key=lambda finding: met.index((finding.rule, finding.path)))
             path = f"{spec.name}.{first.path}" if first.path else spec.name
-            raise SpecError(f"{first.message} ({first.rule})", file=self.file, line=first.line, column=first.column, path=path)
+            raise SpecError(
+                f"{first.message} ({first.rule})", file=self.file, line=first.line, column=first.column, path=path
+            )
         assert definition  # noqa: S101 - what definition_of gives is one
         return replace(definition.spec, file=spec.file)
 
 
 class _Laying:
-    """One definition, in Kafka's grammar, while layers are put on it. `places` says for each changed key where in the overlay that stands."""
+    """One definition, in Kafka's grammar, while layers are put on it. `places` says for each changed key where in the
+    overlay that stands.
+    """
 
     def __init__(self, overlay: Overlay, spec: MessageSpec, plain: dict[str, Any]) -> None:
         self.overlay, self.spec, self.plain = overlay, spec, plain
@@ -90,7 +152,9 @@ class _Laying:
         self.fields = {path: (field, keys) for path, field, keys in _walk(plain, (), "")}
 
     def lay(self, name: str) -> None:
-        """Put on what the overlay says about this message; what is said about one field counts more than what is said about all of a struct."""
+        """Put on what the overlay says about this message; what is said about one field counts more than what is said
+        about all of a struct.
+        """
         at: Keys = ("messages", name)
         layer = self.overlay.text.value["messages"][name]
         for key, value in layer.items():
@@ -104,19 +168,27 @@ class _Laying:
             elif pattern in self.fields:
                 self._lay_one(pattern, patterns[pattern], where)
             else:
-                raise self.overlay.fail(f"no field is called {pattern!a}{self._hint(pattern, self.fields)}", where, self.spec.name)
+                raise self.overlay.fail(
+                    f"no field is called {pattern!a}{self._hint(pattern, self.fields)}", where, self.spec.name
+                )
 
     def _lay_all(self, name: str, pattern: str, values: Mapping[str, Any], where: Keys) -> None:
         above = pattern.removesuffix(EVERY)
         found = False
         for path, (field, _) in self.fields.items():
-            fitting = {key: value for key, value in values.items() if key in ENCODINGS and _encodable(field, array=ENCODINGS[key])}
+            fitting = {
+                key: value
+                for key, value in values.items()
+                if key in ENCODINGS and _encodable(field, array=ENCODINGS[key])
+            }
             if path.startswith(above) and fitting:
                 self._lay_one(path, fitting, where)
                 found = True
         if not found and name != EVERY:
             all_of = [f"{path.rpartition('.')[0]}.{EVERY}" for path in self.fields if "." in path]
-            raise self.overlay.fail(f"{pattern} is not an integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name)
+            raise self.overlay.fail(
+                f"{pattern} is not an integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name
+            )
 
     def _lay_one(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
         field, keys = self.fields[path]
@@ -149,7 +221,9 @@ class _Laying:
 
 
 def _walk(owner: Mapping[str, Any], keys: Keys, above: str) -> Iterator[tuple[str, dict[str, Any], Keys]]:
-    """The fields of a definition in Kafka's grammar: path in JSON names as in `spec.changing`, JSON object, and the keys that lead to it."""
+    """The fields of a definition in Kafka's grammar: path in JSON names as in `spec.changing`, JSON object, and the
+    keys that lead to it.
+    """
     for number, field in enumerate(owner.get("fields", ())):
         name = field["name"]
         path, at = above + name[:1].lower() + name[1:], (*keys, "fields", number)
@@ -171,3 +245,82 @@ def _with_width(value: Any, kind: str) -> Any:
         return {span: _with_width(name, kind) for span, name in value.items()}
     element = kind.removeprefix("[]")
     return f"{value}{element[3:] if element in ENCODABLE_TYPES else 32}" if value in OWN_WIDTH else value
+
+
+# Overlay files: where they are found, and whether they have the form of one; what they say about a message is
+# checked when it is laid over it.
+
+TOP_KEYS = ("about", "messages")
+
+
+MESSAGE_KEYS = ("about", "validVersions", "flexibleVersions", "fields")
+FIELD_KEYS = (
+    "about", "type", "versions", "nullableVersions", "flexibleVersions", "default", "ignorable", "tag",
+    "taggedVersions", *ENCODINGS,
+)  # fmt: skip
+
+
+def bundled_overlays() -> dict[str, Path]:
+    """The overlays that come with kwire, by name."""
+    return {file.stem: file for file in sorted(Path(specs_folder(), "overlays").glob("*.json"))}
+
+
+def overlay_file(name: str | os.PathLike[str]) -> Path:
+    """The file (or pipe) that is meant: one of this path, else the bundled overlay of this name; InputError where there
+    is neither.
+    """
+    path = Path(name)
+    try:
+        if path.exists() and not path.is_dir():
+            return path
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(name)) from error
+    bundled = bundled_overlays()
+    if str(name) not in bundled:
+        raise InputError(f"no overlay, neither a file nor one of {', '.join(bundled)}", file=str(name))
+    return bundled[str(name)]
+
+
+def load_overlay(name: str | os.PathLike[str]) -> Overlay:
+    """The overlay in a file, or the bundled one of this name.
+
+    InputError where there is none, SpecError with file, line and column where it has not the form of one.
+    """
+    file = overlay_file(name)
+    return read_overlay(read_text(file), str(file))
+
+
+def read_overlay(text: str, file: str = "overlay") -> Overlay:
+    """The overlay in a text, as `load_overlay` reads it; `file` is what errors call it."""
+    overlay = Overlay(file, parse(text, file=file, comments=True))
+    for keys, place in overlay.text.duplicates:
+        # Two version ranges of one encoding that are the same get the message that overlapping ones get.
+        if len(keys) < 2 or keys[-2] not in ENCODINGS:
+            raise SpecError(f"the key {keys[-1]!a} occurs twice", file=file, line=place.line, column=place.column)
+    _object(overlay, overlay.text.value, (), TOP_KEYS)
+    messages = _object(overlay, overlay.text.value.get("messages"), ("messages",))
+    for name, layer in messages.items():
+        at: Keys = ("messages", name)
+        keys = MESSAGE_KEYS if name != EVERY else ("about", "fields")
+        _object(overlay, layer, at, keys)
+        for path, values in _object(overlay, layer.get("fields", {}), (*at, "fields")).items():
+            where = (*at, "fields", path)
+            everywhere = path == EVERY or path.endswith(f".{EVERY}")
+            _object(overlay, values, where, ("about", *ENCODINGS) if everywhere else FIELD_KEYS)
+            if name == EVERY and path != EVERY:
+                raise overlay.fail(
+                    f"of every message only {EVERY} can be meant: messages have no field in common", where
+                )
+    return overlay
+
+
+def _object(overlay: Overlay, value: Any, at: Keys, known: Collection[str] = ()) -> dict[str, Any]:
+    """`value` if it is an object, with none but the `known` keys where these are given."""
+    if not isinstance(value, dict):
+        raise overlay.fail(
+            f"{at[-1]!a} takes an object" if at else "an overlay is an object, and messages is a key of it", at
+        )
+    for key in value:
+        if known and key not in known:
+            raise overlay.fail(f"{key!a} is not a key here; keys are {', '.join(known)}", (*at, key))
+    return value

@@ -1,21 +1,160 @@
-"""Read the JSON of a definition into the model: leniently, noting every problem in a report and going on with the likeliest meaning."""
+"""The JSON of a definition read into the model, with every problem noted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.spec.encodings import read_encoding
-from kwire_cli.spec.findings import Report, Spot
-from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec
-from kwire_cli.spec.scalars import boolean, integer, items, text, versions
-from kwire_cli.spec.versions import NONE, Versions
+from kwire_cli.spec.files import Report, Spot
+from kwire_cli.spec.model import NONE, Encoding, FieldSpec, MessageSpec, StructSpec, Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+
+# The values of a definition's keys, coerced as Kafka's parser (Jackson) coerces them: "0" for 0, "false" for
+# false, 1 for "1".
+
+_NUMBER_DIGITS = 20
+"""No number of a definition is longer."""
+
+
+def stated(keys: Mapping[str, Any], key: str) -> bool:
+    """Whether a key says anything: for Kafka an empty text and null are the same as an absent key."""
+    value = keys.get(key)
+    return value is not None and value != ""
+
+
+def text(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> str | None:
+    """The text under a key; None where it is absent or JSON's null."""
+    value = keys.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    report.add("KEY_TYPE", f"{key} takes a text, not {_kind(value)}", spot.key(key))
+    return None
+
+
+def versions(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> Versions | None:
+    """The version range under a key; None where it is absent or unreadable. An empty text is the same as an absent one,
+    as for Kafka.
+    """
+    value = text(keys, key, spot, report)
+    if not value or not value.strip():
+        return None
+    try:
+        return Versions.parse(value)
+    except ValueError as error:
+        report.add("VERSIONS_SYNTAX", str(error), spot.key(key))
+        return None
+
+
+def integer(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> int | None:
+    """The integer under a key; None where it is absent or none."""
+    value = keys.get(key)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        digits = value.strip()
+        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) <= _NUMBER_DIGITS:
+            return int(digits)
+    report.add("KEY_TYPE", f"{key} takes an integer, not {_kind(value)}", spot.key(key))
+    return None
+
+
+def boolean(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> bool:
+    """The truth value under a key; False where it is absent or none."""
+    value = keys.get(key)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
+        return value.strip().lower() == "true"
+    report.add("KEY_TYPE", f"{key} takes true or false, not {_kind(value)}", spot.key(key))
+    return False
+
+
+def items(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> Iterator[tuple[Mapping[str, Any], Spot]]:
+    """The objects in the list under a key with their places; a single object may stand for a list of one."""
+    value = keys.get(key)
+    if value is None:
+        return
+    single = not isinstance(value, list)
+    for index, item in enumerate([value] if single else value):
+        if not isinstance(item, dict):
+            report.add("KEY_TYPE", f"{key} takes a list of objects, not {_kind(item)}", spot.key(key))
+            continue
+        name = item.get("name")
+        at = spot.item(key, index, name if isinstance(name, str) else "")
+        yield item, at._replace(keys=(*spot.keys, key)) if single else at
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, list) else ascii(value)[:40]
+
+
+# The `encoding` and `elementEncoding` keys: KAFKA-9927's varint encodings of integers, and kwire's extension
+# of them to arrays.
+
+OWN_WIDTH = ("fixed", "packed", "upacked")
+"""Encodings without a width, where that of the field's type is meant."""
+
+
+ENCODING_NAMES = tuple(f"{kind}{bits}" for kind in OWN_WIDTH for bits in (16, 32, 64))
+"""fixed: big-endian; packed: zig-zag varint; upacked: unsigned varint of the two's complement at the encoding's own
+width."""
+ENCODABLE_TYPES = ("int16", "int32", "int64")
+
+
+def encoding_at(field: FieldSpec, version: int) -> str | None:
+    """The encoding of an integer field in a version; None where its type's own layout holds."""
+    return _at(field.encoding, version)
+
+
+def element_encoding_at(field: FieldSpec, version: int) -> str | None:
+    """The encoding of the elements of an array of integers in a version; None where their type's own layout holds."""
+    return _at(field.element_encoding, version)
+
+
+def read_encoding(
+    keys: Mapping[str, Any], key: str, versions: Versions, spot: Spot, report: Report
+) -> tuple[Encoding, ...]:
+    """The encodings under a key: a name for all of the field's versions, or an object of version ranges with names."""
+    value = keys.get(key)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (Encoding(versions, value),)
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
+        report.add("KEY_TYPE", f"{key} takes a name, or an object of version ranges with names", spot.key(key))
+        return ()
+    rows = []
+    for span, name in value.items():
+        try:
+            rows.append(Encoding(Versions.parse(span), name))
+        except ValueError as error:
+            report.add("VERSIONS_SYNTAX", str(error), spot.key(key).key(span))
+    return tuple(rows)
+
+
+def _at(rows: tuple[Encoding, ...], version: int) -> str | None:
+    return next((row.name for row in rows if version in row.versions), None)
+
+
+# Read the JSON of a definition into the model: leniently, noting every problem in a report and going on with
+# the likeliest meaning.
+
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
+
+
 MESSAGE_KEYS = frozenset({
-    "name", "type", "validVersions", "deprecatedVersions", "flexibleVersions", "apiKey", "fields", "commonStructs", "listeners",
+    "name", "type", "validVersions", "deprecatedVersions", "flexibleVersions", "apiKey", "fields", "commonStructs",
+    "listeners",
     "latestVersionUnstable", "headerVersions", "about", "optionalFields",
 })  # fmt: skip
 STRUCT_KEYS = frozenset({"name", "versions", "deprecatedVersions", "fields", "about", "optionalFields"})
@@ -26,7 +165,9 @@ FIELD_KEYS = frozenset({
 
 
 class Item(NamedTuple):
-    """A field as read: the model's field, the JSON object it came from, where that lies, and the sub-fields likewise."""
+    """A field as read: the model's field, the JSON object it came from, where that lies, and the sub-fields
+    likewise.
+    """
 
     spec: FieldSpec
     keys: Mapping[str, Any]
@@ -108,7 +249,9 @@ def _struct(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Rep
 
 def _fields(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report) -> tuple[Item, ...]:
     plain = [_field(field, flexible, at, report) for field, at in items(keys, "fields", spot, report)]
-    optional = [_field(field, flexible, at, report, optional=True) for field, at in items(keys, "optionalFields", spot, report)]
+    optional = [
+        _field(field, flexible, at, report, optional=True) for field, at in items(keys, "optionalFields", spot, report)
+    ]
     return (*plain, *optional)
 
 

@@ -1,6 +1,33 @@
-"""What a path leads to: a file or folder of this machine, or what a URL names on a store such as S3. Bytes are read where they are."""
+"""What a path leads to: a file or folder of this machine, or what a URL names on a store such as S3. Bytes are read
+where they are.
+"""
 
 from kwire_cli.stores.opening import let_go, mapped, opened
-from kwire_cli.stores.paths import Place, Stored, absolute, exists, in_order, in_parallel, is_url, location, path_of, sizes
+from kwire_cli.stores.paths import (
+    Place,
+    Stored,
+    absolute,
+    exists,
+    in_order,
+    in_parallel,
+    is_url,
+    location,
+    path_of,
+    sizes,
+)
 
-__all__ = ["Place", "Stored", "absolute", "exists", "in_order", "in_parallel", "is_url", "let_go", "location", "mapped", "opened", "path_of", "sizes"]
+__all__ = [
+    "Place",
+    "Stored",
+    "absolute",
+    "exists",
+    "in_order",
+    "in_parallel",
+    "is_url",
+    "let_go",
+    "location",
+    "mapped",
+    "opened",
+    "path_of",
+    "sizes",
+]

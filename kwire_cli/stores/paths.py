@@ -1,26 +1,137 @@
-"""Paths: pathlib's for files of this machine, and what can be done in the same words with files that URLs name."""
+"""Paths and URLs, and the file systems behind them."""
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import glob
 import io
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from kwire_cli.errors import InputError, without_queries
-from kwire_cli.stores.filesystems import filesystem, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+
+# The file systems of stores by URL: pyarrow's own, and fsspec's for all schemes that pyarrow does not know.
+
+SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+"""Other names of schemes, as Hadoop and Google's tools write them."""
+
+
+ACCESS = {
+    "s3": "credentials, region and endpoint are those of AWS's tools: AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY; "
+    "AWS_REGION; AWS_ENDPOINT_URL",
+    "gs": "credentials are those of Google's tools: GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
+    "application-default login",
+    "abfs": "credentials are those of Azure's tools: AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, "
+    "or az login",
+    "hdfs": "it takes Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
+    "--glob prints",
+}
+"""By scheme, where its library looks for what it needs."""
+PATIENCE = {"gs": "retry_limit_seconds=60"}
+"""By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
+_LONGEST = 400
+"""Characters of what a library says is wrong that are shown."""
+_PASSWORD = re.compile(r"//[^/?]*:[^/?]*@")
+
+
+@contextlib.contextmanager
+def told(url: str) -> Iterator[None]:
+    """Whatever goes wrong with a store is an InputError about this URL, that says what it takes."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError("there is no such file or folder", file=url) from None
+    except Exception as error:  # noqa: BLE001 - the libraries of stores raise what they like
+        text = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        access = ACCESS.get(_scheme(url))
+        raise InputError(f"cannot be read: {text}{f' ({access})' if access else ''}", file=url) from None
+
+
+@cache
+def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
+    """The pyarrow.fs.FileSystem of a URL without its path, and what it calls a file there, of its path and its URL.
+
+    Raises:
+        InputError: Nothing knows the scheme, a library is missing, or the store lets nobody in.
+
+    """
+    if _PASSWORD.search(root):
+        shown = _PASSWORD.sub("//…@", root)
+        raise InputError(
+            "a password in a URL would be shown with results: give it in the environment, or as the store's "
+            "tools take it",
+            file=shown,
+        )
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - only for URLs
+        from pyarrow import fs  # noqa: PLC0415
+    except ImportError:
+        raise InputError(
+            "pyarrow is needed to read from stores, and it is not installed: pip install 'kwire[stores]'", file=root
+        ) from None
+    scheme = _scheme(root)
+    with told(root):
+        try:
+            found, base = fs.FileSystem.from_uri(_patient(f"{scheme}:{root.partition(':')[2]}"))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ImportError) as error:
+            if isinstance(error, pa.ArrowInvalid) and "Unrecognized filesystem" not in str(error):
+                raise
+            return _of_fsspec(root, fs)
+    return found, lambda path, _: f"{base.rstrip('/')}/{path}" if path else base
+
+
+def _of_fsspec(root: str, fs: Any) -> tuple[Any, Callable[[str, str], str]]:
+    scheme = _scheme(root)
+    try:
+        import fsspec  # noqa: PLC0415 - as above
+    except ImportError:
+        text = (
+            f"pyarrow does not know {scheme}://, and fsspec, which may, is not installed: pip install 'kwire[stores]'"
+        )
+        raise InputError(text, file=root) from None
+    try:
+        found, _ = fsspec.core.url_to_fs(root)
+    except ValueError as error:
+        if "not known" not in str(error):
+            raise
+        raise InputError(f"neither pyarrow nor fsspec knows {scheme}://", file=root) from None
+    except ImportError as error:
+        raise InputError(f"fsspec needs one more library for {scheme}://: {error}", file=root) from None
+    return fs.PyFileSystem(fs.FSSpecHandler(found)), lambda _, url: str(found._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+
+
+def _patient(root: str) -> str:
+    how = PATIENCE.get(_scheme(root))
+    return root if how is None or how.partition("=")[0] in root else f"{root}{'&' if '?' in root else '?'}{how}"
+
+
+def _scheme(url: str) -> str:
+    scheme = url.partition(":")[0].lower()
+    return SAME.get(scheme, scheme)
+
+
+# Paths: pathlib's for files of this machine, and what can be done in the same words with files that URLs
+# name.
+
 AT_ONCE = 16
 """Requests that wait for a store at the same time."""
+
+
 FIRST, MOST = 1 << 17, 8 << 20
-"""Bytes that are asked for at once where a file is read from its beginning on: at first, as a look may be enough, and then more and more."""
+"""Bytes that are asked for at once where a file is read from its beginning on: at first, as a look may be enough, and
+then more and more."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = re.compile(r"file://", re.IGNORECASE)
 _PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
@@ -46,25 +157,35 @@ def path_of(path: str | os.PathLike[str]) -> Place:
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """Return the path as any other process of this machine finds the file: relative paths begin in this process's working directory."""
+    """Return the path as any other process of this machine finds the file: relative paths begin in this process's
+    working directory.
+    """
     return str(path_of(path).absolute())
 
 
 def location(path: str | os.PathLike[str]) -> str:
-    """Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a credential."""
+    """Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a
+    credential.
+    """
     return without_queries(os.fspath(path))
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is the folder one is in."""
+    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is
+    the folder one is in.
+    """
     try:
         return bool(path) and path_of(path).exists()
     except (OSError, ValueError):
         return False
 
 
-def in_parallel(function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item) -> list[R]:
-    """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which takes its time to answer."""
+def in_parallel(
+    function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item
+) -> list[R]:
+    """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which
+    takes its time to answer.
+    """
     given = [*items]
     if not any(is_url(path(item)) for item in given):
         return [*map(function, given)]
@@ -97,7 +218,8 @@ class Status(NamedTuple):
 class Stored(os.PathLike[str]):
     """A file or folder of a store, with those methods of pathlib.Path that reading needs; the text of it is its URL.
 
-    `root` is the URL before the path, `query` what stands behind it. All methods that ask the store raise InputError where it does not answer.
+    `root` is the URL before the path, `query` what stands behind it. All methods that ask the store raise InputError
+    where it does not answer.
     """
 
     __slots__ = ("_seen", "path", "query", "root")
@@ -194,7 +316,9 @@ class Stored(os.PathLike[str]):
         yield from (each for each in self._below(recursive=True) if fnmatch.fnmatchcase(each.name, pattern))
 
     def glob(self) -> list[str]:
-        """What the path matches as a glob, in order: `*`, `?`, `[…]`, and `**` for any folders, as those of glob.glob."""
+        """What the path matches as a glob, in order: `*`, `?`, `[…]`, and `**` for any folders, as those of
+        glob.glob.
+        """
         parts = self.path.split("/")
         plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
         found: set[Place] = set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:]))
@@ -243,7 +367,11 @@ def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
     """What is in a folder, and matches these parts of a glob."""
     part, *rest = parts
     if part == "**":
-        below = [each for each in folder.rglob("*") if not any(name.startswith(".") for name in each.path[len(folder.path) :].strip("/").split("/"))]
+        below = [
+            each
+            for each in folder.rglob("*")
+            if not any(name.startswith(".") for name in each.path[len(folder.path) :].strip("/").split("/"))
+        ]
         if not rest:
             yield from [folder, *below]
             return

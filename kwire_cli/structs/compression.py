@@ -1,7 +1,8 @@
 """The framings of compressed record sets: xerial's for snappy, LZ4 frames, zstd blocks, gzip members.
 
-Sources: org.xerial.snappy.SnappyCodec and SnappyOutputStream; the LZ4 frame format 1.6, of which org.apache.kafka.common.compress.Lz4BlockInputStream
-reads a part; RFC 8878 (zstd); RFC 1952 (gzip). Names are those of these sources.
+Sources: org.xerial.snappy.SnappyCodec and SnappyOutputStream; the LZ4 frame format 1.6, of which
+org.apache.kafka.common.compress.Lz4BlockInputStream reads a part; RFC 8878 (zstd); RFC 1952 (gzip). Names are those of
+these sources.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ XERIAL_HEADER = Struct("magic" / Bytes(8), "version" / Int32sb, "compatible_vers
 XERIAL_CHUNK = Struct("size" / Int32sb)
 """Before every chunk, a raw snappy block. The header may come again in its place: streams can be joined."""
 SNAPPY_LITERAL = ((60, 0), (1 << 8, 1), (1 << 16, 2), (1 << 24, 3), (1 << 32, 4))
-"""How many bytes a literal of a block can have, and how many bytes of its length less one follow its tag. Up to 60 the length stands in the tag."""
+"""How many bytes a literal of a block can have, and how many bytes of its length less one follow its tag. Up to 60 the
+length stands in the tag."""
 SNAPPY_PREAMBLE = 5
 """Bytes that the length before a raw block takes at most; a varint without zigzag."""
 
@@ -33,15 +35,16 @@ LZ4_BLOCK_SIZES = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
 LZ4_BLOCK_SIZE_SHIFT = 4
 """The bits of the block descriptor that say how long a block can be, once decompressed."""
 LZ4_STORED = 0x80000000
-"""The bit of a block's size that says that it is not compressed. The size leaves out the checksum behind the block. A size of 0 ends the frame."""
+"""The bit of a block's size that says that it is not compressed. The size leaves out the checksum behind the block. A
+size of 0 ends the frame."""
 
 LZ4_DESCRIPTOR = Struct("flags" / Int8ub, "block_descriptor" / Int8ub)
 LZ4_SIZED_DESCRIPTOR = Struct("flags" / Int8ub, "block_descriptor" / Int8ub, "content_size" / _U64)
 LZ4_START = Struct("magic" / _U32, "descriptor" / LZ4_DESCRIPTOR)
 LZ4_HEADER = Struct("magic" / _U32, "descriptor" / LZ4_DESCRIPTOR, "header_checksum" / Int8ub)
 LZ4_SIZED_HEADER = Struct("magic" / _U32, "descriptor" / LZ4_SIZED_DESCRIPTOR, "header_checksum" / Int8ub)
-"""The header of a frame with LZ4_SIZE among its flags. The checksum is the second byte of the xxHash32 of the descriptor. Kafka before 0.10 took the
-magic along (KAFKA-3160), and still does in message sets of magic 0."""
+"""The header of a frame with LZ4_SIZE among its flags. The checksum is the second byte of the xxHash32 of the
+descriptor. Kafka before 0.10 took the magic along (KAFKA-3160), and still does in message sets of magic 0."""
 LZ4_BLOCK = Struct("size" / _U32)
 LZ4_CHECKSUM = Struct("checksum" / _U32)
 """xxHash32 of a block as it is written, or of the whole content."""
@@ -55,13 +58,14 @@ ZSTD_SKIPPABLE, ZSTD_SKIPPABLE_MASK = 0x184D2A50, 0xFFFFFFF0
 ZSTD_START = Struct("magic" / _U32)
 ZSTD_SKIPPABLE_HEADER = Struct("magic" / _U32, "size" / _U32)
 ZSTD_BLOCK = Struct("low" / _U16, "high" / Int8ub)
-"""One number of three bytes, the lowest first: bit 0 says that it is the last block, bits 1 and 2 its type, the rest its size."""
+"""One number of three bytes, the lowest first: bit 0 says that it is the last block, bits 1 and 2 its type, the rest
+its size."""
 ZSTD_RLE = 1
 """The type of a block whose content is one byte, to be repeated `size` times."""
 ZSTD_CHECKSUM = Struct("checksum" / _U32)
 ZSTD_PLAIN_HEADER = Struct("magic" / _U32, "descriptor" / Int8ub, "window" / Int8ub)
-"""The header of a frame that does not say the size of its content. The two low bits of the descriptor say how long a dictionary's id is that follows,
-1 or 2 bytes for these numbers; 0 is the id of none."""
+"""The header of a frame that does not say the size of its content. The two low bits of the descriptor say how long a
+dictionary's id is that follows, 1 or 2 bytes for these numbers; 0 is the id of none."""
 
 # gzip
 
@@ -70,6 +74,11 @@ GZIP_DEFLATE, GZIP_OS_UNKNOWN = 8, 255
 GZIP_NAME = 0x08
 """The flag of a name behind the header, which a zero ends."""
 GZIP_HEADER = Struct(
-    "magic" / Bytes(2), "compression_method" / Int8ub, "flags" / Int8ub, "mtime" / _U32, "extra_flags" / Int8ub, "operating_system" / Int8ub
+    "magic" / Bytes(2),
+    "compression_method" / Int8ub,
+    "flags" / Int8ub,
+    "mtime" / _U32,
+    "extra_flags" / Int8ub,
+    "operating_system" / Int8ub,
 )
 GZIP_TRAILER = Struct("crc32" / _U32, "isize" / _U32)

@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.messages import MessageStruct, declare
-from kwire_cli.structs.payloads.prefixes import VERSION
+from kwire_cli.structs.messages import VERSION, MessageStruct, declare
 from kwire_cli.structs.records.parts import plain
 
 if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 OFFSET_INDEX_ENTRY = plain(relativeOffset="int32", position="int32")
-"""`.index`: an offset, less the one in the file's name, and the position in the log of the batch that ends with it or holds it."""
+"""`.index`: an offset, less the one in the file's name, and the position in the log of the batch that ends with it or
+holds it."""
 
 TIME_INDEX_ENTRY = plain(timestamp="int64", relativeOffset="int32")
-"""`.timeindex`: the largest timestamp so far, in milliseconds, and the offset of what has it, less the one in the file's name."""
+"""`.timeindex`: the largest timestamp so far, in milliseconds, and the offset of what has it, less the one in the
+file's name."""
 
 TRANSACTION_INDEX_VERSION = 0
 PRODUCER_SNAPSHOT_VERSION = 1
@@ -40,7 +41,9 @@ OFFSET_ROW = {"topic": "string", "partition": "int32", "offset": "int64"}
 
 @dataclass(frozen=True, slots=True)
 class ProducerSnapshotLayout:
-    """A producer snapshot: `head`, `count`, and as many of `entry`. The CRC-32C in the head is over all that follows it."""
+    """A producer snapshot: `head`, `count`, and as many of `entry`. The CRC-32C in the head is over all that follows
+    it.
+    """
 
     head: MessageStruct
     count: MessageStruct
@@ -53,9 +56,11 @@ def transaction_index_entry(aborted: MessageSpec) -> MessageStruct:
 
 
 def end_transaction_marker(marker: MessageSpec) -> MessageStruct:
-    """The value of an ABORT or COMMIT control record: a version and, by the definition EndTxnMarker, who ended the transaction.
+    """The value of an ABORT or COMMIT control record: a version and, by the definition EndTxnMarker, who ended the
+    transaction.
 
-    Versions that are not known are read by the layout of 0, and more bytes may follow (org.apache.kafka.common.record.EndTransactionMarker).
+    Versions that are not known are read by the layout of 0, and more bytes may follow
+    (org.apache.kafka.common.record.EndTransactionMarker).
     """
     return MessageStruct([*VERSION.subcons, *declare(marker, 0).subcons], None, {})
 

@@ -1,28 +1,344 @@
-"""A message at a version as a construct declaration, made from its definition (Kafka's MessageDataGenerator says how).
-
-`declare(spec, version)` is the one place where a definition becomes a layout; encode builds through it, the engine lowers it, tests parse with it.
-"""
+"""Messages declared from their definitions: strings, bytes and arrays with their lengths, tag sections, prefixes."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import construct
 
 from kwire_cli.errors import EncodeError, SpecError
-from kwire_cli.spec.defaults import default_value
-from kwire_cli.spec.encodings import element_encoding_at, encoding_at
-from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING
-from kwire_cli.structs.numbers import FIXED, encoded_int
-from kwire_cli.structs.places import field_path
-from kwire_cli.structs.sized import ArrayOf, NullableStruct, Sized
-from kwire_cli.structs.tags import UNKNOWN_KEY, TaggedField, TagSection
+from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING, NONE, FieldSpec, MessageSpec, Versions, default_value
+from kwire_cli.spec.reading import element_encoding_at, encoding_at
+from kwire_cli.structs.numbers import (
+    FIXED,
+    INTS,
+    UVARINT,
+    ZIGZAG,
+    Varint,
+    encoded_int,
+    field_path,
+    shown,
+    unsigned_varint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+# What carries its own length or presence: strings, bytes, records, arrays, nullable structs.
+#
+# In inflexible versions a length or count is an int16 or int32, -1 for null; in flexible ones an unsigned
+# varint of the length plus one, 0 for null (KIP-482). Any negative length reads as null, as in Kafka's
+# generated code.
+
+MAX_STRING = 0x7FFF
+"""The longest string in bytes of UTF-8, in compact form too."""
+
+
+REDACTED = re.compile(r"<redacted \d+ bytes>")
+"""The text in place of a secret that was not shown, as `redacted` writes it."""
+
+
+def redacted(size: int) -> str:
+    """Return the text that stands for a secret of so many bytes, in every view."""
+    return f"<redacted {size} bytes>"
+
+
+class Prefixed(construct.Construct):
+    """Anything behind a length or count: `prefix` is the construct of that number, `compact` says that it is stored
+    plus one.
+    """
+
+    kind: str
+
+    def __init__(self, *, compact: bool, nullable: bool) -> None:
+        super().__init__()
+        self.compact, self.nullable = compact, nullable
+        self.prefix: Any = UVARINT if compact else self.plain_prefix()
+
+    def plain_prefix(self) -> Any:
+        """The length or count in inflexible versions."""
+        return INTS["int32"]
+
+    def _parse_prefix(self, stream: Any, context: Any, path: str) -> int:
+        return int(self.prefix._parse(stream, context, path)) - self.compact
+
+    def _build_prefix(self, count: int, stream: Any, context: Any, path: str) -> None:
+        self.prefix._build(count + self.compact, stream, context, path)
+
+    def _build_null(self, stream: Any, context: Any, path: str) -> None:
+        # lossless encoding has to be able to write what a faulty peer wrote
+        if not self.nullable and not context.get("lenient"):
+            raise EncodeError(f"{self.kind} is not nullable in this version", path=field_path(path))
+        self._build_prefix(-1, stream, context, path)
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        raise construct.SizeofError("the size depends on the value", path=path)
+
+
+class Sized(Prefixed):
+    """A string, bytes or records behind its length in bytes; bytes and records are base64 text in JSON form."""
+
+    longest: int | None = MAX_STRING
+    """The longest string in bytes of UTF-8, None where only its length's own range bounds it."""
+
+    def __init__(self, kind: str, *, compact: bool, nullable: bool) -> None:
+        self.kind = kind
+        super().__init__(compact=compact, nullable=nullable)
+
+    def plain_prefix(self) -> Any:
+        """An int16 for strings, else an int32."""
+        return INTS["int16" if self.kind == "string" else "int32"]
+
+    def _parse(self, stream: Any, context: Any, path: str) -> str | None:
+        length = self._parse_prefix(stream, context, path)
+        return None if length < 0 else self.read(construct.stream_read(stream, length, path))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        if obj is None:
+            self._build_null(stream, context, path)
+            return obj
+        data = self.to_bytes(obj, field_path(path), lenient=bool(context.get("lenient")))
+        self._build_prefix(len(data), stream, context, path)
+        construct.stream_write(stream, data, len(data), path)
+        return obj
+
+    def read(self, data: Any) -> str:
+        """The JSON form of these bytes; invalid UTF-8 shows as U+FFFD."""
+        return str(data, "utf-8", "replace") if self.kind == "string" else base64.b64encode(data).decode("ascii")
+
+    def to_bytes(self, value: Any, path: str, *, lenient: bool) -> bytes:
+        """The bytes of a JSON-form value; EncodeError with `path` where it is none."""
+        if not isinstance(value, str):
+            form = "text" if self.kind == "string" else "base64 text"
+            raise EncodeError(
+                f"{self.kind} takes {form}{' or null' * self.nullable}, not {type(value).__name__}",
+                path=path,
+                value=value,
+            )
+        if value.startswith("<redacted ") and REDACTED.fullmatch(value):
+            raise EncodeError("the value was redacted; decode with --show-secrets to keep it", path=path, value=value)
+        try:
+            data = value.encode() if self.kind == "string" else base64.b64decode(value, validate=True)
+        except UnicodeEncodeError:
+            raise EncodeError("text with a lone surrogate has no UTF-8 form", path=path, value=value) from None
+        except (binascii.Error, ValueError) as error:
+            raise EncodeError(f"{self.kind} takes base64 text: {error}", path=path, value=value) from None
+        if (
+            self.kind == "string"
+            and self.longest is not None
+            and len(data) > self.longest
+            and not (lenient and self.compact)
+        ):
+            raise EncodeError(
+                f"the string has {len(data)} bytes of UTF-8; at most {self.longest} fit", path=path, value=value
+            )
+        return data
+
+
+class ArrayOf(Prefixed):
+    """Elements behind their count; elements themselves are never null."""
+
+    kind = "array"
+
+    def __init__(self, element: Any, *, compact: bool, nullable: bool) -> None:
+        super().__init__(compact=compact, nullable=nullable)
+        self.element = element
+
+    def _parse(self, stream: Any, context: Any, path: str) -> list[Any] | None:
+        count = self._parse_prefix(stream, context, path)
+        return None if count < 0 else [self.element._parse(stream, context, f"{path} -> [{i}]") for i in range(count)]
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        if obj is None:
+            self._build_null(stream, context, path)
+            return obj
+        if not isinstance(obj, list | tuple):
+            raise EncodeError(
+                f"an array takes a list{' or null' * self.nullable}, not {type(obj).__name__}",
+                path=field_path(path),
+                value=obj,
+            )
+        self._build_prefix(len(obj), stream, context, path)
+        for i, item in enumerate(obj):
+            self.element._build(item, stream, context, f"{path} -> [{i}]")
+        return obj
+
+
+class VarintSized(Sized):
+    """A string or bytes behind a varint of its very length, not plus one: zig-zag in records v2 (-1 for null), unsigned
+    in the KIP-98 draft.
+    """
+
+    longest = None
+
+    def __init__(self, kind: str, prefix: Varint, *, nullable: bool) -> None:
+        self._plain = prefix
+        super().__init__(kind, compact=False, nullable=nullable)
+
+    def plain_prefix(self) -> Varint:
+        """The varint."""
+        return self._plain
+
+
+class VarintArray(ArrayOf):
+    """Elements behind a zig-zag varint of their count, as the headers of a record of format v2 are."""
+
+    def plain_prefix(self) -> Varint:
+        """The varint."""
+        return ZIGZAG
+
+
+class NullableStruct(construct.Subconstruct):
+    """A struct behind a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null
+    (KIP-893).
+
+    A varint beyond 2147483647 is negative to Kafka's reader, and null too.
+    """
+
+    kind = "struct"
+
+    def __init__(self, subcon: Any, *, tagged: bool) -> None:
+        super().__init__(subcon)
+        self.tagged = tagged
+        self.presence = UVARINT if tagged else INTS["int8"]
+
+    def is_null(self, mark: int) -> bool:
+        """Whether this presence marker says that there is no struct."""
+        return mark <= 0 if self.tagged else mark < 0
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        mark = self.presence._parse(stream, context, path)
+        return None if self.is_null(mark) else self.subcon._parse(stream, context, path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        null = 0 if self.tagged else -1
+        self.presence._build(null if obj is None else 1, stream, context, path)
+        if obj is not None:
+            self.subcon._build(obj, stream, context, path)
+        return obj
+
+
+# Tag sections (KIP-482): what every structure of a flexible version ends in.
+#
+# A count, then per field its tag, its size and its bytes, in ascending order of tags. Known fields are
+# written when they differ from their default; unknown ones are kept and written back, merged in order.
+
+UNKNOWN_KEY = "unknownTaggedFields"
+"""The key beside a struct's fields under which unknown tagged fields stand in JSON form."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedField:
+    """A known tagged field; `default` is its JSON-form default, at which it is not written."""
+
+    tag: int
+    name: str
+    subcon: Any
+    default: Any
+
+
+class TagSection(construct.Construct):
+    """The section with its known fields, ascending; `invalid` are the tags that only other versions of the struct
+    know.
+    """
+
+    kind = "tags"
+
+    def __init__(self, known: tuple[TaggedField, ...], invalid: frozenset[int] = frozenset()) -> None:
+        super().__init__()
+        self.known, self.invalid = known, invalid
+
+    def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
+        known = {field.tag: field for field in self.known}
+        values: dict[str, Any] = {}
+        unknown = []
+        for _ in range(UVARINT._parse(stream, context, path)):
+            tag = UVARINT._parse(stream, context, path)
+            size = UVARINT._parse(stream, context, path)
+            if field := known.get(tag):
+                values[field.name] = field.subcon._parse(stream, context, f"{path} -> {field.name}")
+            else:
+                unknown.append(
+                    {"tag": tag, "data": base64.b64encode(construct.stream_read(stream, size, path)).decode("ascii")}
+                )
+        out = {
+            field.name: values[field.name]
+            for field in self.known
+            if field.name in values and values[field.name] != field.default
+        }
+        return out | ({UNKNOWN_KEY: unknown} if unknown else {})
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        fields = dict(self._unknown(obj, field_path(path)))
+        for field in self.known:
+            if field.name not in obj:
+                continue
+            data = self._payload(field, obj[field.name], context, path)
+            if obj[field.name] == field.default or data == self._default_payload(field, context, path):
+                continue
+            if field.tag in fields:
+                where = f"{field_path(path)}.{UNKNOWN_KEY}".lstrip(".")
+                raise EncodeError(
+                    f"tag {field.tag} is {field.name} and cannot be an unknown tag", path=where, value=field.tag
+                )
+            fields[field.tag] = data
+        out = unsigned_varint(len(fields))
+        for tag, data in sorted(fields.items()):
+            out += unsigned_varint(tag) + unsigned_varint(len(data)) + data
+        construct.stream_write(stream, out, len(out), path)
+        return obj
+
+    def _payload(self, field: TaggedField, value: Any, context: Any, path: str) -> bytes:
+        stream = io.BytesIO()
+        field.subcon._build(value, stream, context, f"{path} -> {field.name}")
+        return stream.getvalue()
+
+    def _default_payload(self, field: TaggedField, context: Any, path: str) -> bytes | None:
+        try:
+            return self._payload(field, field.default, context, path)
+        except EncodeError:
+            return None  # a default that cannot be written, such as the null of records that are not nullable
+
+    def _unknown(self, obj: Any, path: str) -> list[tuple[int, bytes]]:
+        path = f"{path}.{UNKNOWN_KEY}".lstrip(".")
+        entries = obj.get(UNKNOWN_KEY) or []
+        if not isinstance(entries, list):
+            raise EncodeError('unknown tagged fields are a list of {"tag", "data"}', path=path, value=entries)
+        out: dict[int, bytes] = {}
+        for i, entry in enumerate(entries):
+            where = f"{path}[{i}]"
+            if not isinstance(entry, dict) or not {"tag", "data"} <= entry.keys():
+                raise EncodeError(
+                    'an unknown tagged field is {"tag": number, "data": base64 text}', path=where, value=entry
+                )
+            tag, text = entry["tag"], entry["data"]
+            if isinstance(tag, bool) or not isinstance(tag, int) or not 0 <= tag < 1 << 31:
+                raise EncodeError(f"{shown(tag)} is not a tag number (0 to 2147483647)", path=where, value=tag)
+            if tag in out:
+                raise EncodeError(f"tag {tag} occurs twice", path=where, value=tag)
+            try:
+                out[tag] = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError, TypeError):
+                raise EncodeError(
+                    "the data of an unknown tagged field is base64 text", path=where, value=text
+                ) from None
+        return list(out.items())
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        raise construct.SizeofError("the size depends on the value", path=path)
+
+
+# A message at a version as a construct declaration, made from its definition (Kafka's MessageDataGenerator
+# says how).
+#
+# `declare(spec, version)` is the one place where a definition becomes a layout; encode builds through it, the
+# engine lowers it, tests parse with it.
 
 SIZE_SUFFIX = "SizeInBytes"
 """What a records field's key ends in where only its size is shown (KIP-673)."""
@@ -30,7 +346,9 @@ SIZE_SUFFIX = "SizeInBytes"
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A field that the struct has in other versions only. Kafka refuses a value for it unless it is ignorable or the default."""
+    """A field that the struct has in other versions only. Kafka refuses a value for it unless it is ignorable or the
+    default.
+    """
 
     versions: str
     ignorable: bool
@@ -38,14 +356,18 @@ class Absent:
 
 
 class MessageStruct(construct.Struct):
-    """The fields of a message or struct in order, then in flexible versions its tag section. The value is a dict in JSON form."""
+    """The fields of a message or struct in order, then in flexible versions its tag section. The value is a dict in
+    JSON form.
+    """
 
     kind = "struct"
 
     def __init__(self, fields: Sequence[Any], tags: TagSection | None, absent: dict[str, Absent]) -> None:
         super().__init__(*fields)
         self.tags, self.absent = tags, absent
-        self.known_keys = {sc.name for sc in fields} | ({field.name for field in tags.known} | {UNKNOWN_KEY} if tags else set())
+        self.known_keys = {sc.name for sc in fields} | (
+            {field.name for field in tags.known} | {UNKNOWN_KEY} if tags else set()
+        )
         # The size of records says nothing that the records do not; alone it gets an error that explains it.
         self.known_keys |= {sc.name + SIZE_SUFFIX for sc in fields if getattr(sc.subcon, "kind", None) == "records"}
 
@@ -55,7 +377,11 @@ class MessageStruct(construct.Struct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, dict):
-            raise EncodeError(f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}", path=field_path(path), value=obj)
+            raise EncodeError(
+                f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}",
+                path=field_path(path),
+                value=obj,
+            )
         if obj.keys() - self.known_keys:
             self._refuse_strangers(obj, field_path(path))
         for sc in self.subcons:
@@ -85,13 +411,18 @@ class MessageStruct(construct.Struct):
 
 def _missing(sc: Any, obj: dict[str, Any]) -> str:
     if sc.name + SIZE_SUFFIX in obj:
-        return f"only the size of the records is here ({sc.name}{SIZE_SUFFIX}); decode with --records base64 to keep their bytes"
+        return (
+            f"only the size of the records is here ({sc.name}{SIZE_SUFFIX}); decode with --records base64 to "
+            f"keep their bytes"
+        )
     return "the field is missing"
 
 
 @dataclass(slots=True)
 class _Layout:
-    """What all parts of one declaration share. `room` bounds hostile definitions: structs that hold themselves or double at every level."""
+    """What all parts of one declaration share. `room` bounds hostile definitions: structs that hold themselves or
+    double at every level.
+    """
 
     spec: MessageSpec
     version: int
@@ -133,7 +464,9 @@ def _struct(layout: _Layout, fields: Sequence[FieldSpec]) -> MessageStruct:
         if field.tag is not None:
             invalid.add(field.tag)
     layout.depth -= 1
-    section = TagSection(tuple(sorted(tagged, key=lambda field: field.tag)), frozenset(invalid)) if layout.flexible else None
+    section = (
+        TagSection(tuple(sorted(tagged, key=lambda field: field.tag)), frozenset(invalid)) if layout.flexible else None
+    )
     return MessageStruct(plain, section, absent)
 
 
@@ -171,7 +504,33 @@ def _default(layout: _Layout, field: FieldSpec) -> Any:
     if not field.struct_name or field.is_array:
         return default_value(field)
     layout.enter(1)
-    subs = [sub for sub in layout.spec.struct_fields(field) if layout.version in sub.versions and not layout.tagged(sub)]
+    subs = [
+        sub for sub in layout.spec.struct_fields(field) if layout.version in sub.versions and not layout.tagged(sub)
+    ]
     value = {sub.json_name: _default(layout, sub) for sub in subs}
     layout.depth -= 1
     return value
+
+
+# What stands around messages on a connection: the size prefix of a frame
+# (org.apache.kafka.common.network.NetworkReceive).
+
+SIZE_PREFIX = MessageSpec("FrameSize", "header", Versions(0, 0), NONE, (FieldSpec("Size", "int32", Versions(0, 0)),))
+"""An int32: the number of bytes that follow."""
+
+
+# The prefixes of messages that lie inside other bytes, which say what follows and in which version.
+#
+# Sources are org.apache.kafka.common.protocol.MessageUtil.toVersionPrefixedByteBuffer, CoordinatorRecordSerde
+# (keys and values), AbstractApiMessageSerde (metadata records), Streams' SubscriptionInfo and AssignmentInfo.
+
+VERSION = MessageStruct(["version" / INTS["int16"]], None, {})
+"""Before consumer and Connect protocols, principals, control records, and the keys (as their type) and values of
+coordinators."""
+
+
+SCHEMA_VERSION = MessageStruct(["version" / INTS["int32"]], None, {})
+"""The first field of what Streams embeds; it is a part of the message."""
+
+METADATA_FRAME = MessageStruct(["frameVersion" / UVARINT, "apiKey" / UVARINT, "version" / UVARINT], None, {})
+"""Before each record of __cluster_metadata and __remote_log_metadata; the frame version is 1."""

@@ -1,8 +1,4 @@
-"""Numbers, booleans and uuids as Kafka writes them, with the integer encodings of KAFKA-9927.
-
-Values are those of Kafka's JSON form: ints, bools, floats (NaN and infinities as text), uuids as url-safe base64 without padding.
-Source: org.apache.kafka.common.protocol.types.Type, ByteUtils (varints), Uuid.
-"""
+"""Numbers and varints, and the places in a value that errors name."""
 
 from __future__ import annotations
 
@@ -15,10 +11,41 @@ from typing import Any
 import construct
 
 from kwire_cli.errors import EncodeError
-from kwire_cli.spec.defaults import INTEGER_RANGES
-from kwire_cli.structs.places import field_path, shown
+from kwire_cli.spec.model import INTEGER_RANGES
+
+# Where in a message a declaration is at work: construct's own path text, turned into kwire's paths.
+
+MAX_SHOWN = 80
+
+
+def field_path(path: str) -> str:
+    """`(building) -> topics -> [0] -> name` as `topics[0].name`."""
+    out = ""
+    for part in path.split(" -> ")[1:]:
+        out += part if part.startswith("[") or not out else f".{part}"
+    return out
+
+
+def shown(value: Any) -> str:
+    """A value as an error message shows it: cut where it is long."""
+    try:
+        text = repr(value)
+    except (
+        ValueError,
+        RecursionError,
+    ):  # Python prints no ints of more than 4300 digits, and no lists that nest as deep
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+# Numbers, booleans and uuids as Kafka writes them, with the integer encodings of KAFKA-9927.
+#
+# Values are those of Kafka's JSON form: ints, bools, floats (NaN and infinities as text), uuids as url-safe
+# base64 without padding. Source: org.apache.kafka.common.protocol.types.Type, ByteUtils (varints), Uuid.
 
 RANGES = INTEGER_RANGES
+
+
 _FORMATS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "l", "uint32": "L", "int64": "q"}
 _FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -39,7 +66,9 @@ def wider_than(kind: str, wire: tuple[int, int]) -> tuple[int, int] | None:
 
 
 class FixedInt(construct.FormatField):
-    """A big-endian integer; `kind` is the field's type, `wire` the type it is written as (KAFKA-9927's fixed16, 32, 64 may differ)."""
+    """A big-endian integer; `kind` is the field's type, `wire` the type it is written as (KAFKA-9927's fixed16, 32, 64
+    may differ).
+    """
 
     def __init__(self, kind: str, wire: str | None = None) -> None:
         self.kind, self.wire = kind, wire or kind
@@ -53,7 +82,9 @@ class FixedInt(construct.FormatField):
         return super()._build(checked_int(obj, self.low, self.high, what, path), stream, context, path)
 
     def read(self, data: Any) -> int:
-        """The number in these bytes; promoted to the field's type, which may be wider or narrower than what was written."""
+        """The number in these bytes; promoted to the field's type, which may be wider or narrower than what was
+        written.
+        """
         return int.from_bytes(data, "big", signed=self.wire[0] == "i")
 
 
@@ -93,7 +124,11 @@ class Float64(construct.FormatField):
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         value = _FLOAT_TEXT.get(obj, obj) if isinstance(obj, str) else obj
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise EncodeError(f"float64 takes a number, NaN, Infinity or -Infinity, not {shown(obj)}", path=field_path(path), value=obj)
+            raise EncodeError(
+                f"float64 takes a number, NaN, Infinity or -Infinity, not {shown(obj)}",
+                path=field_path(path),
+                value=obj,
+            )
         try:
             super()._build(float(value), stream, context, path)
         except OverflowError:
@@ -122,7 +157,11 @@ class Uuid(construct.Construct):
         except (binascii.Error, ValueError, TypeError):
             data = b""
         if len(data) != 16:
-            raise EncodeError(f"uuid takes 22 characters of url-safe base64 (16 bytes), not {shown(obj)}", path=field_path(path), value=obj)
+            raise EncodeError(
+                f"uuid takes 22 characters of url-safe base64 (16 bytes), not {shown(obj)}",
+                path=field_path(path),
+                value=obj,
+            )
         construct.stream_write(stream, data, 16, path)
         return obj
 
@@ -135,10 +174,12 @@ class Uuid(construct.Construct):
 
 
 class Varint(construct.Construct):
-    """A variable-length integer of `bits` 16, 32 or 64: zig-zag (packed) or the unsigned bits of the two's complement (upacked).
+    """A variable-length integer of `bits` 16, 32 or 64: zig-zag (packed) or the unsigned bits of the two's complement
+    (upacked).
 
-    Readers take overlong forms and drop bits above the width, as ByteUtils does; a form of more than ceil(bits / 7) bytes is an error.
-    The upacked form of a negative number is that of its bits at the width: -1 is `ff ff 03` as upacked16.
+    Readers take overlong forms and drop bits above the width, as ByteUtils does; a form of more than ceil(bits / 7)
+    bytes is an error. The upacked form of a negative number is that of its bits at the width: -1 is `ff ff 03` as
+    upacked16.
     """
 
     def __init__(self, kind: str, bits: int, *, zigzag: bool) -> None:
@@ -159,7 +200,11 @@ class Varint(construct.Construct):
                 raise construct.IntegerError(f"varint longer than {self.max_bytes} bytes", path=path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        what = f"{self.kind} written as {'' if self.zigzag else 'u'}packed{self.bits}" if self.kind in RANGES else "unsigned varint"
+        what = (
+            f"{self.kind} written as {'' if self.zigzag else 'u'}packed{self.bits}"
+            if self.kind in RANGES
+            else "unsigned varint"
+        )
         value = checked_int(obj, self.low, self.high, what, path)
         bits = (value << 1) ^ (value >> (self.bits - 1)) if self.zigzag else value
         data = unsigned_varint(bits & ((1 << self.bits) - 1))

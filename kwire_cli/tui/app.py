@@ -19,13 +19,9 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from kwire_cli.errors import KwireError
-from kwire_cli.tui.bytes_pane import BytesPane
-from kwire_cli.tui.costs_pane import CostsPane
-from kwire_cli.tui.fields_pane import FieldsPane
-from kwire_cli.tui.help import Help
-from kwire_cli.tui.list_pane import ListPane
-from kwire_cli.tui.pace import SWITCH, Turns
-from kwire_cli.tui.panes import Lines
+from kwire_cli.tui.detail_panes import BytesPane, CostsPane, FieldsPane
+from kwire_cli.tui.look import SWITCH, Turns
+from kwire_cli.tui.panes import Help, Lines, ListPane
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted, escaped
 
@@ -34,8 +30,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kwire_cli.tui.listing import Listing
-    from kwire_cli.tui.look import Look
+    from kwire_cli.tui.look import Listing, Look
 
 SEPARATOR = "  ·  "
 LEAST_NAME = 16
@@ -99,7 +94,12 @@ class Inspector(App[None]):
         self._turn, self._switch = Turns(), sys.getswitchinterval()
         self._settling: Any = None
         self.state, self.heading = Static(id="state", markup=False), Static(id="heading", markup=False)
-        self.rows, self.fields, self.bytes, self.costs = ListPane(listing, self._turn), FieldsPane(), BytesPane(), CostsPane()
+        self.rows, self.fields, self.bytes, self.costs = (
+            ListPane(listing, self._turn),
+            FieldsPane(),
+            BytesPane(),
+            CostsPane(),
+        )
         self.prompt = Input(id="prompt")
         self._prompt_for = ""
 
@@ -140,7 +140,9 @@ class Inspector(App[None]):
     # Reading, beside the screen
 
     def _turns(self, steps: Iterator[Any]) -> Iterator[Any]:
-        """What the steps give, one turn at a time; not while the screen makes anything of the bytes. It ends when the worker is stopped."""
+        """What the steps give, one turn at a time; not while the screen makes anything of the bytes. It ends when the
+        worker is stopped.
+        """
         worker = get_current_worker()
         while not worker.is_cancelled:
             step = self._turn.step(steps)
@@ -391,7 +393,9 @@ class Inspector(App[None]):
     def action_full(self) -> None:
         """All fields and bytes, or the first of them again."""
         self.full = not self.full
-        self.notify("all fields and bytes are shown" if self.full else "the first fields and bytes are shown", markup=False)
+        self.notify(
+            "all fields and bytes are shown" if self.full else "the first fields and bytes are shown", markup=False
+        )
         self._look()
 
     # Copies
@@ -412,7 +416,11 @@ class Inspector(App[None]):
     def action_copy_all_hex(self) -> None:
         """All bytes, or the first of them where the others are not there."""
         found = self.seen.buffers[0] if self.seen and self.seen.buffers else None
-        cut = f"hex of the first {len(found.data):,} of {found.size:,} bytes" if found and len(found.data) < found.size else "hex"
+        cut = (
+            f"hex of the first {len(found.data):,} of {found.size:,} bytes"
+            if found and len(found.data) < found.size
+            else "hex"
+        )
         self._copy("".join(found.cells(found.at, found.end)) if found else None, cut)
 
     def action_copy_json(self) -> None:

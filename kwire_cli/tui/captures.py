@@ -1,36 +1,243 @@
-"""Captures in a list: read once from end to end, a line made again when it is on the screen."""
+"""Captures listed while they are read."""
 
 from __future__ import annotations
 
+import tempfile
+import threading
+from array import array
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.message.encode import heads, request_head
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.known_layout import Headers, Layouts
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
-from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.kafka.connection import Connection, Seen
+from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.tui.costs import frame_costs
-from kwire_cli.tui.index import Index
-from kwire_cli.tui.look import Look, look_of
-from kwire_cli.tui.pace import Pace
+from kwire_cli.tui.look import Look, Pace, frame_costs, look_of
 from kwire_cli.view.html.frames import line_entry, line_row
 from kwire_cli.view.html.outline import Outline
-from kwire_cli.view.table import TABLE, heading, row
+from kwire_cli.view.tables import TABLE, heading, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.filter import Filter
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
 
+
+# Bytes that are kept out of memory until somebody looks at them.
+
+PIECE = 1 << 20
+"""Bytes that wait in memory before they are written."""
+
+
+class Kept:
+    """Bytes in a temporary file without a name, once they are many, in the order in which they came: one thread adds,
+    others read.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._lock = threading.Lock()
+        self._waiting = bytearray()
+        self._written = 0
+
+    def add(self, data: bytes) -> int:
+        """Keep bytes; where they begin."""
+        with self._lock:
+            at = self._written + len(self._waiting)
+            self._waiting += data
+            if len(self._waiting) >= PIECE:
+                self._file = self._file or tempfile.TemporaryFile(prefix="kwire-")  # noqa: SIM115 - it is closed by close
+                self._file.seek(self._written)
+                self._file.write(self._waiting)
+                self._written += len(self._waiting)
+                self._waiting.clear()
+            return at
+
+    def read(self, at: int, size: int) -> bytes:
+        """Bytes that were kept."""
+        with self._lock:
+            if at >= self._written or self._file is None:
+                return bytes(self._waiting[at - self._written : at - self._written + size])
+            self._file.seek(at)
+            return self._file.read(size)
+
+    def close(self) -> None:
+        """Give them up."""
+        if self._file:
+            self._file.close()
+
+
+# The lines of a capture as columns of numbers: what it takes to make any of them again when somebody looks at
+# it.
+
+_KINDS = ("request", "response", "sasl-token", "not-kafka", "gap")
+
+
+_NO_TIME = -(1 << 63)
+
+
+class _Stream(NamedTuple):
+    """What is known of a connection: the texts of its ends by side, which of them is the client, and its software."""
+
+    ends: tuple[str, str]
+    client: int | None
+    software: str | None
+
+
+class _Strange(NamedTuple):
+    """What only lines have that are no frames."""
+
+    code: str | None
+    protocol: str | None
+    content: tuple[str, ...]
+    reason: str | None
+
+
+def response_correlation(catalog: Catalog, data: bytes) -> int | None:
+    """The correlation id of a response with its size prefix; None where the bytes end before it does."""
+    layout = heads(catalog)[1]
+    return int(layout.unpack(data, SIZE_BYTES)[0]) if len(data) >= SIZE_BYTES + layout.size else None
+
+
+class Index:
+    """A line takes some hundred bytes here; those of its frame are in a temporary file.
+
+    `names` are those that the capture tells, as it is read; `origin` is the capture's.
+    """
+
+    def __init__(self, catalog: Catalog, origin: Origin) -> None:
+        self.catalog, self.names, self.origin = catalog, Names(), origin
+        self._layouts, self._headers = Layouts(catalog), Headers(catalog)
+        self._kept = Kept()
+        self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
+        self._time, self._packet, self._stream = array("q"), array("q"), array("q")
+        self._request, self._response = array("q"), array("q")
+        self._kind, self._side, self._odd = array("B"), array("B"), array("B")
+        self._in_flight, self._session = array("q"), array("q")
+        self._streams: dict[int, _Stream] = {}
+        self._strange: dict[int, _Strange] = {}
+        self._sessions: list[list[str]] = []
+        self._session_numbers: dict[int, int] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, line: Captured) -> None:
+        """Keep a line, the next by its number."""
+        seen = line.seen
+        self._at.append(self._kept.add(bytes(seen.data)))
+        self._length.append(len(seen.data))
+        self._size.append(seen.size)
+        self._missing.append(seen.missing)
+        self._time.append(_NO_TIME if seen.time is None else seen.time)
+        self._packet.append(seen.packet)
+        self._stream.append(line.stream)
+        request = line.request.number - 1 if line.request else -1
+        self._request.append(request)
+        self._response.append(-1)
+        self._kind.append(_KINDS.index(seen.kind))
+        self._side.append(seen.side)
+        self._odd.append(bool(line.anomalies))
+        self._in_flight.append(-1 if seen.in_flight is None else seen.in_flight)
+        self._session.append(self._session_number(line.session) if line.session else -1)
+        if not line.is_frame:
+            self._strange[self._count] = _Strange(seen.code, seen.protocol, seen.content, seen.reason)
+        self._learn_stream(line)
+        if request >= 0:
+            self._response[request] = self._count
+        self._count += 1
+
+    def _session_number(self, session: list[str]) -> int:
+        """Sessions are few, and their lists belong to many lines."""
+        number = self._session_numbers.setdefault(id(session), len(self._sessions))
+        if number == len(self._sessions):
+            self._sessions.append(session)
+        return number
+
+    def _learn_stream(self, line: Captured) -> None:
+        known, of = self._streams.get(line.stream), line.connection
+        if known is None or known.client != of.client or known.software != of.software:
+            ends = (line.dst, line.src) if line.seen.side else (line.src, line.dst)
+            self._streams[line.stream] = _Stream(ends, of.client, of.software)
+
+    def is_odd(self, number: int) -> bool:
+        """Whether a line has an anomaly."""
+        return bool(self._odd[number])
+
+    def request_of(self, number: int) -> int | None:
+        """The request of a response, if it was seen."""
+        found = self._request[number]
+        return None if found < 0 else found
+
+    def response_of(self, number: int) -> int | None:
+        """The response of a request, if it was seen."""
+        found = self._response[number]
+        return None if found < 0 else found
+
+    def line(self, number: int) -> Captured:
+        """A line as it was when it was added, with its request."""
+        request = self.request_of(number)
+        asked = self._line(request, None) if request is not None else None
+        return self._line(number, asked)
+
+    def _line(self, number: int, asked: Captured | None) -> Captured:
+        stream, side, time = self._streams[self._stream[number]], self._side[number], self._time[number]
+        data = self._kept.read(self._at[number], self._length[number])
+        cut = Cut("frame", data, self._packet[number], None if time == _NO_TIME else time, self._missing[number])
+        kind = _KINDS[self._kind[number]]
+        head = (
+            request_head(self.catalog, data, SIZE_BYTES, len(data))
+            if kind == "request"
+            else asked.seen.head
+            if asked
+            else None
+        )
+        seen = Seen(kind, side, cut, head=head, request=asked.seen if asked else None)
+        if head and not cut.missing and (layout := self._layouts.get(kind, head.api_key, head.version)):
+            correlation = head.correlation_id if kind == "request" else response_correlation(self.catalog, data)
+            if correlation is not None:
+                seen.plain = self._headers.plain(layout, data, correlation)
+        if strange := self._strange.get(number):
+            seen.code, seen.protocol, seen.content, seen.reason = strange
+        seen.size = self._size[number]
+        seen.in_flight = None if self._in_flight[number] < 0 else self._in_flight[number]
+        if asked:
+            asked.seen.line = asked
+        connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)
+        connection.software = stream.software
+        line = Captured(
+            seen, self._stream[number], stream.ends[side], stream.ends[1 - side], connection, self.names, self.origin
+        )
+        line.number = number + 1
+        session = self._session[number]
+        line.session = [] if session < 0 else self._sessions[session]
+        return line
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._kept.close()
+
+
+# Captures in a list: read once from end to end, a line made again when it is on the screen.
+
 LARGE = 16 << 10
 """Bytes of a frame from which on what its row says is kept."""
+
+
 MOST_TOPICS = 20
 """Topics that are shown of such a frame."""
 _NARROW = ("frame", "kind", "api", "apiVersion", "size", "latency", "error", "topics")
@@ -56,8 +263,22 @@ class Captures:
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(self, redaction: Redaction, path: str, filter_of: Callable[[str], Filter], *, port: int | None, key_logs: Sequence[str]) -> None:
-        self.catalog, self.path, self.port, self.key_logs, self.redaction = redaction.catalog, path, port, key_logs, redaction
+    def __init__(
+        self,
+        redaction: Redaction,
+        path: str,
+        filter_of: Callable[[str], Filter],
+        *,
+        port: int | None,
+        key_logs: Sequence[str],
+    ) -> None:
+        self.catalog, self.path, self.port, self.key_logs, self.redaction = (
+            redaction.catalog,
+            path,
+            port,
+            key_logs,
+            redaction,
+        )
         self.notes: list[str] = []
         self._filter_of = filter_of
         self._index = Index(self.catalog, self._capture().origin)  # what cannot be read says so at once
@@ -75,10 +296,19 @@ class Captures:
         """The lines, with the share of the file that has been read; what ended it early is noted."""
         with Path(self.path).open("rb") as file:
             capture = self._capture(file)
-            lines = traffic(self.catalog, capture, port=self.port, waiting_since=capture.waiting_since, again=self._capture, names=names)
+            lines = traffic(
+                self.catalog,
+                capture,
+                port=self.port,
+                waiting_since=capture.waiting_since,
+                again=self._capture,
+                names=names,
+            )
             for line in lines:
                 yield file.tell() / self._size, line
-            self.notes = [f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices]
+            self.notes = [
+                f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices
+            ]
 
     def read(self) -> Iterator[float]:
         """Find the lines. Names of topics are learnt on the way, so that rows get them that were found before."""
@@ -92,7 +322,9 @@ class Captures:
         self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
-        """What finds the lines that match: the capture is read again for them, which is quicker than making each line again."""
+        """What finds the lines that match: the capture is read again for them, which is quicker than making each line
+        again.
+        """
         return partial(self._select, self._filter_of(text).matches)
 
     def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
@@ -153,7 +385,10 @@ class Captures:
         entry = line_entry(self.catalog, line, hidden, hide, Outline(full=full))
         notes = [line.seen.reason] if line.seen.reason else []
         return look_of(
-            entry, frame_costs(line.frame) if line.frame else [], partial(line.to_json, records="decoded", hidden=hidden, hide=hide), notes
+            entry,
+            frame_costs(line.frame) if line.frame else [],
+            partial(line.to_json, records="decoded", hidden=hidden, hide=hide),
+            notes,
         )
 
     def close(self) -> None:

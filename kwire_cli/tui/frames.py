@@ -1,17 +1,26 @@
-"""Frames from a text or from bytes in a list."""
+"""Frames and segments listed."""
 
 from __future__ import annotations
 
+from array import array
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.source.frames import frames_in
-from kwire_cli.tui.costs import frame_costs
-from kwire_cli.tui.look import Look, look_of
-from kwire_cli.tui.rows import FrameRow
-from kwire_cli.view.html.frames import frame_entry
+from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, rows_of
+from kwire_cli.message.frames import HEAD
+from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
+from kwire_cli.records.batch import PADDING, Batch, Source
+from kwire_cli.records.gaps import Gap, cut_batch
+from kwire_cli.records.reading import read_items
+from kwire_cli.source.kafka.columns import BatchRow, frame_fields, opened_batches
+from kwire_cli.source.text.reading import frames_in
+from kwire_cli.tui.look import Look, Pace, frame_costs, look_of
+from kwire_cli.view.batch_table import batch_row, heading
+from kwire_cli.view.hex import declared_part
+from kwire_cli.view.html.frames import entry, frame_entry, gap_entry, title
 from kwire_cli.view.html.outline import Outline
-from kwire_cli.view.table import text_of
+from kwire_cli.view.tables import text_of
 from kwire_cli.view.tree import frame_title
 
 if TYPE_CHECKING:
@@ -20,10 +29,92 @@ if TYPE_CHECKING:
     from kwire_cli.filter import Filter
     from kwire_cli.message.frames import Frame, Hints
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.text import Input
+    from kwire_cli.source.text.reading import Input
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
+
+
+# Frames of a text as filters see them: the columns that they have, and their fields.
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A frame without a capture around it: there are no times, ends and streams."""
+
+    redaction: Redaction
+    frame: Frame
+
+    def column(self, name: str) -> Any:
+        """The value of a column; None where there is none."""
+        found = _FRAME_COLUMNS.get(name)
+        return found(self) if found else None
+
+    def fields(self) -> dict[str, Any]:
+        """Header and body in JSON form."""
+        return frame_fields(self.frame, self.redaction.frame(self.frame))
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batches in its records fields, with their records if `deep`."""
+        body, hidden = self.frame.body, self.redaction.frame(self.frame)
+        if body is None or body.guess:
+            return []
+        return opened_batches(
+            roles(body.spec, body.entry), body.raw, self.redaction.reading(), hidden.get("body", frozenset()), deep=deep
+        )
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """What is decoded of messages in its fields."""
+        return self.frame.payloads(self.redaction.frame(self.frame))
+
+    def header(self, name: str) -> Any:
+        """A field of the header, None where it is hidden."""
+        return None if self.hides_head or not self.frame.header else self.frame.header.value.get(name)
+
+    @property
+    def hides_head(self) -> bool:
+        """Whether the frame is hidden from its first byte on."""
+        return HEAD in self.redaction.frame(self.frame)
+
+    @property
+    def shown(self) -> Frame:
+        """The frame as its columns show it."""
+        return self.frame.shown(self.redaction.frame(self.frame))
+
+    def roles(self) -> dict[str, list[bytes]]:
+        """The values in the body that have a role."""
+        body = self.frame.body
+        return (
+            {} if body is None or body.guess or self.hides_head else role_values(roles(body.spec, body.entry), body.raw)
+        )
+
+
+def _topics(row: FrameRow) -> list[str]:
+    names, ids = topics_in(row.roles())
+    return [*names, *ids]
+
+
+def _errors(row: FrameRow) -> list[str | int]:
+    codes = error_codes(row.roles()) if row.frame.kind == "response" else []
+    return [row.redaction.catalog.error_name(code) or code for code in codes]
+
+
+_FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
+    "frame": lambda row: row.frame.number,
+    "kind": lambda row: row.frame.kind,
+    "size": lambda row: row.frame.size,
+    "apiKey": lambda row: row.shown.api_key,
+    "api": lambda row: row.shown.api,
+    "apiVersion": lambda row: row.shown.api_version,
+    "correlationId": lambda row: row.header("correlationId"),
+    "clientId": lambda row: row.header("clientId"),
+    "topics": _topics,
+    "error": _errors,
+    "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
+}
+
+
+# Frames from a text or from bytes in a list.
 
 _WIDTHS = {"frame": 6, "kind": 8, "api": 28, "ver": 3, "size": 9}
 
@@ -34,8 +125,22 @@ class Frames:
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(self, redaction: Redaction, found: Input, filter_of: Callable[[str], Filter], hints: Hints, *, framed: bool | None) -> None:
-        self.catalog, self.found, self.hints, self.framed, self.redaction = redaction.catalog, found, hints, framed, redaction
+    def __init__(
+        self,
+        redaction: Redaction,
+        found: Input,
+        filter_of: Callable[[str], Filter],
+        hints: Hints,
+        *,
+        framed: bool | None,
+    ) -> None:
+        self.catalog, self.found, self.hints, self.framed, self.redaction = (
+            redaction.catalog,
+            found,
+            hints,
+            framed,
+            redaction,
+        )
         self.notes: list[str] = []
         self._filter_of = filter_of
         self._frames: list[Frame] = []
@@ -80,7 +185,12 @@ class Frames:
         for name, cell, style in zip(_WIDTHS, cells, styles, strict=True):
             line += [(_cell(name, str(cell)), style), ("  ", "")]
         codes = ",".join(dict.fromkeys(anomaly.code for anomaly in frame.anomalies))
-        return [*line, (codes, "warning"), ("  guessed" if frame.guess else "", "dim"), (f"  # {text_of(frame.label)}" if frame.label else "", "dim")]
+        return [
+            *line,
+            (codes, "warning"),
+            ("  guessed" if frame.guess else "", "dim"),
+            (f"  # {text_of(frame.label)}" if frame.label else "", "dim"),
+        ]
 
     def title(self, number: int) -> str:
         """What a frame is."""
@@ -107,7 +217,9 @@ class Frames:
         frame = self._frames[number]
         hidden, reading = self.redaction.frame(frame), self.redaction.reading()
         entry = frame_entry(self.catalog, frame, hidden, reading, Outline(full=full))
-        return look_of(entry, frame_costs(frame), partial(frame.to_json, records="decoded", hidden=hidden, reading=reading))
+        return look_of(
+            entry, frame_costs(frame), partial(frame.to_json, records="decoded", hidden=hidden, reading=reading)
+        )
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -116,3 +228,138 @@ class Frames:
 def _cell(name: str, text: str) -> str:
     width = _WIDTHS[name]
     return f"{text:>{width}}" if name in {"frame", "ver", "size"} else f"{text[:width]:<{width}}"
+
+
+# Batches of a segment or record set in a list: the file is mapped, and of a batch only its place is kept.
+
+_CODES = (PADDING, "TRUNCATED", "CORRUPT")
+
+
+_BATCH, _WRONG = 0, 1
+_GAPS = 2
+
+
+class Segments:
+    """The batches of a source, and the gaps between them."""
+
+    what = ("batch", "batches")
+    number_is = "an offset, or @ and a position in the file"
+
+    def __init__(self, redaction: Redaction, source: Source, filter_of: Callable[[str], Filter]) -> None:
+        self.catalog, self.source = redaction.catalog, source
+        self.hide = redaction.record
+        self.notes: list[str] = []
+        self._filter_of = filter_of
+        self._position, self._size = array("q"), array("q")
+        self._what, self._magic = array("B"), array("b")
+        self._odd = array("B")
+        self._count = 0
+        self._read = False
+
+    def __len__(self) -> int:
+        return self._count
+
+    def read(self) -> Iterator[float]:
+        """Find the batches; their records are read once, for what is odd about them."""
+        pace = Pace()
+        for item in read_items(self.source):
+            self._add(item)
+            if pace.is_due():
+                yield item.position / len(self.source.data)
+        self._read = True
+
+    def _add(self, item: Batch | Gap) -> None:
+        self._position.append(item.position)
+        self._size.append(item.size)
+        if isinstance(item, Batch):
+            self._what.append(_BATCH if item.crc_valid else _WRONG)
+            self._magic.append(item.magic)
+            self._odd.append(bool(item.anomalies))
+        else:
+            self._what.append(_GAPS + _CODES.index(item.code))
+            self._magic.append(item.batch.magic if item.batch else -1)
+            self._odd.append(item.code != PADDING)
+        self._count += 1
+
+    def _item(self, number: int) -> Batch | Gap:
+        position, size, what = self._position[number], self._size[number], self._what[number]
+        if what >= _GAPS:
+            layout = self.source.layouts.get(self._magic[number])
+            return Gap(
+                position,
+                size,
+                _CODES[what - _GAPS],
+                cut_batch(self.source, position, position + size, layout) if layout else None,
+            )
+        return Batch(self.source, position, size, self.source.layouts[self._magic[number]], what == _BATCH)
+
+    def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
+        """What finds the batches that match."""
+        return partial(self._select, self._filter_of(text))
+
+    def _select(self, found: Filter) -> Iterator[tuple[float, list[int]]]:
+        number, pace = 0, Pace()
+        some: list[int] = []
+        while number < self._count or not self._read:
+            if number == self._count:
+                yield 0.0, some
+                some = []
+                continue
+            if found.matches(BatchRow(self._item(number), found.deep, self.hide)):
+                some.append(number)
+            number += 1
+            if pace.is_due():
+                yield number / self._count, some
+                some = []
+        yield 1.0, some
+
+    def heading(self, width: int) -> Line:  # noqa: ARG002 - as that of other listings
+        """The names of the columns."""
+        return heading(deep=False)
+
+    def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
+        """A batch as in the table of `kwire dump`."""
+        return batch_row(self._item(number))
+
+    def title(self, number: int) -> str:
+        """What it is, and where."""
+        item = self._item(number)
+        return f"at {item.position}: {title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
+
+    def is_odd(self, number: int) -> bool:
+        """Whether it has an anomaly, or is no batch."""
+        return bool(self._odd[number])
+
+    def partner(self, number: int) -> int | None:  # noqa: ARG002 - as above
+        """Batches have none."""
+        return None
+
+    def numbered(self, text: str) -> int | None:
+        """The batch with this offset, or `@` and a position."""
+        at = text.startswith("@")
+        if not text[at:].isdecimal():
+            return None
+        wanted = int(text[at:])
+        for number in range(self._count):
+            item = self._item(number)
+            if at and item.position <= wanted < item.position + item.size:
+                return number
+            if not at and isinstance(item, Batch) and item.head.base_offset <= wanted <= item.head.last_offset:
+                return number
+        return None
+
+    def look(self, number: int, *, full: bool) -> Look:
+        """A batch or gap byte by byte."""
+        item, outline = self._item(number), Outline(full=full)
+        document: Callable[[], Any] = partial(item.to_json, deep=True, hide=self.hide)
+        if isinstance(item, Batch):
+            part = declared_part(item.layout.decl, self.source.data, item.position, item.end)
+            return look_of(entry(self.catalog, item, self.hide, outline), rows_of(part.raw), document)
+        found = gap_entry(self.catalog, item, self.source.data, self.hide, self.source.topic, outline)
+        if item.batch:
+            part = declared_part(item.batch.layout.decl, self.source.data, item.position, item.end)
+            return look_of(found, [Row(GAP_PATH, 0, item.size, 1), *rows_of(part.raw)], document)
+        return look_of(found, [Row(GAP_PATH, 0, item.size, 1)], document)
+
+    def close(self) -> None:
+        """The file is mapped for as long as somebody has it."""

@@ -1,25 +1,125 @@
-"""What is seen of one frame or batch: its fields in the order of the bytes, these bytes, what is odd, and what each field costs."""
+"""One frame or batch as the panes show it, and listings."""
 
 from __future__ import annotations
 
 import base64
 import re
+import time
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from kwire_cli.view.html.fields import COUNT, PRESENCE, TAGS
-from kwire_cli.view.html.outline import CLASSES
+from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, ledger
+from kwire_cli.view.html.outline import CLASSES, COUNT, PRESENCE, TAGS
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
 
-    from kwire_cli.cost.ledger import Row
+    from kwire_cli.message.frames import Frame
     from kwire_cli.view.lines import Line
 
+
+# Taking turns: long work beside a screen that has to answer at once, with bytes that only one of them may
+# read at a time.
+
+T = TypeVar("T")
+
+
+TURN = 0.01
+"""Seconds of work at a time: less than eyes and fingers notice."""
+PAUSE, LONG_PAUSE = 0.0005, 0.02
+"""Seconds between two turns of work; the longer one while somebody presses keys."""
+ACTIVE = 0.3
+"""Seconds for which a key counts."""
+WAIT = 0.03
+"""Seconds that the screen waits for a turn."""
+SWITCH = 0.0005
+"""Seconds after which Python lets another thread go on: the screen takes many short steps, and would wait for each as
+long as for work."""
+
+
+class Pace:
+    """Counts the time since the last turn."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether it is somebody else's turn; if so, the next one begins."""
+        now = time.monotonic()
+        if now - self._since < TURN:
+            return False
+        self._since = now
+        return True
+
+
+class Turns:
+    """A lock that the screen holds (`with turns`) while it makes something of the bytes, and work while it does a step
+    (`step`).
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._asked = 0.0
+
+    def ask(self) -> None:
+        """Somebody has pressed a key: there is more to do for the screen now."""
+        self._asked = time.monotonic()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """A turn of the screen if it gets one soon, and whether it did: it must not stand still while a large frame is
+        decoded.
+        """
+        found = self._lock.acquire(timeout=WAIT)
+        try:
+            yield found
+        finally:
+            if found:
+                self._lock.release()
+
+    def step(self, steps: Iterator[T]) -> T | None:
+        """The next of some steps of work, and time for the screen after it; None behind the last."""
+        with self._lock:
+            found = next(steps, None)
+        time.sleep(LONG_PAUSE if time.monotonic() - self._asked < ACTIVE else PAUSE)
+        return found
+
+
+# What the fields of one frame cost, under the paths that they have in its tree.
+
+
+def frame_costs(frame: Frame) -> list[Row]:
+    """The rows of size, header and body; they add up to the frame's bytes."""
+    found = []
+    counted = 0
+    for name, part in frame.parts:
+        rows = ledger(part)
+        counted += part.stop - part.start
+        found += rows if name == "body" else [replace(row, path=f"{name}.{row.path}") for row in rows]
+    rest = frame.size - counted
+    return [*found, Row(GAP_PATH, 0, rest, 1)] if rest else found
+
+
+# What is seen of one frame or batch: its fields in the order of the bytes, these bytes, what is odd, and what
+# each field costs.
+
 _STYLES = {letter: style for style, letter in CLASSES.items()}
+
+
 _OF_PARENT = frozenset({COUNT, PRESENCE, "(size)"})
 _INDEX = re.compile(r"\[\d+\]")
 _ELEMENT = re.compile(r"\[\d+\]$")
@@ -52,7 +152,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Bytes of the input, or what they were decompressed to: `data` are the first of `size`, the first one at offset `at`.
+    """Bytes of the input, or what they were decompressed to: `data` are the first of `size`, the first one at offset
+    `at`.
 
     `masked` are ranges of `data` that must not be seen; it has zeros there.
     """
@@ -81,7 +182,9 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Look:
-    """All of it. `document` makes its JSON form when that is asked for. `left_out` are fields for which there was no room."""
+    """All of it. `document` makes its JSON form when that is asked for. `left_out` are fields for which there was no
+    room.
+    """
 
     nodes: list[Node]
     buffers: list[Buffer]
@@ -140,7 +243,11 @@ class Look:
     def json_of(self, node: Node) -> str | None:
         """Its value in the JSON form of the whole; None for what has none of its own there."""
         document = self.document()
-        value = document.get("body", document) if isinstance(document, dict) and not node.path.startswith("header.") else document
+        value = (
+            document.get("body", document)
+            if isinstance(document, dict) and not node.path.startswith("header.")
+            else document
+        )
         steps = [step for step in re.split(r"\.|\[(\d+)\]", node.path) if step]
         if not steps:
             return None
@@ -164,7 +271,10 @@ def look_of(entry: dict[str, Any], costs: list[Row], document: Callable[[], Any]
         above.append(path)  # of what is no field, and of all below it, None
         shown = [(text, _STYLES.get(letter, "")) for text, letter in zip(pieces[::2], pieces[1::2], strict=True)]
         nodes.append(Node(depth, name, kind, buffer, start, value, end, shown, path or ""))
-    buffers = [Buffer(each["name"], each["at"], each["size"], base64.b64decode(each["data"]), _joined(each["masked"])) for each in entry["buffers"]]
+    buffers = [
+        Buffer(each["name"], each["at"], each["size"], base64.b64decode(each["data"]), _joined(each["masked"]))
+        for each in entry["buffers"]
+    ]
     return Look(nodes, buffers, entry["anomalies"], costs, document, entry.get("leftOut", 0), tuple(notes))
 
 
@@ -182,7 +292,8 @@ def _joined(ranges: list[list[int]]) -> tuple[tuple[int, int], ...]:
 def _path(above: str | None, name: str) -> str | None:
     """The path of what has this name below a path.
 
-    What is in brackets is no field: a count belongs to what it counts, and a message in a field is no part of the paths around it.
+    What is in brackets is no field: a count belongs to what it counts, and a message in a field is no part of the paths
+    around it.
     """
     if above is None or name in _OF_PARENT:
         return above
@@ -195,3 +306,52 @@ def _path(above: str | None, name: str) -> str | None:
     if _ELEMENT.fullmatch(name):
         return above + name
     return f"{above}.{name}" if above else name
+
+
+# What a list in the terminal is made of, whatever the file holds; and the choice of what to show of a file.
+
+
+class Listing(Protocol):
+    """Frames or batches by number, from 0, which are read in one thread (`read`) and looked at in another."""
+
+    what: tuple[str, str]
+    """What one of them is called, and several."""
+    number_is: str
+    """What `numbered` takes."""
+    notes: list[str]
+    """What has to be said of the file besides, once it was read."""
+
+    def __len__(self) -> int:
+        """How many there are so far."""
+
+    def read(self) -> Iterator[float]:
+        """Find them all: what share of the file has been read, now and then, as long as it is asked for."""
+
+    def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
+        """What finds those that match a filter: the share that was looked at, and those found since, in order.
+        FilterError where it is none.
+        """
+
+    def heading(self, width: int) -> Line:
+        """The names of the columns that have room in so many cells."""
+
+    def row(self, number: int, width: int) -> Line:
+        """One of them in a line, in the columns of the heading."""
+
+    def title(self, number: int) -> str:
+        """What one of them is, in a few words."""
+
+    def is_odd(self, number: int) -> bool:
+        """Whether it has an anomaly, or is one."""
+
+    def partner(self, number: int) -> int | None:
+        """The response of a request, the request of a response; None where there is none."""
+
+    def numbered(self, text: str) -> int | None:
+        """The one that a user means by a number; None where there is none."""
+
+    def look(self, number: int, *, full: bool) -> Look:
+        """One of them byte by byte; with `full` whatever its size."""
+
+    def close(self) -> None:
+        """Let go of what was kept."""

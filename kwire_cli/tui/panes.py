@@ -1,7 +1,8 @@
-"""What panes have in common: lines of which only those on the screen are made, with a cursor on one of them."""
+"""Panes of the terminal interface: lists and help."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -9,17 +10,31 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kwire_cli.view.lines import STYLES, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
     from textual.events import Click
 
+    from kwire_cli.tui.look import Listing, Turns
     from kwire_cli.view.lines import Line
 
-_PAINTS = {name: Style.parse(text) for name, text in STYLES.items()} | {"": Style(), "title": Style(bold=True), "odd": Style.parse("bold red")}
+
+# What panes have in common: lines of which only those on the screen are made, with a cursor on one of them.
+
+_PAINTS = {name: Style.parse(text) for name, text in STYLES.items()} | {
+    "": Style(),
+    "title": Style(bold=True),
+    "odd": Style.parse("bold red"),
+}
+
+
 SHIFT = 8
 """Cells that a line is moved by at a time."""
 
@@ -34,7 +49,7 @@ class Lines(ScrollView, can_focus=True):
     Lines .lines--cursor { text-style: underline; background: $surface-lighten-1; }
     Lines:focus .lines--cursor { text-style: reverse; }
     Lines .lines--here { text-style: reverse; }
-    """
+    """  # noqa: E501
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "go(-1)", "up", show=False),
         Binding("down,j", "go(1)", "down", show=False),
@@ -131,7 +146,11 @@ class Lines(ScrollView, can_focus=True):
         pieces = self.line(number)
         segments = [Segment(escaped(text), base + self.paint(style)) for text, style in pieces if text]
         strip = Strip(segments).crop_extend(self.shift, self.shift + width, base)
-        return strip.apply_style(self.get_component_rich_style("lines--cursor", partial=True)) if self.marks(number) else strip
+        return (
+            strip.apply_style(self.get_component_rich_style("lines--cursor", partial=True))
+            if self.marks(number)
+            else strip
+        )
 
     def marks(self, number: int) -> bool:
         """Whether a line is to be seen as the one with the cursor."""
@@ -140,3 +159,177 @@ class Lines(ScrollView, can_focus=True):
     def paint(self, style: str) -> Style:
         """The look of a style of the views."""
         return _PAINTS[style]
+
+
+# The list of frames or batches, all of them or those that match a filter.
+
+MOST_ROWS = 1024
+"""Rows that are kept once they were made."""
+
+
+LATER = 0.1
+"""Seconds until a row is tried again."""
+MARK = 2
+"""Cells before a row, for the mark of what is odd."""
+
+
+class ListPane(Lines):
+    """Rows of a listing, made while nobody else has the `turn`. `chosen` are the numbers of those that match a filter;
+    None for all.
+    """
+
+    def __init__(self, listing: Listing, turn: Turns) -> None:
+        super().__init__(id="list")
+        self.listing, self._turn = listing, turn
+        self.chosen: Sequence[int] | None = None
+        self._rows: dict[tuple[int, int], Line] = {}
+        self._has_turn = False
+
+    @property
+    def count(self) -> int:
+        """How many are shown."""
+        return len(self.listing) if self.chosen is None else len(self.chosen)
+
+    @property
+    def number(self) -> int | None:
+        """The number of the one under the cursor."""
+        if not self.count:
+            return None
+        return self.cursor if self.chosen is None else self.chosen[self.cursor]
+
+    def heading(self) -> str:
+        """The names of the columns."""
+        text = "".join(text for text, _ in self.listing.heading(self.width))
+        return " " * MARK + text[self.shift :]
+
+    @property
+    def width(self) -> int:
+        """Cells that a row has."""
+        return self.scrollable_content_region.width - MARK
+
+    def line(self, number: int) -> Line:
+        """A row, marked where it is odd."""
+        which = number if self.chosen is None else self.chosen[number]
+        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *self._row(which)]
+
+    def _row(self, which: int) -> Line:
+        """A row, made once; a mark for one that can't be made now, and will be later."""
+        key = which, self.width
+        row = self._rows.get(key)
+        if row is None and self._has_turn:
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            row = self._rows[key] = self.listing.row(which, self.width)
+        if row is None:
+            self.set_timer(LATER, self.refresh)
+            return [("…", "dim")]
+        return row
+
+    def forget(self) -> None:
+        """Rows may say more now."""
+        self._rows.clear()
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """All rows of the screen in one turn."""
+        with self._turn.attempt() as self._has_turn:
+            return super().render_lines(crop)
+
+    def place_of(self, number: int) -> int | None:
+        """The line of a frame; None where the filter leaves it out."""
+        if self.chosen is None:
+            return number if 0 <= number < self.count else None
+        at = bisect_left(self.chosen, number)
+        return at if at < len(self.chosen) and self.chosen[at] == number else None
+
+    def next_odd(self, way: int) -> int | None:
+        """The next line, or the one before where `way` is -1, that is odd."""
+        lines = range(self.cursor + 1, self.count) if way > 0 else range(self.cursor - 1, -1, -1)
+        odd = self.listing.is_odd
+        if self.chosen is None:
+            return next((line for line in lines if odd(line)), None)
+        return next((line for line in lines if odd(self.chosen[line])), None)
+
+
+# The help screen: what each key does.
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Everywhere",
+        (
+            ("Tab, Shift+Tab", "next pane, pane before"),
+            ("↑ ↓ PgUp PgDn Home End", "move; j and k too, and the mouse"),
+            ("< >", "show more of what is right, or left"),
+            ("a, A", "next anomaly, in this frame and then in others; frame with one before"),
+            ("r", "from a request to its response, and back"),
+            ("/", "filter, as in kwire decode --filter; an empty one shows all again"),
+            ("g", "go to a frame by number, to a batch by offset or @position"),
+            ("f", "all fields and bytes of what is large, not only the first"),
+            ("c", "costs: to their pane, or in place of the bytes where it is narrow"),
+            ("?, F1", "this help"),
+            ("q", "quit"),
+        ),
+    ),
+    (
+        "Copy",
+        (
+            ("x, X", "the field, the whole frame or batch, as hex"),
+            ("y, J", "the field, the whole frame or batch, as JSON"),
+        ),
+    ),
+    (
+        "Panes",
+        (
+            ("Fields", "← closes, → opens, Space does either; the field's bytes and cost light up"),
+            ("Bytes", "← → a byte; its field is selected in the tree"),
+            ("Costs", "Enter goes to the next field with this path in the tree"),
+        ),
+    ),
+    (
+        "Signs",
+        (
+            ("!", "this frame or batch has anomalies"),
+            ("**", "a secret; kwire tui --show-secrets shows it"),
+        ),
+    ),
+)
+
+
+class HelpLines(Lines):
+    """The keys, one a line."""
+
+    def __init__(self) -> None:
+        super().__init__(id="help")
+        self.border_title = "Help: Escape closes it"
+        self._lines: list[Line] = []
+        for title, rows in KEYS:
+            self._lines += [[], [(title, "title")]] if self._lines else [[(title, "title")]]
+            self._lines += [[(f"  {keys:<24}", "number"), (meaning, "")] for keys, meaning in rows]
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
+    def line(self, number: int) -> Line:
+        """One of them."""
+        return self._lines[number]
+
+    def on_mount(self) -> None:
+        """They can be scrolled at once."""
+        self.fit()
+        self.focus()
+
+
+class Help(ModalScreen[None]):
+    """Over what was there."""
+
+    CSS = """
+    Help { align: center middle; }
+    #help { width: 90%; max-width: 100; height: 80%; max-height: 32; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1", "dismiss", "close")]
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield HelpLines()

@@ -1,21 +1,31 @@
-"""Advice for eyes: integers with what encodings save, their histograms, tags, strings, and what all of it comes to."""
+"""Advice, and papers beside measurements."""
 
 from __future__ import annotations
 
+from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.advice.report import integers, strings, taggable, tagged
-from kwire_cli.spec.encodings import OWN_WIDTH
-from kwire_cli.view.grid import bar, grid_lines
+from kwire_cli.analysis.costs.advice import integers, strings, taggable, tagged
+from kwire_cli.analysis.papers.model import VERDICTS
+from kwire_cli.spec.reading import OWN_WIDTH
 from kwire_cli.view.lines import counted
+from kwire_cli.view.tables import bar, cell_text, grid_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.cost.advice.report import Advice, Bin, Integers
+    from kwire_cli.analysis.costs.advice import Advice, Bin, Integers
+    from kwire_cli.analysis.papers.model import Cell, Claim, Paper
     from kwire_cli.view.lines import Line
 
+
+# Advice for eyes: integers with what encodings save, their histograms, tags, strings, and what all of it
+# comes to.
+
 DIGITS = {"negative %": 1, "at default %": 1, "present %": 1}
+
+
 LISTS = ("integers", "defaults", "tagged", "strings")
 """The parts of the JSON document that are rows."""
 
@@ -38,7 +48,18 @@ def _integer_lines(rows: Sequence[Integers], top: int) -> Iterator[Line]:
     table: list[Any] = []
     for row in rows[:top]:
         changes = [row.under[name] - row.bytes for name in OWN_WIDTH]
-        table.append((f"{row.message} {row.path}", row.type, row.count, 100 * row.negative, row.bytes, *changes, row.best, row.saving))
+        table.append(
+            (
+                f"{row.message} {row.path}",
+                row.type,
+                row.count,
+                100 * row.negative,
+                row.bytes,
+                *changes,
+                row.best,
+                row.saving,
+            )
+        )
     yield from grid_lines(heading, table, DIGITS)
     yield from _more(len(rows) - top)
 
@@ -72,12 +93,29 @@ def _range(each: Bin) -> str:
 
 def _others(advice: Advice, top: int) -> Iterator[Line]:
     """Tags to be and not to be, and strings."""
-    mandatory = [(f"{row.message} {row.path}", row.type, row.count, 100 * row.defaults, row.saving) for row in taggable(advice.fields)]
-    present = [(f"{row.message} {row.path}", row.type, row.count, 100 * row.present, row.saving) for row in tagged(advice.fields)]
-    texts = [(f"{row.message} {row.path}", row.count, row.different, row.bytes, row.repeated) for row in strings(advice.seen.texts)]
+    mandatory = [
+        (f"{row.message} {row.path}", row.type, row.count, 100 * row.defaults, row.saving)
+        for row in taggable(advice.fields)
+    ]
+    present = [
+        (f"{row.message} {row.path}", row.type, row.count, 100 * row.present, row.saving)
+        for row in tagged(advice.fields)
+    ]
+    texts = [
+        (f"{row.message} {row.path}", row.count, row.different, row.bytes, row.repeated)
+        for row in strings(advice.seen.texts)
+    ]
     tables: list[tuple[str, tuple[str, ...], list[Any]]] = [
-        ("nearly always at their default: as tagged fields they would save", ("field", "type", "values", "at default %", "saves"), mandatory),
-        ("nearly always there: as fields without a tag they would save", ("field", "type", "structures", "present %", "saves"), present),
+        (
+            "nearly always at their default: as tagged fields they would save",
+            ("field", "type", "values", "at default %", "saves"),
+            mandatory,
+        ),
+        (
+            "nearly always there: as fields without a tag they would save",
+            ("field", "type", "structures", "present %", "saves"),
+            present,
+        ),
         ("strings that repeat", ("field", "strings", "different", "bytes", "bytes of repetitions"), texts),
     ]
     for title, heading, rows in tables:
@@ -99,7 +137,15 @@ def _outcome(advice: Advice) -> Iterator[Line]:
     ]
     yield [(f"  in {counted(seen.messages, 'message')}, without headers and size prefixes", "dim")]
     if seen.irregular:
-        yield [(f"  {counted(seen.irregular, 'message')} of them could not be read whole or had anomalies, and stay as they are", "dim")]
+        yield [
+            (
+                (
+                    f"  {counted(seen.irregular, 'message')} of them could not be read whole or had anomalies, and "
+                    f"stay as they are"
+                ),
+                "dim",
+            )
+        ]
     if split:
         drawn = "the first message" if split.drawn_from == 1 else f"the first {split.drawn_from} messages"
         yield [
@@ -130,4 +176,81 @@ def csv_rows(advice: Advice, top: int | None) -> Iterator[Sequence[Any]]:
     yield ("message", "path", "type", "count", "negativeShare", "bytes", *OWN_WIDTH, "best", "saving")
     for row in integers(advice.fields)[:top]:
         sizes = [row.under[name] for name in OWN_WIDTH]
-        yield (row.message, row.path, row.type, row.count, round(row.negative, 6), row.bytes, *sizes, row.best, row.saving)
+        yield (
+            row.message,
+            row.path,
+            row.type,
+            row.count,
+            round(row.negative, 6),
+            row.bytes,
+            *sizes,
+            row.best,
+            row.saving,
+        )
+
+
+# A source document and what kwire measured, for eyes and as csv rows.
+
+WIDTH, LABEL = 110, 11
+
+
+CSV = ("where", "statement", "says", "measured", "verdict", "why", "repeat")
+_STYLES = {"same": "text", "corrected": "warning", "explained": "bytes"}
+
+
+def paper_lines(paper: Paper) -> Iterator[Line]:
+    """What it proposed and what shipped, claim by claim, then the tables."""
+    yield [(paper.title, "title")]
+    for name, text in (("proposed", paper.proposed), ("shipped", paper.shipped)):
+        yield from _paragraph(f"{name:<{LABEL}}", text)
+    counts = Counter(claim.verdict for claim in paper.claims)
+    yield []
+    for verdict, meaning in VERDICTS.items():
+        if counts[verdict]:
+            yield [(f"{verdict:<{LABEL}}", _STYLES[verdict]), (f"{counts[verdict]:>2}", "number"), (f"  {meaning}", "")]
+    for claim in paper.claims:
+        yield []
+        yield from _claim(claim)
+    for table in paper.tables:
+        yield []
+        yield [(table.title, "title")]
+        if table.note:
+            yield from ([(line, "dim")] for line in wrap(table.note, WIDTH))
+        yield from grid_lines(table.heading, table.rows)
+
+
+def claim_cells(claim: Claim) -> list[Cell]:
+    """The cells of CSV."""
+    return [
+        claim.where,
+        claim.statement,
+        numbers(claim.says),
+        numbers(claim.measured),
+        claim.verdict,
+        claim.why,
+        claim.repeat,
+    ]
+
+
+def numbers(cells: Sequence[Cell]) -> str:
+    """Several cells in one."""
+    return ", ".join(map(cell_text, cells))
+
+
+def _claim(claim: Claim) -> Iterator[Line]:
+    label = f"{claim.verdict:<{LABEL}}"
+    for number, line in enumerate(_paragraph(label, f"{claim.where}: {claim.statement}", "name")):
+        yield line if number else [(label, _STYLES[claim.verdict]), *line[1:]]
+    yield from _paragraph(f"{'  says':<{LABEL}}", numbers(claim.says), "number")
+    if claim.verdict != "same":
+        yield from _paragraph(f"{'  kwire':<{LABEL}}", numbers(claim.measured), "number")
+    if claim.why:
+        yield from _paragraph(f"{'  why':<{LABEL}}", claim.why)
+    if claim.repeat:
+        yield [(f"{'  repeat':<{LABEL}}", "dim"), (claim.repeat, "dim")]
+
+
+def _paragraph(label: str, text: str, style: str = "") -> Iterator[Line]:
+    """A text behind its label, broken into lines of WIDTH."""
+    for number, line in enumerate(wrap(text, WIDTH - len(label), break_long_words=False, break_on_hyphens=False)):
+        yield [(label if not number else " " * len(label), "dim"), (line, style)]

@@ -1,19 +1,133 @@
-"""Batches as JSON lines, for many of them: records whose bytes are nobody's message are put together without a document."""
+"""Batches and records as JSON lines."""
 
 from __future__ import annotations
 
+from binascii import b2a_base64
+from dataclasses import dataclass
+from functools import cache
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.records.jsonform import head_json, record_json
+from kwire_cli.records.batch import head_json, record_json
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.records.quick import Forms
+from kwire_cli.records.reading import sound_batch
+from kwire_cli.structs.records import v2
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 from kwire_cli.view.json import many_dumps
-from kwire_cli.view.record_text import row_text, rows_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.model import Gap, Hide, Record
+    from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.batch import Batch, Hide, Record, Source
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.reading import Reader
+
+
+# The records of batches as JSON text, for many of them: those in which nothing is odd are read and written in
+# one go, without an object each.
+#
+# The text is that of `records.jsonform.record_json`; a test holds the two against each other.
+
+_NUMBERS = b',{"offset":%d,"timestamp":%d,"sequence":%d,"keySize":%d,"valueSize":%d,"key":'
+
+
+_ROWS = {
+    (True, True): _NUMBERS + b'"%b","value":"%b","headers":[%b]}',
+    (True, False): _NUMBERS + b'"%b","value":null%b,"headers":[%b]}',
+    (False, True): _NUMBERS + b'null%b,"value":"%b","headers":[%b]}',
+    (False, False): _NUMBERS + b'null%b,"value":null%b,"headers":[%b]}',
+}
+"""A record by whether it has a key and a value; the comma is that before it."""
+_MOST_NAMES, _LONGEST_NAME = 1000, 200
+
+
+class _Names(dict[bytes, bytes]):
+    """How a header begins, by the bytes of its name. A batch has the same few names in all its records."""
+
+    def __missing__(self, name: bytes) -> bytes:
+        text = b'{"key":%b,"value":' % encode_basestring(str(name, "utf-8")).encode()
+        if len(name) <= _LONGEST_NAME:
+            if len(self) >= _MOST_NAMES:
+                self.clear()
+            self[name] = text
+        return text
+
+
+def rows_text(batch: Batch, notes: list[Anomaly]) -> Iterator[list[bytes]]:
+    """The records of a batch without payloads: pieces of text, some at a time, that are to be joined. A comma stands
+    before each record.
+    """
+    if batch.layout.name == "v2":
+        from kwire_cli.records.v2 import made_of  # noqa: PLC0415 - not every batch is of this format
+
+        yield from made_of(batch, notes, text_reader(), lambda record: (row_text(record),))
+    else:
+        for records in batch.pieces(notes):
+            yield [row_text(record) for record in records]
+
+
+def row_text(record: Record) -> bytes:
+    """A record without payload, with a comma before it."""
+    offset, timestamp, sequence, key, value, headers = record[:6]
+    texts = b",".join([_header(name, data) for name, data in headers]) if headers else b""
+    return _row(offset, timestamp, sequence, key, value, texts)
+
+
+def _row(offset: int, timestamp: int, sequence: int, key: bytes | None, value: bytes | None, headers: bytes) -> bytes:
+    return _ROWS[key is not None, value is not None] % (
+        offset,
+        timestamp,
+        sequence,
+        -1 if key is None else len(key),
+        -1 if value is None else len(value),
+        b2a_base64(key, newline=False) if key else b"",
+        b2a_base64(value, newline=False) if value else b"",
+        headers,
+    )
+
+
+def _header(name: str | int, data: bytes | None) -> bytes:
+    key = encode_basestring(name).encode() if isinstance(name, str) else b"%d" % name
+    return b'{"key":%b,"value":%b}' % (key, b"null" if data is None else b'"%b"' % b2a_base64(data, newline=False))
+
+
+@cache
+def text_reader() -> Callable[..., Any]:
+    """What reads records and leaves their text. Values are copied once only, into the whole."""
+    from kwire_cli.records.v2 import reader  # noqa: PLC0415 - not every batch is of this format
+
+    then = (
+        "if key is None or value is None:",
+        "    add(row(offset, timestamp, sequence, key, value, headers))",
+        "else:",
+        "    out += (",
+        (
+            "        START % (offset, timestamp, sequence, len(key), len(value), base64(key, newline=False)), "
+            "base64(value, newline=False),"
+        ),
+        "        END % headers if headers else NO_HEADERS",
+        "    )",
+    )
+    names = {"row": _row, "base64": b2a_base64, "names": _Names(), "NULL": b"null}", "HEADER": b'%b"%b"}'}
+    names |= {
+        "START": _NUMBERS + b'"%b","value":"',
+        "END": b'","headers":[%b]}',
+        "NO_HEADERS": b'","headers":[]}',
+        "joined": b",".join,
+    }
+    header = (
+        "names[headers_key] + NULL if headers_value is None else HEADER % (names[headers_key], "
+        "base64(headers_value, newline=False))"
+    )
+    return reader(then, names, Forms("{0}", header, "joined({})", "{}", "b''"))
+
+
+# Batches as JSON lines, for many of them: records whose bytes are nobody's message are put together without a
+# document.
 
 
 def line_pieces(
@@ -25,7 +139,8 @@ def line_pieces(
     chosen: Iterable[list[tuple[int, Record]]] | None = None,
     notes: list[Anomaly] | None = None,
 ) -> Iterator[bytes]:
-    """One JSON line in pieces, so that a batch of any size needs little memory. `label` stands before the item's own keys.
+    """One JSON line in pieces, so that a batch of any size needs little memory. `label` stands before the item's own
+    keys.
 
     `chosen` are the records to show with their numbers, all by default; `notes` then gets what is odd as they are read.
     """
@@ -54,16 +169,215 @@ def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Rec
         number += len(piece)
 
 
-def _rows(batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None) -> Iterator[bytes]:
+def _rows(
+    batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None
+) -> Iterator[bytes]:
     """The records, some at a time, with a comma before each."""
-    from kwire_cli.records.payloads import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
+    from kwire_cli.records.batch import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
 
     if has_payloads(batch):
         for piece in numbered(batch, notes) if chosen is None else chosen:
-            yield b"".join([b",%b" % many_dumps(record_json(batch, record, number, notes, hide))[:-1] for number, record in piece])
+            yield b"".join(
+                [b",%b" % many_dumps(record_json(batch, record, number, notes, hide))[:-1] for number, record in piece]
+            )
     elif chosen is None:
         for rows in rows_text(batch, notes):
             yield b"".join(rows)
     else:
         for piece in chosen:
             yield b"".join([row_text(record) for _, record in piece])
+
+
+# Batches of format v2 as JSON lines, for a whole log: those in which nothing is odd without an object each.
+#
+# All others are the business of `view.batch_json`. The text is the same; a test holds the two against each
+# other.
+
+_LAYOUT = LAYOUTS["v2"]
+
+
+_ATTRIBUTES = _LAYOUT.head.names.index("attributes")
+_sound = sound_batch(_LAYOUT)
+_CODEC, _APPEND_TIME = COMPRESSION.mask, TIMESTAMP_TYPE.mask
+_HEAD = (
+    '{"position":%%d,"size":%%d,"baseOffset":%%d,"lastOffset":%%d,"magic":2,"crc":%%d,"crcValid":true,"'
+    'compression":"%s","timestampType":"%s",'
+    '"maxTimestamp":%%d,"producerId":%%d,"producerEpoch":%%d,"baseSequence":%%d,"partitionLeaderEpoch":'
+    '%%d,"isTransactional":%s,"isControl":%s,'
+    '"deleteHorizonMs":null,"count":%%d'
+)
+_RECORDS, _NO_ANOMALIES = b',"records":[', b'],"anomalies":[]}'
+_END = _NO_ANOMALIES + b"\n"
+_AT_ONCE = 64
+"""Batches in one piece of text."""
+_FEW = 512
+"""Records of a batch that are read in one go."""
+_HIGHEST = (1 << 63) - (1 << 31)
+"""The offsets of a batch that begins below it do not wrap."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """What lines look like, as `view.batch_json.line_pieces` takes it; and what came of it: how many batches, and
+    whether any has anomalies.
+    """
+
+    label: dict[str, Any]
+    hide: Hide | None
+    deep: bool
+    batches: int = 0
+    odd: bool = False
+
+
+def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]:
+    """The lines of the batches that `reader.plain` gives, some at a time; where it ends, `reader.items` go on. `lines`
+    is kept up to date.
+    """
+    deep = lines.deep
+    before = _label(lines.label) if lines.label else b""
+    forms: dict[int, bytes | None] = {}
+    ready: list[bytes] = []
+    end_of_line = b"" if deep else b',"anomalies":[]}\n'
+    plain_topic = not deep or _is_plain(source)
+    for at, end, numbers in reader.plain(_LAYOUT):
+        base, _, epoch, _, crc, attributes, delta, _, latest, producer, producer_epoch, sequence, count = numbers
+        lines.batches += 1
+        if attributes in forms:
+            form = forms[attributes]
+        else:
+            form = forms[attributes] = _form(attributes, before, end_of_line, deep=deep)
+        if form and delta >= 0 and base < _HIGHEST and plain_topic:
+            if not deep:
+                ready.append(
+                    form
+                    % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
+                )
+                if len(ready) == _AT_ONCE:
+                    yield b"".join(ready)
+                    ready.clear()
+                continue
+            if rows := _record_rows(source.data, at, end, numbers, source.limits, form):
+                rows.append(_END)
+                yield b"".join(rows)
+                continue
+        yield b"".join(ready)
+        ready.clear()
+        yield from _long_way(source, at, end, lines)
+    yield b"".join(ready)
+
+
+def _label(label: dict[str, Any]) -> bytes:
+    """What stands before the keys of a line, as part of a format."""
+    return many_dumps(label)[1:-2].replace(b"%", b"%%") + b","
+
+
+def _is_plain(source: Source) -> bool:
+    """Whether records are nobody's messages, but for those of control batches."""
+    from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - a list of batches needs none of it
+
+    return source.topic not in OWN_TOPICS
+
+
+@cache
+def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes | None:
+    """The line of a batch with these attributes up to its records, as a format; None where there is more to say than
+    that.
+    """
+    codec = COMPRESSION.names.get(attributes & COMPRESSION.mask)
+    if (
+        attributes & ~_LAYOUT.known_bits
+        or attributes & v2.DELETE_HORIZON.mask
+        or codec is None
+        or (deep and attributes & v2.CONTROL.mask)
+    ):
+        return None
+    transactional, control = (bits.names[bits.read(attributes)] for bits in (v2.TRANSACTIONAL, v2.CONTROL))
+    text = _HEAD % (codec, TIMESTAMP_TYPE.names[TIMESTAMP_TYPE.read(attributes)], transactional, control)
+    return b"{" + before + text[1:].encode() + after
+
+
+def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
+    """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are
+    nobody's messages.
+    """
+    from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - only captures with records need it
+
+    limits = source_of(b"", limits=reading.limits).limits
+
+    def text(data: bytes) -> str:
+        found = quick_field(data, limits)
+        if found is None:
+            source = source_of(data, catalog=reading.catalog, limits=limits)
+            lines = [
+                b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)
+            ]
+            found = b"[%b]" % b",".join(lines)
+        return found.decode()
+
+    return text
+
+
+def quick_field(data: bytes, limits: Limits) -> bytes | None:
+    """The batches in a records field and their records, as a JSON array; None where anything is odd."""
+    pieces = [b"["]
+    at, stop = 0, len(data)
+    while at < stop:
+        if (found := _sound(data, at, stop)) is None:
+            return None
+        end, numbers = found
+        form = _form(numbers[_ATTRIBUTES], b"", b"", deep=True)
+        rows = _record_rows(data, at, end, numbers, limits, form) if form else None
+        if not rows:
+            return None
+        if at:
+            pieces.append(b",")
+        pieces += rows
+        pieces.append(_NO_ANOMALIES)
+        at = end
+    pieces.append(b"]")
+    return b"".join(pieces)
+
+
+def _record_rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limits: Limits, form: bytes) -> list[bytes]:
+    """The batch in [at, end) with its records as pieces of text, up to the end of the last one; none where there are
+    many or anything is odd.
+    """
+    base, _, epoch, _, crc, attributes, delta, base_time, latest, producer, producer_epoch, sequence, count = numbers
+    if not 0 < count <= _FEW or delta < 0 or base >= _HIGHEST:
+        return []
+    data: Any = source[at + _LAYOUT.head.size : end]
+    if codec := attributes & _CODEC:
+        data, code, _, _ = _decompress()(codec, data, limits)
+        if code:
+            return []
+    else:
+        data = bytes(data)
+    appended = latest if attributes & _APPEND_TIME else None
+    rows: list[bytes]
+    rows, upto, right, taken, last = _read()(data, 0, len(data), _FEW, base, base_time, sequence, appended)
+    if not right or upto != len(data) or taken != count or last - base > delta:
+        return []
+    head = form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
+    rows[0] = head + _RECORDS + rows[0][1:]
+    return rows
+
+
+@cache
+def _decompress() -> Any:
+    from kwire_cli.records.compression import decompress  # noqa: PLC0415 - a list of batches needs none of it
+
+    return decompress
+
+
+@cache
+def _read() -> Any:
+    return text_reader()
+
+
+def _long_way(source: Source, at: int, end: int, lines: Lines) -> Iterator[bytes]:
+    from kwire_cli.records.batch import Batch  # noqa: PLC0415 - few need it
+
+    notes: list[Anomaly] = []
+    batch = Batch(source, at, end - at, _LAYOUT, crc_valid=True)
+    yield from line_pieces(batch, label=lines.label, deep=lines.deep, hide=lines.hide, notes=notes)
+    lines.odd = lines.odd or bool(notes or batch.notes)

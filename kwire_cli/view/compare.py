@@ -1,4 +1,4 @@
-"""Messages in other forms: a line a form with a bar, what a form can't carry, what flexible versions save, ranges, bytes by field side by side."""
+"""Prices of messages and records in other forms."""
 
 from __future__ import annotations
 
@@ -6,22 +6,33 @@ import json
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cost.forms.choices import FLEXIBLE, INFLEXIBLE
-from kwire_cli.cost.forms.sums import difference_by_kind
-from kwire_cli.view.grid import bar, grid_lines
+from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, difference_by_kind
+from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
+from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
 from kwire_cli.view.lines import counted, quoted
+from kwire_cli.view.tables import bar, grid_lines
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.cost.forms.sums import Comparison, Sum
+    from kwire_cli.analysis.costs.form_comparison import Comparison, Sum
+    from kwire_cli.analysis.costs.header_forms import HeaderForms
+    from kwire_cli.analysis.costs.record_forms import RecordForms, Written
     from kwire_cli.view.lines import Line
 
     Cell = int | float | str | None
 
+
+# Messages in other forms: a line a form with a bar, what a form can't carry, what flexible versions save,
+# ranges, bytes by field side by side.
+
 CSV = (
-    "counts", "message", "version", "form", "formVersion", "flexible", "messages", "size", "overhead", "given", "difference", "cut", "refused",
+    "counts", "message", "version", "form", "formVersion", "flexible", "messages", "size", "overhead", "given",
+    "difference", "cut", "refused",
 )  # fmt: skip
+
+
 SHOWN = 48
 """Characters of a value that is shown as an example."""
 WIDTH = 110
@@ -49,7 +60,18 @@ def form_lines(comparison: Comparison) -> Iterator[Line]:
     for each, sign, share in zip(sums, signs, shares, strict=True):
         numbers = (each.size, each.overhead) if each.messages else (None, None)
         many = (each.messages,) if several else ()
-        rows.append((each.name, each.version, *many, *numbers, sign, share, bar(each.size, most), _remark(each, several=several)))
+        rows.append(
+            (
+                each.name,
+                each.version,
+                *many,
+                *numbers,
+                sign,
+                share,
+                bar(each.size, most),
+                _remark(each, several=several),
+            )
+        )
     yield from grid_lines(heading, rows)
 
 
@@ -74,7 +96,9 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
     if filled:
         yield []
         yield [("fields that the values lack", "title"), ("  written at their defaults", "dim")]
-        yield from _cut(("field", "default", "forms"), [(path, value, names_text(names)) for (path, value), names in filled.items()])
+        yield from _cut(
+            ("field", "default", "forms"), [(path, value, names_text(names)) for (path, value), names in filled.items()]
+        )
     if refused:
         yield []
         yield [("forms that cannot be written", "title")]
@@ -82,7 +106,9 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
 
 
 def flexible_lines(comparison: Comparison, headers: int = 0) -> Iterator[Line]:
-    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section; `headers` is what they cost beside bodies."""
+    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section; `headers` is what they
+    cost beside bodies.
+    """
     plain, flexible = comparison.sums.get(INFLEXIBLE), comparison.sums.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
         return
@@ -90,9 +116,20 @@ def flexible_lines(comparison: Comparison, headers: int = 0) -> Iterator[Line]:
     signs = _padded([_between(row[1:]) for row in rows])
     yield []
     yield [("inflexible against flexible", "title"), ("  bytes of prefixes by what carries them", "dim")]
-    yield from grid_lines(("of", "number", INFLEXIBLE, FLEXIBLE, "difference"), [(*row, sign) for row, sign in zip(rows, signs, strict=True)])
+    yield from grid_lines(
+        ("of", "number", INFLEXIBLE, FLEXIBLE, "difference"),
+        [(*row, sign) for row, sign in zip(rows, signs, strict=True)],
+    )
     if headers:
-        yield [(f"flexible headers, which are not in this, have {counted(headers, 'byte')} more for their own tag sections", "dim")]
+        yield [
+            (
+                (
+                    f"flexible headers, which are not in this, have {counted(headers, 'byte')} more for their own tag "
+                    f"sections"
+                ),
+                "dim",
+            )
+        ]
 
 
 def field_lines(columns: Mapping[str, Sum]) -> Iterator[Line]:
@@ -119,22 +156,30 @@ def range_lines(rows: Sequence[tuple[dict[str, int], Comparison]]) -> Iterator[L
     names = dict.fromkeys(name for _, comparison in rows for name in comparison.sums)
     heading = (*rows[0][0], *names)
     cells = [
-        (*counts.values(), *(each.size if (each := comparison.sums.get(name)) and each.messages else "refused" for name in names))
+        (
+            *counts.values(),
+            *(each.size if (each := comparison.sums.get(name)) and each.messages else "refused" for name in names),
+        )
         for counts, comparison in rows
     ]
     yield from grid_lines(heading, cells)
 
 
 def message_lines(comparisons: Sequence[Comparison]) -> Iterator[Line]:
-    """A line a message and version: how many, their bytes as given, and the difference in each form; those with the most bytes first."""
+    """A line a message and version: how many, their bytes as given, and the difference in each form; those with the
+    most bytes first.
+    """
     ordered = sorted(comparisons, key=lambda each: -each.given.size)
-    names = [name for name in dict.fromkeys(name for each in ordered for name in each.sums) if name != ordered[0].given.name]
+    names = [
+        name for name in dict.fromkeys(name for each in ordered for name in each.sums) if name != ordered[0].given.name
+    ]
     texts = [[_signed(each.sums[name]) if name in each.sums else "" for each in ordered] for name in names]
     columns = [_padded(column) for column in texts]
     yield []
     yield [("by message", "title"), ("  bytes as given, and how many more or fewer they are in each form", "dim")]
     rows = [
-        (each.message, each.version, each.given.messages, each.given.size, *(column[at] for column in columns)) for at, each in enumerate(ordered)
+        (each.message, each.version, each.given.messages, each.given.size, *(column[at] for column in columns))
+        for at, each in enumerate(ordered)
     ]
     yield from grid_lines(("message", "version", "messages", "as given", *names), rows)
 
@@ -213,7 +258,11 @@ def _padded(texts: Sequence[str]) -> list[str]:
 
 
 def _remark(each: Sum, *, several: bool) -> str:
-    said = [f"all {', '.join(sorted(f'{name} {number}' for name, number in each.integers.items()))}"] if each.integers else []
+    said = (
+        [f"all {', '.join(sorted(f'{name} {number}' for name, number in each.integers.items()))}"]
+        if each.integers
+        else []
+    )
     if each.refused:
         said.append(f"{counted(each.refused.total(), 'message')} refused" if several else "cannot be written")
     if each.cut:
@@ -222,3 +271,187 @@ def _remark(each: Sum, *, several: bool) -> str:
     if each.filled and each.messages:
         said.append(f"{counted(len(each.filled), 'field')} at default")
     return ", ".join(said)
+
+
+# What records and their headers cost in other forms: for eyes, as JSON, as csv.
+
+HEADING = ("batch", "codec", "form", "batches", "bytes", "per record", "overhead a record", "a batch", "ratio", "")
+
+
+HEADERS_HEADING = ("form", "bytes", "without headers", "of headers", "a header", "ratio", "", "")
+_DIGITS = {"per record": 1, "overhead a record": 1, "a batch": 1, "a header": 1}
+_SUMS = ("form", "batch", "codec", "library", "records", "batches", "bytes", "overhead")
+_COLUMNS = (
+    *_SUMS,
+    "bytesPerRecord",
+    "overheadPerRecord",
+    "overheadPerBatch",
+    "ratio",
+    "refusedBatches",
+    "unwritableBatches",
+)
+_HEADER_COLUMNS = ("form", "records", "headers", "bytes", "bytesWithoutHeaders", "headerBytes", "bytesPerHeader")
+
+
+def lines(forms: RecordForms, headers: HeaderForms | None, made: str | None) -> Iterator[Line]:
+    """The records as they are, the prices, what is lost, and the same of headers. `made` says what generated records
+    are.
+    """
+    yield from _written(forms.written, made)
+    yield []
+    most = max(price.size for price in forms.prices)
+    rows = []
+    for price in forms.prices:
+        found = price.to_json(forms.reference(price))
+        numbers = [
+            found[name]
+            for name in ("batches", "bytes", "bytesPerRecord", "overheadPerRecord", "overheadPerBatch", "ratio")
+        ]
+        rows.append((str(price.batch), price.codec.label, price.form, *numbers, bar(price.size, most)))
+    yield from grid_lines(HEADING, rows, _DIGITS)
+    yield from _notes(forms)
+    yield from _lost({form: lost for form, lost in forms.lost.items() if any(lost.values())})
+    if headers:
+        yield from _headers(headers)
+
+
+def document(forms: RecordForms, headers: HeaderForms | None, made: str | None) -> dict[str, Any]:
+    """All of it in one object."""
+    written = forms.written
+    out: dict[str, Any] = {
+        "records": {
+            "generated": made,
+            "bytes": None if made else written.size,
+            "batches": None if made else written.batches,
+            "records": written.records,
+            "partitions": None if made else len(written.partitions),
+            "formats": None if made else dict(written.formats),
+            "compression": None if made else dict(written.compressed),
+            "keyBytes": written.keys,
+            "valueBytes": written.values,
+            "headers": written.headers,
+            "headerNameBytes": written.header_names,
+            "headerValueBytes": written.header_values,
+            "skippedBatches": written.skipped,
+            "skippedBytes": written.skipped_bytes,
+        },
+        "forms": [price.to_json(forms.reference(price)) for price in forms.prices],
+        "cannotCarry": {form: _counts(lost) for form, lost in forms.lost.items()},
+    }
+    if headers:
+        out["headers"] = [price.to_json() for price in headers.prices]
+    return out
+
+
+def flat(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same as objects of one line each, of which `section` says what they are."""
+    yield {"section": "records"} | found["records"]
+    yield from (
+        {"section": "form"} | price | {"cannotCarry": found["cannotCarry"][price["form"]]} for price in found["forms"]
+    )
+    yield from ({"section": "headers"} | price for price in found.get("headers", ()))
+
+
+def csv_rows(forms: RecordForms) -> Iterator[Sequence[Any]]:
+    """Yield the heading, and a row for each price."""
+    yield _COLUMNS
+    for price in forms.prices:
+        found = price.to_json(forms.reference(price))
+        yield [found[name] for name in _COLUMNS]
+
+
+def header_csv_rows(headers: HeaderForms) -> Iterator[Sequence[Any]]:
+    """Yield the heading, and a row for each form of headers."""
+    yield _HEADER_COLUMNS
+    for price in headers.prices:
+        found = price.to_json()
+        yield [found[name] for name in _HEADER_COLUMNS]
+
+
+def _written(written: Written, made: str | None) -> Iterator[Line]:
+    if made:
+        yield [("records   ", "dim"), (made, "")]
+    else:
+        count = f"{counted(written.records, 'record')} in {counted(written.batches, 'batch', 'batches')}"
+        formats, codecs = (
+            ", ".join(f"{number} {name}" for name, number in found.items())
+            for found in (written.formats, written.compressed)
+        )
+        yield [
+            ("records   ", "dim"),
+            (f"{count} of {counted(len(written.partitions), 'partition')}, ", ""),
+            (counted(written.size, "byte"), "number"),
+        ]
+        yield [("batches   ", "dim"), (f"{formats}; compression: {codecs}", "")]
+    parts = f"keys {written.keys}, values {written.values}, values of headers {written.header_values}"
+    yield [("data      ", "dim"), (counted(written.data, "byte"), "number"), (f": {parts}; all else is overhead", "")]
+
+
+def _notes(forms: RecordForms) -> Iterator[Line]:
+    reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
+    yield [(f"ratio: to {reference}", "dim")]
+    used = {price.codec for price in forms.prices if price.codec.name != AS_IS}
+    if any(price.codec.name == AS_IS for price in forms.prices):
+        used |= {Codec(name) for name in forms.written.compressed}
+    for codec in sorted(used, key=lambda codec: codec.label):
+        if codec.library:
+            yield [
+                (
+                    f"{codec.label}: {codec.library}; Kafka's own compressor may make other bytes of the same records",
+                    "dim",
+                )
+            ]
+    if unwritable := {price.form: price.unwritable for price in forms.prices if price.unwritable}:
+        what = ", ".join(f"{counted(number, 'batch', 'batches')} in {form}" for form, number in unwritable.items())
+        yield [(f"left out, since offsets go down or lie too far apart: {what}", "warning")]
+    if old := sorted({price.form for price in forms.prices if price.refused}):
+        yield [
+            (
+                f"zstd in {', '.join(old)}: written all the same; Kafka has it from v2 on and refuses to read it there",
+                "warning",
+            )
+        ]
+
+
+def _lost(lost: Mapping[str, Counter[str]]) -> Iterator[Line]:
+    if lost:
+        yield []
+        yield [("what a form can't carry", "title")]
+    same: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for form, counts in lost.items():
+        same.setdefault(tuple(_counts(counts).items()), []).append(form)
+    for found, names in same.items():
+        yield [(", ".join(names), "name")]
+        for what, count in found:
+            yield [(f"{count:>8}", "number"), (f"  {what}", "")]
+
+
+def _headers(headers: HeaderForms) -> Iterator[Line]:
+    shipped = next((price.cost for price in headers.prices if price.form == "v2"), None)
+    most = max(price.cost for price in headers.prices)
+    rows = []
+    for price in headers.prices:
+        found = price.to_json()
+        numbers = [found[name] for name in ("bytes", "bytesWithoutHeaders", "headerBytes", "bytesPerHeader")]
+        ratio = round(price.cost / shipped, 3) if shipped else None
+        rows.append((price.form, *numbers, ratio, bar(price.cost, most), HEADER_FORMS[price.form].says))
+    yield []
+    total = headers.prices[0]
+    yield [
+        ("headers", "title"),
+        (
+            (
+                f": {total.headers} of {counted(total.records, 'record')}; without the header of a batch, v2's of "
+                f"{BATCH_HEADER} bytes"
+            ),
+            "dim",
+        ),
+    ]
+    yield from grid_lines(HEADERS_HEADING, rows, _DIGITS)
+    if shipped:
+        yield [("ratio: of the bytes of headers to those as shipped (v2)", "dim")]
+    yield from _lost({price.form: price.lost for price in headers.prices if any(price.lost.values())})
+
+
+def _counts(lost: Mapping[str, int]) -> dict[str, int]:
+    return {what: count for what, count in lost.items() if count}

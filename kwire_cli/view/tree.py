@@ -1,34 +1,45 @@
-"""The tree view: fields by name, nested as they are, tagged fields with their tags, meanings beside numbers."""
+"""Messages, frames, batches and records as a tree."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
 from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
-from kwire_cli.message.frames import PAYLOADS, hidden_below
-from kwire_cli.message.inside import Forwarded
-from kwire_cli.message.record_fields import holds_records
-from kwire_cli.message.record_sets import InField, records_in
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
+from kwire_cli.message.decoded import InField, records_in
+from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
+from kwire_cli.message.roles import TOPIC, TOPIC_ID, holds_records, roles
+from kwire_cli.records.batch import Batch, headers_of, payload_of
+from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.records.kip82 import REGISTERED, key_range
+from kwire_cli.view.batch_table import _compact, _flags, _time, text_in
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import Line, printable, quoted
-from kwire_cli.view.meaning import meaning
+from kwire_cli.view.lines import Line, counted, meaning, moment, printable, quoted
+from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.engine.body import Body
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.record_fields import RecordsAs
-    from kwire_cli.payload.model import Payload
+    from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.batch import Hide, Record
+    from kwire_cli.records.gaps import CutBatch, Gap
+    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.batch_table import Numbered
+
+
+# The tree view: fields by name, nested as they are, tagged fields with their tags, meanings beside numbers.
 
 SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
 """How much of bytes, of text and of a list of numbers is shown where not all of it is asked for."""
+
+
 LIST_WIDTH = 100
 """How long a list of texts on one line can get; a longer one has a line for each."""
 
@@ -42,7 +53,8 @@ def frame_lines(
     asked: Frame | None = None,
     reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
-    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values whole.
+    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values
+    whole.
 
     With `reading` records are shown as their batches.
     """
@@ -56,22 +68,38 @@ def frame_lines(
         layout = f" version {part.version}" if name == "header" else ""
         yield [("└─ " if name == last else "├─ ", "dim"), (name, "name"), (layout, "dim")]
         stem = "   " if name == last else "│  "
-        yield from _parts(part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full, reading=reading), stem)
+        yield from _parts(
+            part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full, reading=reading), stem
+        )
     for each in payloads:
         yield from _payload_lines(catalog, each, hidden_below(each.path, hidden), full=full, last=each is payloads[-1])
     yield from anomaly_lines(frame.anomalies)
 
 
-def _payload_lines(catalog: Catalog, payload: Payload | Forwarded, hidden: dict[str, frozenset[int]], *, full: bool, last: bool) -> Iterator[Line]:
+def _payload_lines(
+    catalog: Catalog, payload: Payload | Forwarded, hidden: dict[str, frozenset[int]], *, full: bool, last: bool
+) -> Iterator[Line]:
     version = "" if payload.version is None else f" version {payload.version}"
-    yield [("└─ " if last else "├─ ", "dim"), (payload.path, "name"), (": ", "dim"), (payload.type, "title"), (version, "dim")]
+    yield [
+        ("└─ " if last else "├─ ", "dim"),
+        (payload.path, "name"),
+        (": ", "dim"),
+        (payload.type, "title"),
+        (version, "dim"),
+    ]
     stem = "   " if last else "│  "
     if not isinstance(payload, Forwarded):
         if payload.body:
-            yield from _parts(payload.body.tree.root, _Look(catalog, payload.body, hidden.get("body", frozenset()), full=full), stem)
+            yield from _parts(
+                payload.body.tree.root, _Look(catalog, payload.body, hidden.get("body", frozenset()), full=full), stem
+            )
         else:
             text = dumps(payload.json_data(hidden=hidden.get("body", frozenset())), indent=False)
-            yield [(f"{stem}└─ ", "dim"), (text if full else text[:SHOWN_TEXT], "text"), ("" if full or len(text) <= SHOWN_TEXT else "…", "dim")]
+            yield [
+                (f"{stem}└─ ", "dim"),
+                (text if full else text[:SHOWN_TEXT], "text"),
+                ("" if full or len(text) <= SHOWN_TEXT else "…", "dim"),
+            ]
         return
     for name, part in payload.frame.parts:
         ends = name == "body" or not payload.frame.body
@@ -93,14 +121,22 @@ def anomaly_lines(found: Iterable[Anomaly]) -> Iterator[Line]:
     """One line for each anomaly."""
     for anomaly in found:
         where = f"{anomaly.path} " if anomaly.path else ""
-        yield [("! ", "warning"), (anomaly.code, "warning"), (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim")]
+        yield [
+            ("! ", "warning"),
+            (anomaly.code, "warning"),
+            (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim"),
+        ]
 
 
 def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     """What a frame is, whether that is a guess, and what its input called it."""
     name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
     version = f" version {frame.api_version}" if frame.api_version is not None else ""
-    line = [(f"frame {frame.number}: ", "dim"), (f"{name}{frame.kind}", "title"), (f"{version}, {_bytes(frame.size)}", "dim")]
+    line = [
+        (f"frame {frame.number}: ", "dim"),
+        (f"{name}{frame.kind}", "title"),
+        (f"{version}, {_bytes(frame.size)}", "dim"),
+    ]
     if frame.label and labelled:
         line.append((f"  # {frame.label}", "dim"))
     if frame.guess:
@@ -114,7 +150,11 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
 def message_title(decoded: Decoded) -> Line:
     """What a body was decoded as."""
     size = _bytes(decoded.stop - decoded.start)
-    return [(decoded.message, "title"), (f" version {decoded.version}, {size}", "dim"), (_layout_guess(decoded), "warning")]
+    return [
+        (decoded.message, "title"),
+        (f" version {decoded.version}, {size}", "dim"),
+        (_layout_guess(decoded), "warning"),
+    ]
 
 
 def _layout_guess(decoded: Decoded) -> str:
@@ -126,12 +166,15 @@ def _bytes(count: int) -> str:
 
 
 class _Look:
-    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long value is shown.
+    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long
+    value is shown.
 
     `topic` is that of the struct at work, as far as its fields say.
     """
 
-    def __init__(self, catalog: Catalog, decoded: Body, hidden: frozenset[int], *, full: bool, reading: RecordsAs | None = None) -> None:
+    def __init__(
+        self, catalog: Catalog, decoded: Body, hidden: frozenset[int], *, full: bool, reading: RecordsAs | None = None
+    ) -> None:
         self.catalog, self.message, self.tree, self.full = catalog, decoded.message, decoded.tree, full
         self.form = Form(hidden=hidden)
         self.reading = reading if reading and holds_records(decoded.entry) else None
@@ -181,8 +224,6 @@ def _batches(item: Item, look: _Look, stem: str) -> Iterator[Line]:
     found = look.records(item)
     if not found or not look.reading:
         return
-    from kwire_cli.view.batches import field_lines  # noqa: PLC0415 - it uses what is here
-
     for line in field_lines(look.tree.spans.data[found.start : found.stop], look.topic, look.reading, full=look.full):
         yield [(stem, "dim"), *line]
 
@@ -190,7 +231,12 @@ def _batches(item: Item, look: _Look, stem: str) -> Iterator[Line]:
 def _list(item: Item, look: _Look) -> Line:
     """An array of numbers or of a few short texts on one line; nothing for whatever takes more."""
     node = item.node
-    if not isinstance(node, Array) or not isinstance(node.element, Leaf) or node.element.kind in {"bytes", "records"} or len(item.parts) < 2:
+    if (
+        not isinstance(node, Array)
+        or not isinstance(node.element, Leaf)
+        or node.element.kind in {"bytes", "records"}
+        or len(item.parts) < 2
+    ):
         return []
     elements = item.parts[1:]
     texts = node.element.kind == "string"
@@ -206,7 +252,9 @@ def _list(item: Item, look: _Look) -> Line:
 
 
 def _children(item: Item) -> Iterator[tuple[str, str, Item]]:
-    """What stands below an item: (name, note, item); counts, markers and empty tag sections are not shown, tagged fields stand beside the others."""
+    """What stands below an item: (name, note, item); counts, markers and empty tag sections are not shown, tagged
+    fields stand beside the others.
+    """
     node = item.node
     if isinstance(node, Nullable):
         if len(item.parts) > 1:
@@ -259,7 +307,9 @@ def _summary(item: Item, look: _Look) -> Line:
 
 
 def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form, *, full: bool = False) -> Line:
-    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning. `full` shows long ones whole."""
+    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning. `full` shows
+    long ones whole.
+    """
     leaf = item.leaf
     value: Any = leaf_value(item, tree, form)
     if item.span in form.hidden:
@@ -271,7 +321,11 @@ def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form:
     if leaf.kind == "string":
         cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT and not full else ""
         known = meaning(catalog, message, leaf, value)
-        return [(quoted(value[:SHOWN_TEXT] if cut else value), "text"), (cut, "dim"), (f" {known}" if known else "", "meaning")]
+        return [
+            (quoted(value[:SHOWN_TEXT] if cut else value), "text"),
+            (cut, "dim"),
+            (f" {known}" if known else "", "meaning"),
+        ]
     text = "true" if value is True else "false" if value is False else str(value)
     known = meaning(catalog, message, leaf, value)
     return [(text, "number"), (f" {known}" if known else "", "meaning")]
@@ -285,3 +339,210 @@ def byte_segments(data: bytes, *, full: bool = False) -> Line:
         more = " …" if len(data) > len(shown) else ""
         line += [(f" {shown.hex(' ')}{more}", "bytes"), (f"  |{printable(shown)}{more}|", "dim")]
     return line
+
+
+# Batches and records for eyes: trees, tables, csv.
+
+SHOWN_RECORDS = 10
+"""Records of a batch in a message that are shown where not all of them are asked for."""
+
+
+def tree_lines(
+    item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
+) -> Iterator[Line]:
+    """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
+    if not isinstance(item, Batch):
+        yield [
+            (f"at {item.position}: ", "dim"),
+            (f"gap: {item.code}", "warning"),
+            (f", {counted(item.size, 'byte')}", "dim"),
+        ]
+        if item.batch:
+            yield from _cut_lines(item.batch, records, notes, hide, full=full, pretty=pretty)
+        return
+    yield from _batch_lines(item, counted(item.size, "byte"), records, notes, hide, full=full, pretty=pretty)
+
+
+def _cut_lines(
+    batch: CutBatch, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
+) -> Iterator[Line]:
+    """What can be read of a batch whose end is missing."""
+    size = f"{batch.size} of {counted(batch.whole_size, 'byte')}"
+    if batch.has_head:
+        yield from _batch_lines(batch, size, records, notes, hide, full=full, pretty=pretty)
+        return
+    yield [(f"at {batch.position}: ", "dim"), ("header of a batch", "title"), (f", {size}, {batch.layout.name}", "dim")]
+    fields = batch.fields()
+    for number, (name, value) in enumerate(fields.items(), 1):
+        yield [("└─ " if number == len(fields) else "├─ ", "dim"), (name, "name"), (f": {value}", "number")]
+    yield from anomaly_lines([*batch.notes, *notes])
+
+
+def _batch_lines(
+    item: Batch,
+    size: str,
+    records: Numbered | None,
+    notes: list[Anomaly],
+    hide: Hide | None,
+    *,
+    full: bool,
+    pretty: bool,
+) -> Iterator[Line]:
+    head = item.head
+    many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
+    offsets = (
+        f"offset {head.base_offset}"
+        if head.base_offset == head.last_offset
+        else f"offsets {head.base_offset} to {head.last_offset}"
+    )
+    what = "batch" if not item.layout.is_message else "wrapper message" if head.codec else "message"
+    yield [
+        (f"at {item.position}: ", "dim"),
+        (f"{what}, {offsets}", "title"),
+        (f"{many}, {size}, {item.layout.name}", "dim"),
+    ]
+    fields = list(_fields(item))
+    for i, field in enumerate(fields):
+        last = i == len(fields) - 1 and not records
+        yield [("└─ " if last else "├─ ", "dim"), *field]
+    for i, (_, record) in enumerate(records or ()):
+        last = i == len(records or ()) - 1
+        yield from _record_lines(
+            item, record, hide, "└─ " if last else "├─ ", "   " if last else "│  ", full=full, pretty=pretty
+        )
+    yield from anomaly_lines([*item.notes, *notes])
+
+
+def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool) -> Iterator[Line]:
+    """The batches in a records field of a message, with their records: the first of them unless `full`."""
+    for item in reading.items(data, topic):
+        notes: list[Anomaly] = []
+        batch = item if isinstance(item, Batch) else item.batch
+        records = [*enumerate(batch.records(notes))] if batch else []
+        shown = records if full else records[:SHOWN_RECORDS]
+        yield from tree_lines(item, shown, notes, reading.hide, full=full, pretty=False)
+        if len(shown) < len(records):
+            yield [(f"   … {len(records) - len(shown):,} more records", "dim")]
+
+
+def _fields(batch: Batch) -> Iterator[Line]:
+    """What a batch says of itself; not what its format lacks."""
+    head = batch.head
+    yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), _checksum(batch)]
+    yield [("compression", "name"), (f": {batch.compression}", "")]
+    if head.timestamp_type is not None:
+        yield [
+            ("maxTimestamp", "name"),
+            (f": {head.max_timestamp}", "number"),
+            (f" {moment(head.max_timestamp) or ''}", "meaning"),
+            (f" {batch.timestamp_type}", "dim"),
+        ]
+    if head.producer_id != -1:
+        sequences = f", sequences {head.base_sequence} to {batch.last_sequence}" if head.base_sequence >= 0 else ""
+        yield [("producer", "name"), (f": id {head.producer_id}, epoch {head.producer_epoch}{sequences}", "number")]
+    if head.leader_epoch != -1:
+        yield [("partitionLeaderEpoch", "name"), (f": {head.leader_epoch}", "number")]
+    if flags := _flags(batch):
+        yield [("flags", "name"), (f": {flags}", "meaning")]
+    if head.delete_horizon is not None:
+        yield [
+            ("deleteHorizonMs", "name"),
+            (f": {head.delete_horizon}", "number"),
+            (f" {moment(head.delete_horizon) or ''}", "meaning"),
+        ]
+
+
+def _checksum(batch: Batch) -> tuple[str, str]:
+    if batch.is_cut:
+        return "not compared", "dim"
+    return ("right", "dim") if batch.crc_valid else ("wrong", "warning")
+
+
+def _record_lines(
+    batch: Batch, record: Record, hide: Hide | None, branch: str, stem: str, *, full: bool, pretty: bool
+) -> Iterator[Line]:
+    payload = payload_of(batch, record)
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
+    time = _time(record.timestamp)
+    yield [
+        (branch, "dim"),
+        ("record ", "dim"),
+        (str(record.offset), "number"),
+        (f" {time}" if time else "", "meaning"),
+        (sequence, "dim"),
+    ]
+    rows: list[tuple[str, Line, list[str]]] = []
+    if payload:
+        for name, shown in payload.to_json(hidden).items():
+            rows.append((name, [(_compact(shown), "text")], _indented(shown) if pretty else []))
+    if not payload or not payload.known:
+        value = record.value
+        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=full), []))
+        rows.append(
+            (
+                "value",
+                _segments(value, hidden=bool(hidden.get("value")), full=full),
+                _parsed(value) if pretty and not hidden.get("value") else [],
+            )
+        )
+    rows += [
+        (f"header {_name(name)}", _segments(data, hidden=False, full=full), [])
+        for name, data in headers_of(batch, record, hide)
+    ]
+    for i, (name, line, more) in enumerate(rows):
+        last = i == len(rows) - 1
+        yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *([] if more else line)]
+        for text in more:
+            yield [(stem + ("   " if last else "│  "), "dim"), (text, "text")]
+
+
+def _name(name: str | int) -> str:
+    """The name of a header; of a number in the KIP-82 draft also what the sample registers call it, and the range that
+    it is in.
+    """
+    if isinstance(name, str):
+        return quoted(name)
+    known = REGISTERED.get(name)
+    return f"{name}{f' {known.name}' if known else ''} ({key_range(name).label})"
+
+
+def _indented(document: Any) -> list[str]:
+    return [text_of(line) for line in json.dumps(document, ensure_ascii=False, indent=2).splitlines()]
+
+
+def _parsed(data: bytes | None) -> list[str]:
+    """The lines of a value that is a JSON object or list; nothing for all else."""
+    if not data or data[:1] not in b"{[":
+        return []
+    try:
+        return _indented(json.loads(data))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:
+    if data is None:
+        return [("null", "null")]
+    if hidden:
+        return [(redacted(len(data)), "secret")]
+    text = (
+        text_in(data if full else data[: 4 * SHOWN_TEXT + 4])
+        if full or len(data) <= 4 * SHOWN_TEXT
+        else text_in(_whole(data[: 4 * SHOWN_TEXT]))
+    )
+    if text is None or not data:
+        return byte_segments(data, full=full)
+    cut = len(text) > SHOWN_TEXT and not full
+    more = f"… {counted(len(data), 'byte')}" if cut else ""
+    return [(quoted(text[:SHOWN_TEXT] if cut else text), "text"), (more, "dim")]
+
+
+def _whole(data: bytes) -> bytes:
+    """Cut text without the part of a character at its end."""
+    for size in range(len(data), max(len(data) - 4, 0), -1):
+        if size == len(data) and data[-1] < 0x80:
+            return data
+        if data[size - 1] >= 0xC0:
+            return data[: size - 1]
+    return data

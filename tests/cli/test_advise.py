@@ -1,4 +1,6 @@
-"""Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show both."""
+"""Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show
+both.
+"""
 
 import csv
 import gzip
@@ -11,11 +13,11 @@ import pytest
 from command_line import ROOT, Terminal, hold_page, kwire, shell
 from log_lines import line
 
+from kwire_cli.analysis.costs.advice import TRAFFIC_ADVICE
+from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
-from kwire_cli.cost.advice.findings import TRAFFIC_ADVICE
-from kwire_cli.cost.encoded_widths import widths
-from kwire_cli.spec.overlay_files import FIELD_KEYS
+from kwire_cli.spec.overlay import FIELD_KEYS
 
 SAMPLES = ROOT / "samples"
 SHARED = ROOT.parent / "shared" / "real"
@@ -38,7 +40,9 @@ def confirmed(path, folder):
     return json.loads(advice.out), json.loads(counted.out)
 
 
-@pytest.mark.parametrize("path", [*CAPTURES, *(pytest.param(path, marks=pytest.mark.shared) for path in OTHERS)], ids=str)
+@pytest.mark.parametrize(
+    "path", [*CAPTURES, *(pytest.param(path, marks=pytest.mark.shared) for path in OTHERS)], ids=str
+)
 def test_overhead_confirms_the_prediction_to_the_byte(path, tmp_path):
     found = confirmed(path, tmp_path)
     if found:
@@ -78,7 +82,10 @@ def test_request_logs_are_advised_on():
 
 def test_what_of_a_request_log_can_not_be_written_is_said(tmp_path):
     log = tmp_path / "requests.log"
-    log.write_bytes(line(12, 4, request={"groupId": 1}, response={"throttleTimeMs": 7, "errorCode": 0}) * 2 + b"Completed request:{\n")
+    log.write_bytes(
+        line(12, 4, request={"groupId": 1}, response={"throttleTimeMs": 7, "errorCode": 0}) * 2
+        + b"Completed request:{\n"
+    )
     done = kwire("advise", "--format", "json", log)
     assert (done.code, json.loads(done.out)["messages"], json.loads(done.out)["bytes"]) == (0, 2, 14)
     damaged, left_out = done.err.splitlines()
@@ -97,7 +104,10 @@ def test_the_other_half_is_advised_by_the_first():
 
 def test_what_comes_through_a_pipe_is_read_twice_too():
     path = SAMPLES / "captures" / "ipv6.pcap"
-    assert kwire("advise", "--format", "json", "-", stdin=path.read_bytes()).out == kwire("advise", "--format", "json", path).out
+    assert (
+        kwire("advise", "--format", "json", "-", stdin=path.read_bytes()).out
+        == kwire("advise", "--format", "json", path).out
+    )
     segment = next((SAMPLES / "segments" / "__transaction_state-0").iterdir())
     piped = kwire("advise", "--format", "json", "--as-topic", "__transaction_state", stdin=segment.read_bytes())
     assert piped.out == kwire("advise", "--format", "json", segment).out
@@ -111,16 +121,27 @@ def test_what_is_wrong_in_a_pipe_is_said_of_standard_input():
 
 def test_an_overlay_from_the_first_half(tmp_path):
     path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "half.json"
-    whole, half = (json.loads(kwire("advise", "--format", "json", *said, path).out) for said in ((), ("--half", "--write-overlay", overlay)))
-    assert half["overlay"]["about"].startswith(f"Drawn by kwire advise from the first {half['otherHalf']['drawnFrom']} of 230 messages")
+    whole, half = (
+        json.loads(kwire("advise", "--format", "json", *said, path).out)
+        for said in ((), ("--half", "--write-overlay", overlay))
+    )
+    assert half["overlay"]["about"].startswith(
+        f"Drawn by kwire advise from the first {half['otherHalf']['drawnFrom']} of 230 messages"
+    )
     assert half["otherHalf"] == whole["otherHalf"]
     assert 0 < half["saving"] <= whole["saving"]
-    assert json.loads(kwire("overhead", "--format", "json", "--overlay", overlay, path).out)["overlay"]["change"] == -half["saving"]
+    assert (
+        json.loads(kwire("overhead", "--format", "json", "--overlay", overlay, path).out)["overlay"]["change"]
+        == -half["saving"]
+    )
 
 
 def test_small_savings_are_left_out():
     path = SAMPLES / "captures" / "ipv6.pcap"
-    fields = [json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["overlay"]["messages"] for least in (1, 200)]
+    fields = [
+        json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["overlay"]["messages"]
+        for least in (1, 200)
+    ]
     counts = [sum(len(layer["fields"]) for layer in each.values()) for each in fields]
     assert counts[0] > counts[1] > 0
 
@@ -142,15 +163,39 @@ def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):
     overlay.write_text('{"messages": {"FetchRequest": {"fields": {"maxBytes": {"encoding": "packed16"}}}}}')
     done = kwire("overhead", "--overlay", overlay, SAMPLES / "captures" / "ipv6.pcap")
     assert done.code == 2
-    assert re.search(r"ipv6\.pcap: frame \d+: FetchRequest \d+: maxBytes: 52428800 does not fit int32 written as packed16", done.err)
+    assert re.search(
+        r"ipv6\.pcap: frame \d+: FetchRequest \d+: maxBytes: 52428800 does not fit int32 written as packed16", done.err
+    )
 
 
 def test_what_stays_as_it_is_is_counted_by_its_reason():
     newer = json.loads(
-        kwire("overhead", "--format", "json", "--overlay", "all-packed", "--message", "HeartbeatRequest", "--version", 9, "0267000000000261").out
+        kwire(
+            "overhead",
+            "--format",
+            "json",
+            "--overlay",
+            "all-packed",
+            "--message",
+            "HeartbeatRequest",
+            "--version",
+            9,
+            "0267000000000261",
+        ).out
     )
     cut = json.loads(
-        kwire("overhead", "--format", "json", "--overlay", "all-packed", "--message", "HeartbeatRequest", "--version", 4, "0267000000000261").out
+        kwire(
+            "overhead",
+            "--format",
+            "json",
+            "--overlay",
+            "all-packed",
+            "--message",
+            "HeartbeatRequest",
+            "--version",
+            4,
+            "0267000000000261",
+        ).out
     )
     assert newer["overlay"]["asWritten"] == {"of a version that is not known": 1}
     assert cut["overlay"]["asWritten"] == {"with anomalies": 1}
@@ -161,7 +206,9 @@ def test_csv_has_what_rows_are_as_written():
     path = SAMPLES / "captures" / "ipv6.pcap"
     out = kwire("overhead", "--format", "csv", "--by", "field", "--overlay", "metadata-tagged", path).out
     rows = [*csv.DictReader(io.StringIO(out))]
-    document = json.loads(kwire("overhead", "--format", "json", "--by", "field", "--overlay", "metadata-tagged", path).out)
+    document = json.loads(
+        kwire("overhead", "--format", "json", "--by", "field", "--overlay", "metadata-tagged", path).out
+    )
     assert sum(int(row["bytes"]) for row in rows) == document["bytes"]
     assert sum(int(row["writtenBytes"]) for row in rows) == document["inputBytes"]
     gone = next(row for row in rows if row["field"] == "MetadataResponse.throttleTimeMs")
@@ -171,16 +218,22 @@ def test_csv_has_what_rows_are_as_written():
 def test_input_that_is_in_the_form_of_the_overlay():
     frame = SAMPLES / "frames" / "metadata-v13-response.hex"
     said = ("--api", "Metadata", "--version", 13)
-    laid = shell(f"kwire decode --records base64 --api Metadata --version 13 {frame} | kwire encode --overlay metadata-upacked").strip()
+    laid = shell(
+        f"kwire decode --records base64 --api Metadata --version 13 {frame} | kwire encode --overlay metadata-upacked"
+    ).strip()
     what_if = json.loads(kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", *said, frame).out)
-    done = json.loads(kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", "--overlaid-input", *said, laid).out)
+    done = json.loads(
+        kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", "--overlaid-input", *said, laid).out
+    )
     assert done["inputBytes"] == done["bytes"] == what_if["bytes"]
     assert done["tables"] == what_if["tables"]
     assert "overlay" not in done
 
 
 def test_traffic_in_lint_says_where_definitions_could_be_other():
-    done = kwire("lint", ROOT / "specs", "--traffic", SAMPLES / "captures" / "kafka-python-4.4.0.pcapng", "--format", "jsonl")
+    done = kwire(
+        "lint", ROOT / "specs", "--traffic", SAMPLES / "captures" / "kafka-python-4.4.0.pcapng", "--format", "jsonl"
+    )
     rows = [row for row in map(json.loads, done.out.splitlines()) if row["rule"].startswith("TRAFFIC")]
     assert {row["rule"] for row in rows} <= {*TRAFFIC_ADVICE}
     assert {"TRAFFIC_MOSTLY_DEFAULT", "TRAFFIC_INT_WOULD_SHRINK"} <= {row["rule"] for row in rows}
@@ -202,5 +255,7 @@ def test_the_pages_name_everything():
     for rule, meaning in TRAFFIC_ADVICE.items():
         assert f"| `{rule}` | {meaning} |" in advise
     for size in range(1, 5):
-        packed, upacked = ([row for row in widths("int32", name) if row[2] == size] for name in ("packed32", "upacked32"))
+        packed, upacked = (
+            [row for row in widths("int32", name) if row[2] == size] for name in ("packed32", "upacked32")
+        )
         assert f"| {size} | {packed[0][0]} to {packed[-1][1]} | {upacked[0][0]} to {upacked[-1][1]} |" in advise

@@ -26,7 +26,10 @@ def test_junit_has_a_case_for_each_message_and_a_failure_for_each_break():
 def test_junit_is_xml_whatever_a_definition_says(tmp_path):
     fields = [{"name": "A", "type": "string", "versions": "0", "default": "<&\"'\u0001\ud7ff]]>", "entityType": "<&>"}]
     old = {"name": 'Te<st&"', "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
-    for name, document in (("old", old), ("new", old | {"fields": [fields[0] | {"default": "\u0002\ufffe", "entityType": "]]>"}]})):
+    for name, document in (
+        ("old", old),
+        ("new", old | {"fields": [fields[0] | {"default": "\u0002\ufffe", "entityType": "]]>"}]}),
+    ):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     done = kwire("breaking", tmp_path / "old.json", tmp_path / "new.json", "-f", "junit", "--level", "advice")
     assert ET.fromstring(done.raw).find(".//testcase").get("name") == 'Te<st&"'
@@ -52,7 +55,9 @@ def test_properties_of_github_commands_are_escaped(tmp_path):
     assert "/a%2Cb%3Ac%25d/new.json,line=1," in line
 
 
-@pytest.mark.parametrize(("level", "code", "shown"), [("wire", 1, 5), ("tagged", 1, 5), ("source", 1, 5), ("advice", 1, 7)])
+@pytest.mark.parametrize(
+    ("level", "code", "shown"), [("wire", 1, 5), ("tagged", 1, 5), ("source", 1, 5), ("advice", 1, 7)]
+)
 def test_the_level_says_what_is_shown_and_what_breaks(level, code, shown):
     done = kwire("breaking", BEFORE, AFTER, "-f", "jsonl", "--level", level)
     assert (done.code, len(done.out.splitlines())) == (code, shown)
@@ -70,7 +75,11 @@ def test_a_revision_and_the_working_tree(tmp_path, monkeypatch):
     specs.mkdir()
     for file in BEFORE.iterdir():
         (specs / file.name).write_text(file.read_text())
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "before"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "before"],
+    ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
     for file in AFTER.iterdir():
         (specs / file.name).write_text(file.read_text())
@@ -101,7 +110,13 @@ def test_a_release_is_several_jars(tmp_path):
 def test_names_move_no_cursor(tmp_path):
     for name, kind in (("old", "int8"), ("new", "int16")):
         fields = [{"name": "A\x1b[2J", "type": kind, "versions": "0"}]
-        document = {"name": "Te\x1b]st", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+        document = {
+            "name": "Te\x1b]st",
+            "type": "data",
+            "validVersions": "0",
+            "flexibleVersions": "none",
+            "fields": fields,
+        }
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     for command in ("breaking", "diff"):
         done = kwire(command, tmp_path / "old.json", tmp_path / "new.json")

@@ -12,8 +12,8 @@ import pytest
 from command_line import kwire
 from damage import packet_of
 
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 PYTHON, SARAMA = SAMPLES / "kafka-python-4.4.0.pcapng", SAMPLES / "sarama-0.8.2.0-3.9.2.pcapng"
@@ -47,7 +47,8 @@ def test_any_rotation_decodes_as_one_file(tmp_path, sample):
     one = rows(written(tmp_path / "one" / "x.pcap", some))
     cuts = [0, *sorted(dice.sample(range(1, len(some)), min(6, len(some) - 1))), len(some)]
     files = [
-        written(tmp_path / "in" / f"{number}.pcap", some[start:stop], pack=number % 3 == 2) for number, (start, stop) in enumerate(pairwise(cuts))
+        written(tmp_path / "in" / f"{number}.pcap", some[start:stop], pack=number % 3 == 2)
+        for number, (start, stop) in enumerate(pairwise(cuts))
     ]
     found = rows(*dice.sample(files, len(files)))
     assert without(found, "file", "packet") == without(one, "packet")
@@ -64,7 +65,10 @@ def test_any_rotation_decodes_as_one_file(tmp_path, sample):
 def test_files_that_overlap_are_merged_by_time(tmp_path, seed):
     dice, some = random.Random(seed), made(PYTHON)
     which = [dice.randrange(3) for _ in some]
-    files = [written(tmp_path / f"{number}.pcap", [packet for packet, own in zip(some, which, strict=True) if own == number]) for number in range(3)]
+    files = [
+        written(tmp_path / f"{number}.pcap", [packet for packet, own in zip(some, which, strict=True) if own == number])
+        for number in range(3)
+    ]
     one, found = rows(written(tmp_path / "one" / "x.pcap", some)), rows(*files)
     assert without(found, "file", "packet") == without(one, "packet")
     numbers = [(str(files[own]), which[: at + 1].count(own)) for at, own in enumerate(which)]

@@ -61,12 +61,28 @@ def test_a_command_is_found_by_the_beginning_of_its_name(name):
     ],
 )
 def test_colours_come_where_they_are_wanted(variables, terminal, option, coloured):
-    done = kwire("decode", "-f", "tree", "--color", option, "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT, terminal=terminal, variables=variables)
+    done = kwire(
+        "decode",
+        "-f",
+        "tree",
+        "--color",
+        option,
+        "-m",
+        "HeartbeatRequest",
+        "-n",
+        4,
+        HEARTBEAT,
+        terminal=terminal,
+        variables=variables,
+    )
     assert ("\x1b[" in done.out) is coloured
 
 
 def test_json_has_no_colours():
-    assert "\x1b" not in kwire("decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT).out
+    assert (
+        "\x1b"
+        not in kwire("decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT).out
+    )
 
 
 def test_without_input_on_a_terminal_it_says_what_to_give():
@@ -78,7 +94,9 @@ def test_without_input_on_a_terminal_it_says_what_to_give():
 
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
 def test_json_output_is_for_programs(fmt):
-    frame = kwire("encode", "--api", "metadata", "--request", "-n", 4, '{"topics":null,"allowAutoTopicCreation":true}').out
+    frame = kwire(
+        "encode", "--api", "metadata", "--request", "-n", 4, '{"topics":null,"allowAutoTopicCreation":true}'
+    ).out
     text = kwire("decode", "-f", fmt, frame.strip() * 2).out
     assert (text.count("\n") == 2) is (fmt == "jsonl")
     decoder, at, seen = json.JSONDecoder(object_pairs_hook=no_duplicates), 0, []
@@ -95,7 +113,9 @@ def no_duplicates(pairs):
 
 
 def test_a_process_gives_results_notes_and_exit_code():
-    done = subprocess.run([*PROCESS, "decode", "--strict", "0000000a00120000000000010000aa"], cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(
+        [*PROCESS, "decode", "--strict", "0000000a00120000000000010000aa"], cwd=ROOT, capture_output=True, check=False
+    )
     assert done.returncode == 1
     assert done.stderr == b""
     assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["request", "gap"]
@@ -107,7 +127,13 @@ def test_a_process_gives_results_notes_and_exit_code():
 @pytest.mark.parametrize("fmt", ["tree", "jsonl"])
 def test_a_closed_pipe_is_no_error(fmt):
     frames = bytes.fromhex("0000000a00120000000000010000") * 4000
-    writer = subprocess.Popen([*PROCESS, "decode", "-f", fmt, "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    writer = subprocess.Popen(
+        [*PROCESS, "decode", "-f", fmt, "-"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     writer.stdin.write(frames)
     writer.stdin.close()
     assert b"rame" in writer.stdout.readline()
@@ -122,11 +148,22 @@ def test_a_closed_pipe_is_no_error(fmt):
 def test_results_that_cannot_be_written_are_an_error(repeat):
     frames = bytes.fromhex("0000000a00120000000000010000") * repeat
     with FULL.open("wb", buffering=0) as full:
-        done = subprocess.run([*PROCESS, "decode", "-f", "hex", "-"], cwd=ROOT, input=frames, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [*PROCESS, "decode", "-f", "hex", "-"],
+            cwd=ROOT,
+            input=frames,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
 
 
-HELP = [["--version"], ["--help"], *([*words, "--help"] for words in (["decode"], ["spec", "list"], ["explain", "varint"]))]
+HELP = [
+    ["--version"],
+    ["--help"],
+    *([*words, "--help"] for words in (["decode"], ["spec", "list"], ["explain", "varint"])),
+]
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
@@ -150,7 +187,12 @@ def test_help_that_nobody_reads_ends_quietly(words):
 def test_a_process_runs_with_a_standard_stream_closed(closed, code):
     arguments = {0: "", 1: "0000000a00120000000000010000", 2: "zz"}[closed]
     done = subprocess.run(
-        f"{sys.executable} -m kwire_cli decode {arguments} {closed}>&-", shell=True, cwd=ROOT, capture_output=True, check=False, text=True
+        f"{sys.executable} -m kwire_cli decode {arguments} {closed}>&-",
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
     )
     assert done.returncode == code
     assert "Traceback" not in done.stderr

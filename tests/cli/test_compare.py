@@ -1,4 +1,6 @@
-"""kwire compare of messages: what comes in, what is refused, and that its numbers are those of the bytes that encode writes."""
+"""kwire compare of messages: what comes in, what is refused, and that its numbers are those of the bytes that encode
+writes.
+"""
 
 import csv
 import io
@@ -36,7 +38,11 @@ def test_each_size_is_that_of_the_bytes_that_encode_writes():
 def test_inflexible_and_flexible_differ_by_what_their_kinds_say():
     found = forms(*METADATA, "--flexible")
     both = [found[name] for name in ("inflexible", "flexible")]
-    assert [sum(kind["bytes"] for kind in form["kinds"].values()) for form in both] == [form["size"] for form in both] == [4352, 3541]
+    assert (
+        [sum(kind["bytes"] for kind in form["kinds"].values()) for form in both]
+        == [form["size"] for form in both]
+        == [4352, 3541]
+    )
     assert [form["kinds"].get("tag sections", {}).get("bytes") for form in both] == [None, 104]
     assert [form["kinds"]["arrays"] for form in both] == [{"number": 303, "bytes": 1212}, {"number": 303, "bytes": 303}]
 
@@ -160,7 +166,9 @@ def test_values_that_nest_deeply_are_refused(depth, tmp_path):
         assert (done.code, done.err.count("\n")) in {(0, 0), (2, 1)}
 
 
-@pytest.mark.parametrize("command", [("compare", "-m", "MetadataRequest", "--values", "-"), ("encode", "-m", "MetadataRequest", "-n", "12")])
+@pytest.mark.parametrize(
+    "command", [("compare", "-m", "MetadataRequest", "--values", "-"), ("encode", "-m", "MetadataRequest", "-n", "12")]
+)
 def test_numbers_that_no_field_holds_are_refused(command):
     done = kwire(*command, stdin=b'{"topics":' + b"9" * 5000 + b"}")
     assert (done.code, done.err.count("\n")) == (2, 1)
@@ -196,13 +204,22 @@ def test_options_that_do_not_fit_are_refused(arguments):
 
 
 def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
-    monkeypatch.setattr("kwire_cli.cli.compare_messages.Comparing", None)
+    monkeypatch.setattr("kwire_cli.analysis.costs.form_comparison.Comparing", None)
     done = kwire("compare", "-m", "MetadataResponse", "--versions", "12", "--partitions", "1..1000000")
     assert (done.code, "are too many" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    "arguments", [("00",), ("--response",), ("--unframed",), ("--key-size", "0"), ("--codec", "zstd"), ("--by-field",), ("--encoding", "packed")]
+    "arguments",
+    [
+        ("00",),
+        ("--response",),
+        ("--unframed",),
+        ("--key-size", "0"),
+        ("--codec", "zstd"),
+        ("--by-field",),
+        ("--encoding", "packed"),
+    ],
 )
 def test_nothing_beside_a_paper_is_passed_over(arguments):
     done = kwire("compare", "--paper", "kip98", *arguments)

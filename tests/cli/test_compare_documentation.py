@@ -28,8 +28,15 @@ EVERYWHERE = {
 
 def test_every_option_of_messages_is_on_the_page():
     pages = "".join((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("compare", "kafka9927"))
-    of_records = {name for parameter in with_record_options(lambda **_: None).__click_params__ for name in parameter.opts}
-    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")}
+    of_records = {
+        name for parameter in with_record_options(lambda **_: None).__click_params__ for name in parameter.opts
+    }
+    options = {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("-")
+    }
     assert {name for name in options - of_records - EVERYWHERE if name not in pages} == set()
 
 

@@ -1,4 +1,6 @@
-"""`kwire compare` of records: where they come from, how they are told from messages, and that no bytes make it fail but by saying so."""
+"""`kwire compare` of records: where they come from, how they are told from messages, and that no bytes make it fail but
+by saying so.
+"""
 
 import io
 import json
@@ -8,14 +10,23 @@ import pytest
 from command_line import ROOT, Terminal, kwire
 
 import kwire_cli
-from kwire_cli.cli import progress
+from kwire_cli.cli import environment
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 from kwire_cli.cli.segments import holds_batches
 
 SEGMENTS = ROOT / "samples" / "segments"
 ORDERS = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
-ITEM = {"records": [{"timestamp": 5, "key": {"text": "k"}, "value": {"text": "v"}, "headers": [{"key": "trace", "value": {"text": "1"}}]}]}
+ITEM = {
+    "records": [
+        {
+            "timestamp": 5,
+            "key": {"text": "k"},
+            "value": {"text": "v"},
+            "headers": [{"key": "trace", "value": {"text": "1"}}],
+        }
+    ]
+}
 RECORDS = kwire_cli.write_records([ITEM])
 NONE = ("--codec", "none", "--batch", "as-is")
 
@@ -60,7 +71,12 @@ def test_bytes_and_json_as_arguments_or_in_files_are_records_when_it_is_said(tmp
 
 
 def test_records_are_taken_out_of_messages(expected):
-    body = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}]}
+    body = {
+        "transactionalId": None,
+        "acks": 1,
+        "timeoutMs": 1,
+        "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}],
+    }
     done = kwire("encode", "--api", "Produce", "--version", "9", "--request", json.dumps(body))
     assert sizes(compared("--as-records", done.out.strip(), *NONE)) == sizes(expected)
 
@@ -78,7 +94,9 @@ def test_several_inputs_are_added_up(expected, tmp_path):
 
 
 def test_a_draft_is_read_when_its_format_is_said(tmp_path):
-    (tmp_path / "draft.bin").write_bytes(kwire_cli.write_records([{"records": [{"timestamp": 5, "key": {"text": "k"}}]}], "kip98-draft"))
+    (tmp_path / "draft.bin").write_bytes(
+        kwire_cli.write_records([{"records": [{"timestamp": 5, "key": {"text": "k"}}]}], "kip98-draft")
+    )
     found = compared(tmp_path / "draft.bin", "--record-format", "kip98-draft", *NONE)
     assert found["records"]["formats"] == {"kip98-draft": 1}
     assert sizes(found)["kip98-draft"] == found["records"]["bytes"]
@@ -90,7 +108,12 @@ def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
     (tmp_path / "plain").write_bytes(RECORDS)
     (tmp_path / "text").write_text("0000")
     (tmp_path / "empty").write_bytes(b"")
-    assert [holds_batches(str(tmp_path / name)) for name in ("plain", "text", "empty", "absent")] == [True, False, False, False]
+    assert [holds_batches(str(tmp_path / name)) for name in ("plain", "text", "empty", "absent")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
     assert holds_batches(str(SEGMENTS))
     assert not holds_batches("00" * 5000)
 
@@ -100,7 +123,13 @@ def test_a_register_gives_names_their_numbers(tmp_path):
     file.write_text('{"trace": 7}')
     with_own = compared("--as-records", json.dumps(ITEM), "--register", file, *NONE)
     assert sizes(with_own) == sizes(compared("--as-records", json.dumps(ITEM), *NONE))  # every number has four bytes
-    refused = {"{": "not JSON", "7": "a register is", '{"a": -1}': "numbers from 0", "[" * 100_000: "nests too deeply", "": "there are 0"}
+    refused = {
+        "{": "not JSON",
+        "7": "a register is",
+        '{"a": -1}': "numbers from 0",
+        "[" * 100_000: "nests too deeply",
+        "": "there are 0",
+    }
     for text, says in (refused | {f'{{"a": {"9" * 5000}}}': "longer than any field"}).items():
         file.write_text(text)
         done = kwire("compare", "--as-records", json.dumps(ITEM), "--register", file)
@@ -119,8 +148,8 @@ def test_limit_takes_the_first_batches():
 
 
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
-    monkeypatch.setattr(progress, "AFTER", 0)
-    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(environment, "AFTER", 0)
+    monkeypatch.setattr(environment, "EVERY", 0)
     streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
     assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
     assert b"log: " in streams["stderr"].getvalue()
@@ -134,11 +163,15 @@ def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
     assert {row.split(",")[0]: int(row.split(",")[6]) for row in rows[1:]} == sizes(found)
     lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
     assert {line["form"]: line["bytes"] for line in lines if line["section"] == "form"} == sizes(found)
-    assert [line["form"] for line in lines if line["section"] == "headers"] == [price["form"] for price in found["headers"]]
+    assert [line["form"] for line in lines if line["section"] == "headers"] == [
+        price["form"] for price in found["headers"]
+    ]
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("name", ["orders-zstd-0", "txn-out-0", "v0-kp-snappy-0", "v1-kp-gzip-0", "__consumer_offsets-0"])
+@pytest.mark.parametrize(
+    "name", ["orders-zstd-0", "txn-out-0", "v0-kp-snappy-0", "v1-kp-gzip-0", "__consumer_offsets-0"]
+)
 def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
     [source] = (SEGMENTS / name).glob("*.log")
     data, chance = source.read_bytes(), random.Random(name)

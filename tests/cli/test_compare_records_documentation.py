@@ -1,4 +1,6 @@
-"""docs/compare-records.md, kip98.md and kip82.md: their commands print what they say, and all options and forms are named."""
+"""docs/compare-records.md, kip98.md and kip82.md: their commands print what they say, and all options and forms are
+named.
+"""
 
 import re
 
@@ -6,11 +8,10 @@ import pytest
 from command_line import BLOCK, ROOT, printed_anew, process, shell
 
 import kwire_cli as kwire
-from kwire_cli.codec.compression import CODECS
-from kwire_cli.codec.libraries import library
-from kwire_cli.cost.header_forms import HEADER_FORMS
-from kwire_cli.cost.papers import paper
-from kwire_cli.cost.record_forms import FORMS
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
+from kwire_cli.analysis.costs.record_forms import FORMS
+from kwire_cli.analysis.papers import paper
+from kwire_cli.records.compression import CODECS, library
 
 PAGES = ("compare-records", "kip98", "kip82")
 LIBRARY = re.compile(r"^\S+: (\w+ [\w.]+), ", re.MULTILINE)
@@ -40,7 +41,9 @@ def unrolled(commands):
 
 def test_the_commands_that_papers_give_run():
     repeats = {claim.repeat for name in ("kip98", "kip82") for claim in paper(name, kwire.catalog()).claims}
-    commands = [command for repeat in sorted(repeats) if repeat.startswith(("kwire ", "for ")) for command in unrolled(repeat)]
+    commands = [
+        command for repeat in sorted(repeats) if repeat.startswith(("kwire ", "for ")) for command in unrolled(repeat)
+    ]
     assert len(commands) >= 20
     for command in commands:
         said = shell(command)

@@ -41,7 +41,9 @@ TAKE_PATHS = [
 
 
 @pytest.mark.parametrize(
-    ("words", "parameter"), TAKE_PATHS, ids=lambda given: given.opts[0] if isinstance(given, click.Parameter) else " ".join(given)
+    ("words", "parameter"),
+    TAKE_PATHS,
+    ids=lambda given: given.opts[0] if isinstance(given, click.Parameter) else " ".join(given),
 )
 def test_files_complete_wherever_one_may_stand(words, parameter):
     typed = [parameter.opts[0]] if isinstance(parameter, click.Option) else []

@@ -46,7 +46,9 @@ def test_a_cut_header_is_in_every_format(tmp_path, fmt, size):
 def test_no_secret_of_a_cut_batch_is_shown(tmp_path, fmt):
     (file,) = (SEGMENTS / "__cluster_metadata-0").iterdir()
     data = file.read_bytes()
-    whole = [json.loads(line) for line in kwire("dump", "--deep", "--show-secrets", "-f", "jsonl", file).out.splitlines()]
+    whole = [
+        json.loads(line) for line in kwire("dump", "--deep", "--show-secrets", "-f", "jsonl", file).out.splitlines()
+    ]
     secrets = set()
     ends = []
     for batch in whole:

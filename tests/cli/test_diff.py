@@ -41,9 +41,15 @@ def test_one_document_for_each_partition(copies):
     decoder, text, found = json.JSONDecoder(), kwire("diff", a, b, "-f", "json").out, []
     while text:
         document, end = decoder.raw_decode(text)
-        found.append((document["aPath"].rsplit("/", 1)[1], document["verdict"], document["first"] and document["first"]["kind"]))
+        found.append(
+            (document["aPath"].rsplit("/", 1)[1], document["verdict"], document["first"] and document["first"]["kind"])
+        )
         text = text[end:].lstrip()
-    assert found == [("orders-zstd-0", "same", None), ("txn-out-0", "legal", "LONGER"), ("bitflip-0", "diverges", "CORRUPT")]
+    assert found == [
+        ("orders-zstd-0", "same", None),
+        ("txn-out-0", "legal", "LONGER"),
+        ("bitflip-0", "diverges", "CORRUPT"),
+    ]
 
 
 def test_two_folders_need_no_common_name(copies):

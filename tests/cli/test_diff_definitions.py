@@ -32,23 +32,35 @@ def test_exit_code_is_asked_for():
 
 def test_sizes_are_those_of_encoded_values():
     body = json.loads(VALUES.read_text())["body"]
-    [document] = documents(kwire("diff", "--specs", BEFORE, "LeaseResponse", 1, 2, "--values", VALUES, "-f", "json").out)
+    [document] = documents(
+        kwire("diff", "--specs", BEFORE, "LeaseResponse", 1, 2, "--values", VALUES, "-f", "json").out
+    )
     costs = {cost["values"]: cost for cost in document["costs"]}
     assert costs["given"]["newSize"] == len(kwire_api.encode(body, message="LeaseResponse", version=2, specs=BEFORE))
     carried = {key: value for key, value in body.items() if key != "cursor"}
     carried["leases"] = [{key: value for key, value in lease.items() if key != "endMs"} for lease in body["leases"]]
     assert costs["given"]["oldSize"] == len(kwire_api.encode(carried, message="LeaseResponse", version=1, specs=BEFORE))
-    assert [(lost["path"], lost["count"]) for lost in costs["given"]["old"]["lost"]] == [("leases[].endMs", 2), ("cursor", 1)]
+    assert [(lost["path"], lost["count"]) for lost in costs["given"]["old"]["lost"]] == [
+        ("leases[].endMs", 2),
+        ("cursor", 1),
+    ]
     empty = {"throttleTimeMs": 0, "errorCode": 0, "leases": []}
     assert costs["default"]["oldSize"] == len(kwire_api.encode(empty, message="LeaseResponse", version=1, specs=BEFORE))
 
 
 def test_values_under_old_names_are_written_under_the_new_ones():
     [_, document] = documents(kwire("diff", BEFORE, AFTER, "--values", VALUES, "-f", "json").out)
-    [cost] = [cost for cost in document["costs"] if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)]
+    [cost] = [
+        cost
+        for cost in document["costs"]
+        if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)
+    ]
     assert (cost["difference"], cost["new"]["lost"]) == (1, [])
     text = VALUES.read_text().replace("endMs", "expiryTimeMs")
-    assert documents(kwire("diff", BEFORE, AFTER, "--values", "-", "-f", "json", stdin=text.encode()).out)[1]["costs"] == document["costs"]
+    assert (
+        documents(kwire("diff", BEFORE, AFTER, "--values", "-", "-f", "json", stdin=text.encode()).out)[1]["costs"]
+        == document["costs"]
+    )
 
 
 def test_what_one_side_has_no_field_for_is_told(tmp_path):
@@ -59,13 +71,17 @@ def test_what_one_side_has_no_field_for_is_told(tmp_path):
     done = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": 1, "b": "gone"}')
     assert "given values, version 0: 7 -> 1 byte (-6)" in done.out
     assert "the new version 0 can't carry b (1 value)" in done.out
-    wrong = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": "text", "b": "gone"}')
+    wrong = kwire(
+        "diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": "text", "b": "gone"}'
+    )
     assert "cannot be written: a: int8 takes an integer" in wrong.out
 
 
 @pytest.mark.parametrize(("a", "b", "status"), [(BEFORE, "empty", "removed"), ("empty", BEFORE, "added")])
 def test_messages_of_one_side(a, b, status, tmp_path):
-    (tmp_path / "Other.json").write_text('{"name": "Other", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": []}')
+    (tmp_path / "Other.json").write_text(
+        '{"name": "Other", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
+    )
     found = documents(kwire("diff", *(tmp_path if side == "empty" else side for side in (a, b)), "-f", "json").out)
     assert {document["message"]: document["status"] for document in found if document["message"] != "Other"} == {
         "LeaseRequest": status,
@@ -83,7 +99,11 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
 
 @pytest.mark.parametrize(
     ("typed", "incomplete", "offered"),
-    [([], "MetadataR", ["MetadataRequest", "MetadataResponse"]), (["MetadataResponse"], "1", ["1", "10", "11", "12", "13"]), (["nothing"], "1", [])],
+    [
+        ([], "MetadataR", ["MetadataRequest", "MetadataResponse"]),
+        (["MetadataResponse"], "1", ["1", "10", "11", "12", "13"]),
+        (["nothing"], "1", []),
+    ],
 )
 def test_the_shell_completes_files_messages_and_versions(typed, incomplete, offered):
     items = ShellComplete(cli, {}, "kwire", "_KWIRE_COMPLETE").get_completions(["diff", *typed], incomplete)
@@ -114,8 +134,13 @@ def test_values_are_what_decode_prints_records_and_all(tmp_path):
 
 
 def test_values_of_what_did_not_change_or_has_another_name_are_its_own(tmp_path):
-    assert "no difference" in kwire("diff", BEFORE / "LeaseResponse.json", BEFORE / "LeaseResponse.json", "--values", VALUES).out
-    (tmp_path / "new.json").write_text((AFTER / "LeaseResponse.json").read_text().replace('"LeaseResponse"', '"TenureResponse"'))
+    assert (
+        "no difference"
+        in kwire("diff", BEFORE / "LeaseResponse.json", BEFORE / "LeaseResponse.json", "--values", VALUES).out
+    )
+    (tmp_path / "new.json").write_text(
+        (AFTER / "LeaseResponse.json").read_text().replace('"LeaseResponse"', '"TenureResponse"')
+    )
     assert "given values" in kwire("diff", BEFORE / "LeaseResponse.json", tmp_path / "new.json", "--values", VALUES).out
 
 

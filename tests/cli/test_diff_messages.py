@@ -1,4 +1,6 @@
-"""kwire diff of two messages: where they come from, and what of them is compared; what it prints is in golden/diff-messages.txt."""
+"""kwire diff of two messages: where they come from, and what of them is compared; what it prints is in
+golden/diff-messages.txt.
+"""
 
 import base64
 import json
@@ -66,8 +68,16 @@ def test_user_data_that_kafka_writes_by_hand():
         subscription = {"topics": ["t"], "userData": user_data, "ownedPartitions": []}
         data = b"\0\1" + kwire_cli.encode(subscription, message="ConsumerProtocolSubscription", version=1)
         protocol = {"name": "cooperative-sticky", "metadata": base64.b64encode(data).decode()}
-        value = {"groupId": "g", "sessionTimeoutMs": 1, "memberId": "", "protocolType": "consumer", "protocols": [protocol]}
-        return (bytes.fromhex("000b 0000 00000001 0001 63") + kwire_cli.encode(value, message="JoinGroupRequest", version=0)).hex()
+        value = {
+            "groupId": "g",
+            "sessionTimeoutMs": 1,
+            "memberId": "",
+            "protocolType": "consumer",
+            "protocols": [protocol],
+        }
+        return (
+            bytes.fromhex("000b 0000 00000001 0001 63") + kwire_cli.encode(value, message="JoinGroupRequest", version=0)
+        ).hex()
 
     done = kwire("diff", join(3), join(4))
     assert (done.code, done.err) == (0, "")
@@ -85,7 +95,10 @@ def test_responses_of_which_the_api_is_said():
 
 def test_what_is_ignored():
     assert document("--ignore", "header", CAPTURE, "--frames", "33,35")["counts"] == {"changed": 1}
-    assert document("--ignore", "header.correlationId", "--ignore", "memberId", CAPTURE, "--frames", "33,35")["verdict"] == "same"
+    assert (
+        document("--ignore", "header.correlationId", "--ignore", "memberId", CAPTURE, "--frames", "33,35")["verdict"]
+        == "same"
+    )
     assert document("--ignore", "topics[].name", *BODY, ONE, "000000020001740001740001")["counts"] == {"added": 2}
     assert kwire("diff", "--ignore", "topics", "--exit-code", *BODY, ONE, OTHER).code == 0
 
@@ -93,7 +106,9 @@ def test_what_is_ignored():
 def test_ignore_bytes():
     bodies = ("0000 01 00000000 00", "0000 8100 00000000 00")
     assert document("--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same-values"
-    assert document("--ignore-bytes", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
+    assert (
+        document("--ignore-bytes", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
+    )
     versions = ("--message", "MetadataRequest", "--version", "1", "--version", "2")
     assert document(*versions, ONE, ONE)["verdict"] == "same"
 
@@ -101,7 +116,9 @@ def test_ignore_bytes():
 @pytest.mark.parametrize("secrets", [(), ("--show-secrets",)])
 def test_no_secret_is_told_unless_it_is_asked_for(secrets):
     scram = FRAMES / "alter-scram-v0-request.hex"
-    data = bytearray(bytes.fromhex("".join(line for line in scram.read_text().splitlines() if not line.startswith("#"))))
+    data = bytearray(
+        bytes.fromhex("".join(line for line in scram.read_text().splitlines() if not line.startswith("#")))
+    )
     at = data.index(bytes.fromhex("78346436777a6c6d"))  # in the salt
     data[at] ^= 1
     for fmt in ("text", "json"):
@@ -120,7 +137,9 @@ def test_a_secret_in_other_bytes_is_not_told():
 
 def test_many_differences_are_cut_and_full_shows_them():
     def body(names):
-        return (len(names)).to_bytes(4, "big") + b"".join(len(name).to_bytes(2, "big") + name.encode() for name in names)
+        return (len(names)).to_bytes(4, "big") + b"".join(
+            len(name).to_bytes(2, "big") + name.encode() for name in names
+        )
 
     a, b = body([f"a{n}" for n in range(80)]).hex(), body([f"b{n}" for n in range(80)]).hex()
     short, full = kwire("diff", *BODY, a, b).out, kwire("diff", "--full", *BODY, a, b).out

@@ -4,8 +4,8 @@ import re
 import pytest
 from command_line import ROOT, kwire
 
-from kwire_cli.doctor import surroundings, working
-from kwire_cli.doctor.findings import Finding
+from kwire_cli.cli import doctor as doctor_module
+from kwire_cli.cli.doctor import Finding
 
 
 def doctor(*options, **about):
@@ -52,16 +52,16 @@ def test_an_old_java_is_broken(tmp_path):
 
 
 def test_a_definition_that_is_gone_is_broken(monkeypatch, tmp_path):
-    monkeypatch.setattr("kwire_cli.spec.location.specs_folder", lambda: str(tmp_path))
-    [*_, found] = surroundings.itself()
+    monkeypatch.setattr("kwire_cli.spec.files.specs_folder", lambda: str(tmp_path))
+    [*_, found] = doctor_module.itself()
     assert found.state == "broken"
     assert "missing" in found.found
 
 
 def test_without_a_folder_for_machine_code_it_says_what_to_do(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr("kwire_cli.engine.kept.cache_folder", lambda _: None)
-    found = surroundings._machine_code()
+    monkeypatch.setattr("kwire_cli.engine.numba_loops.cache_folder", lambda _: None)
+    found = doctor_module._machine_code()
     assert found.state == "absent"
     assert "XDG_CACHE_HOME" in found.how
 
@@ -74,7 +74,7 @@ def test_deep_tries_what_is_there(monkeypatch):
         told("something")
         yield Finding("trials", "something", "broken", "it burns\x1b[2J", "all", "mend it")
 
-    monkeypatch.setattr(working, "tried", tried)
+    monkeypatch.setattr(doctor_module, "tried", tried)
     done = kwire("doctor", "--deep", terminal=True, variables={"PATH": "/nowhere"})
     assert done.code == 1
     assert "java" in asked[0]
@@ -89,7 +89,9 @@ def test_the_page_names_what_the_doctor_looks_at():
     now = kwire("doctor").out
     for line in shown.splitlines():
         if match := re.match(r"  (?:ok|absent|broken) +(\S+)", line):
-            assert re.search(rf"^  (ok|absent|broken) +({re.escape(match[1])}|\(unknown\))(?!\S)", now, re.MULTILINE), line
+            assert re.search(rf"^  (ok|absent|broken) +({re.escape(match[1])}|\(unknown\))(?!\S)", now, re.MULTILINE), (
+                line
+            )
         elif line[:1].isalpha():
             assert line in now
     assert all(f"`{name}`" in page for name in Finding._fields)

@@ -5,7 +5,7 @@ import re
 import pytest
 from command_line import ROOT, hold_page
 
-from kwire_cli.message.comparison.differences import KINDS
+from kwire_cli.analysis.comparison.differences import KINDS
 
 
 @pytest.mark.parametrize("page", ["compare", "diff", "explain", "kafka9927", "kip482", "kip482-draft", "rules"])

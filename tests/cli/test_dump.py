@@ -1,4 +1,6 @@
-"""`kwire dump` in ways that golden output can't show: pipes, standard input, long runs, start-up, what README and docs say."""
+"""`kwire dump` in ways that golden output can't show: pipes, standard input, long runs, start-up, what README and docs
+say.
+"""
 
 import json
 import os
@@ -37,7 +39,12 @@ def test_standard_input():
 
 
 def test_folders_are_read_partition_by_partition(tmp_path):
-    for folder, names in {"b-10": ["00", "20"], "b-9": ["00"], "a-0.0123456789abcdef-delete": ["00"], "none": []}.items():
+    for folder, names in {
+        "b-10": ["00", "20"],
+        "b-9": ["00"],
+        "a-0.0123456789abcdef-delete": ["00"],
+        "none": [],
+    }.items():
         (tmp_path / folder).mkdir()
         for name in names:
             (tmp_path / folder / f"{name:0>20}.log").write_bytes(batch(int(name), [record()]))
@@ -66,7 +73,9 @@ def test_names_that_are_no_text(tmp_path):
 
 def test_a_closed_pipe_is_the_end():
     command = [sys.executable, "-m", "kwire_cli", "dump", "--deep", "-f", "jsonl", "-", "-"]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdout.close()
         process.stdin.write(batch(0, [record(None, bytes(1000), i) for i in range(1000)]))
         process.stdin.close()
@@ -108,9 +117,12 @@ def test_limits_count_records_with_deep():
 def test_a_small_file_loads_nothing_big():
     code = (
         "import sys; from kwire_cli.cli.main import run; code = run(['dump', '--deep', sys.argv[1]]);"
-        "print(sorted({'numpy', 'numba', 'rich', 'pyspark', 'hypothesis'} & {name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
+        "print(sorted({'numpy', 'numba', 'rich', 'pyspark', 'hypothesis'} & {name.split('.')[0] for name "
+        "in sys.modules}), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(ORDERS)], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ORDERS)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stderr.strip() == "[]"
 
 
@@ -124,7 +136,14 @@ def test_the_example_in_the_documentation_runs(monkeypatch, capsys):
 
 def test_every_option_is_in_the_documentation():
     text = (ROOT / "docs" / "dump.md").read_text("utf-8")
-    options = set(re.findall(r"--[a-z-]+", kwire("dump", "--help").out)) - {"--help", "--specs", "--kafka", "--color", "--full", "--raw-csv"}
+    options = set(re.findall(r"--[a-z-]+", kwire("dump", "--help").out)) - {
+        "--help",
+        "--specs",
+        "--kafka",
+        "--color",
+        "--full",
+        "--raw-csv",
+    }
     assert all(option in text for option in options)
 
 
@@ -141,7 +160,9 @@ def test_damage_is_shown_and_never_an_error(name, form, record_format, data):
     for _ in range(data.draw(st.integers(0, 5))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     topic = name.rpartition("-")[0]
-    done = kwire("dump", "--deep", "--format", form, "--record-format", record_format, "--as-topic", topic, stdin=bytes(damaged))
+    done = kwire(
+        "dump", "--deep", "--format", form, "--record-format", record_format, "--as-topic", topic, stdin=bytes(damaged)
+    )
     assert done.code in {0, 2}
     if form == "jsonl":
         assert sum(line["size"] for line in lines(done)) == len(damaged)

@@ -11,10 +11,10 @@ from command_line import ROOT, kwire
 from hypothesis import given, settings, strategies as st
 from record_sets import SEGMENTS, batch, record
 
+from kwire_cli.analysis.verify import verify_path
+from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file
 from kwire_cli.source.logs.files import walk
-from kwire_cli.source.logs.reading import READABLE, read_contents, read_log_file
-from kwire_cli.verify import verify_path
-from kwire_cli.view import log_files as view
+from kwire_cli.view import logs as view
 from kwire_cli.view.lines import plain
 
 LOGS = ROOT / "samples" / "logs"
@@ -50,7 +50,9 @@ def test_entries_have_the_columns_of_their_kind(file):
 @pytest.mark.parametrize("file", FILES, ids=name)
 def test_the_hex_view_shows_each_byte_once(file):
     done = kwire("dump", "--format", "hex", "--full", file.path)
-    data = b"".join(bytes.fromhex(line[10:57]) for line in done.out.splitlines() if line[:8].strip("0123456789abcdef") == "")
+    data = b"".join(
+        bytes.fromhex(line[10:57]) for line in done.out.splitlines() if line[:8].strip("0123456789abcdef") == ""
+    )
     assert data == file.path.read_bytes()
 
 
@@ -59,7 +61,9 @@ def test_folders_show_all_files_when_asked():
     files = dict.fromkeys(json.loads(line)["file"] for line in done.out.splitlines())
     said = {str(file.path) for file in walk(LOGS) if file.kind in READABLE and list(read_log_file(file.path).lines())}
     assert said < set(files)
-    assert {path for path in files if path not in said} == {str(file.path) for file in walk(LOGS) if file.kind == "log" and file.path.stat().st_size}
+    assert {path for path in files if path not in said} == {
+        str(file.path) for file in walk(LOGS) if file.kind == "log" and file.path.stat().st_size
+    }
     assert all(".log" in json.loads(line)["file"] for line in kwire("dump", LOGS).out.splitlines())
 
 
@@ -78,7 +82,10 @@ def test_what_is_odd(tmp_path):
     for form in ("jsonl", "csv"):
         done = kwire("dump", "--format", form, path)
         assert done.code == 0
-        assert [line.split(": ", 2)[2].split(" at ")[0] for line in done.err.splitlines()] == ["INVALID_TEXT", "ROW_COUNT_MISMATCH"]
+        assert [line.split(": ", 2)[2].split(" at ")[0] for line in done.err.splitlines()] == [
+            "INVALID_TEXT",
+            "ROW_COUNT_MISMATCH",
+        ]
     for form in ("tree", "table", "hex"):
         assert "! ROW_COUNT_MISMATCH count at byte 2" in kwire("dump", "--format", form, path).out
     assert kwire("dump", "--strict", path).code == 1
@@ -118,12 +125,18 @@ def test_damage_is_shown_and_never_an_error(file, data):
     raw = bytes(raw[: data.draw(st.integers(0, len(raw)))])
     contents = read_contents(raw, file.name)
     rows = list(contents.lines())
-    for lines in (view.tree_lines(contents, rows), view.table_lines(contents, rows), view.hex_lines(contents, raw, rows=4)):
+    for lines in (
+        view.file_tree_lines(contents, rows),
+        view.file_table_lines(contents, rows),
+        view.hex_lines(contents, raw, rows=4),
+    ):
         assert all(plain(line).isprintable() for line in lines)
     assert all(len(view.csv_cells(contents, row)) == len(view.csv_columns(contents)) for row in rows)
 
 
-@pytest.mark.parametrize("path", [LOGS, SEGMENTS, SEGMENTS / "garbage-0", SEGMENTS / "bitflip-0" / LOG], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [LOGS, SEGMENTS, SEGMENTS / "garbage-0", SEGMENTS / "bitflip-0" / LOG], ids=lambda path: path.name
+)
 @pytest.mark.parametrize("deep", [False, True])
 def test_faults_are_those_of_the_api(path, deep):
     expected = [fault.to_json() for fault in verify_path(path, deep=deep)]
@@ -146,7 +159,11 @@ def test_records_are_verified_when_asked(tmp_path):
     (folder / LOG).write_bytes(batch(0, [record()], recordsCount=2))
     assert kwire("dump", "--verify", folder).code == 0
     done = kwire("dump", "--verify", "--deep", folder)
-    assert (done.code, json.loads(done.out)["fault"], done.err) == (1, "COUNT_MISMATCH", "kwire: 1 fault in 1 file with 1 batch\n")
+    assert (done.code, json.loads(done.out)["fault"], done.err) == (
+        1,
+        "COUNT_MISMATCH",
+        "kwire: 1 fault in 1 file with 1 batch\n",
+    )
 
 
 def test_names_that_are_no_text(tmp_path):
@@ -202,7 +219,12 @@ def test_links_to_folders_are_followed_once_and_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "form"), [*((command, form) for command in ("dump", "decode") for form in ("jsonl", "tree")), ("dump", "csv"), ("dump", "table")]
+    ("command", "form"),
+    [
+        *((command, form) for command in ("dump", "decode") for form in ("jsonl", "tree")),
+        ("dump", "csv"),
+        ("dump", "table"),
+    ],
 )
 @pytest.mark.parametrize("file", {file.kind: file for file in FILES}.values(), ids=lambda file: file.kind.value)
 def test_a_file_without_entries_says_so(command, form, file, tmp_path):

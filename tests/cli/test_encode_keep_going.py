@@ -39,7 +39,9 @@ def test_every_document_is_encoded_or_counted(documents):
     assert done.out.split() == [BYTES] * good
     refused = len(documents) + 1 - good
     assert done.code == (2 if refused else 0)
-    said = f"{refused} document{'s' if refused > 1 else ''} could not be encoded, {good} {'was' if good == 1 else 'were'}"
+    said = (
+        f"{refused} document{'s' if refused > 1 else ''} could not be encoded, {good} {'was' if good == 1 else 'were'}"
+    )
     assert (said in done.err) == bool(refused)
 
 

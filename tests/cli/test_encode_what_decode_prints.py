@@ -18,9 +18,15 @@ def kafka(row):
 
 
 @pytest.mark.parametrize("row", [row for row in sample() if row.body], ids=str)
-@pytest.mark.parametrize("options", [["--format", "json"], ["--format", "jsonl"], ["--format", "jsonl", "--lossless"]], ids=lambda words: words[-1])
+@pytest.mark.parametrize(
+    "options",
+    [["--format", "json"], ["--format", "jsonl"], ["--format", "jsonl", "--lossless"]],
+    ids=lambda words: words[-1],
+)
 def test_a_body(row, options):
-    printed = kwire(*DECODE, *options, *kafka(row), "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body or b"\0")
+    printed = kwire(
+        *DECODE, *options, *kafka(row), "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body or b"\0"
+    )
     if not row.body:
         return
     assert printed.code == 0
@@ -32,7 +38,10 @@ def test_a_body(row, options):
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
 def test_many_documents_in_one_text(fmt):
     rows = [row for row in sample() if row.kafka.startswith("4.4") and row.body]
-    text = "".join(kwire(*DECODE, "-f", fmt, "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out for row in rows)
+    text = "".join(
+        kwire(*DECODE, "-f", fmt, "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out
+        for row in rows
+    )
     assert kwire("encode", stdin=text.encode()).out.split() == [row.body.hex() for row in rows]
 
 
@@ -53,9 +62,13 @@ def test_any_frame_in_the_lossless_form(data):
     assert b"".join(bytes.fromhex(line) for line in kwire("encode", stdin=printed.raw).out.split()) == data
 
 
-@pytest.mark.parametrize("row", [row for row in sample() if any(size for _, size in row.records) and row.kafka.startswith("4.4")], ids=str)
+@pytest.mark.parametrize(
+    "row", [row for row in sample() if any(size for _, size in row.records) and row.kafka.startswith("4.4")], ids=str
+)
 def test_records_by_their_size_show_every_size(row):
-    printed = kwire("decode", "--records", "size", "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out
+    printed = kwire(
+        "decode", "--records", "size", "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body
+    ).out
     sizes = [value for key, value in pairs(json.loads(printed)["body"]) if key.endswith("SizeInBytes")]
     # Null has no size: it stays null under the field's own name, as in a broker's request log.
     assert sizes == [size for _, size in row.records if size is not None]
@@ -75,7 +88,8 @@ def pairs(value):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("garbage-0", ["--without-gaps"]), ("bitflip-0", ["--new-checksums"]), ("cutheader-0", ["--without-gaps"])]
+    ("name", "options"),
+    [("garbage-0", ["--without-gaps"]), ("bitflip-0", ["--new-checksums"]), ("cutheader-0", ["--without-gaps"])],
 )
 def test_what_can_be_read_of_a_damaged_segment_becomes_one_without_fault(name, options, tmp_path):
     printed = kwire("dump", "--deep", "--show-secrets", ROOT / "samples" / "segments" / name)
@@ -86,7 +100,8 @@ def test_what_can_be_read_of_a_damaged_segment_becomes_one_without_fault(name, o
     file.write_bytes(written.raw)
     assert kwire("dump", "--verify", file).code == 0
     before, after = (
-        [row for row in map(json.loads, text.splitlines()) if "gap" not in row] for text in (printed.out, kwire("dump", "--deep", file).out)
+        [row for row in map(json.loads, text.splitlines()) if "gap" not in row]
+        for text in (printed.out, kwire("dump", "--deep", file).out)
     )
     assert [(row["baseOffset"], row["lastOffset"], row["records"]) for row in after] == [
         (row["baseOffset"], row["lastOffset"], row["records"]) for row in before

@@ -32,7 +32,11 @@ def test_a_topic_may_stand_behind_options(words):
 
 
 def test_the_word_message_may_be_left_away():
-    assert run("explain", FRAME).out == run("explain", "message", FRAME).out == run("explain", "-n", "5", "--request", FRAME).out
+    assert (
+        run("explain", FRAME).out
+        == run("explain", "message", FRAME).out
+        == run("explain", "-n", "5", "--request", FRAME).out
+    )
 
 
 def test_a_file_with_the_name_of_a_topic_is_reached_by_its_path(tmp_path, monkeypatch):
@@ -89,10 +93,14 @@ def test_nothing_from_the_bytes_moves_the_cursor(words):
 @pytest.mark.parametrize("words", [(), ("--all",)])
 def test_no_secret_is_told(fmt, words):
     for path in ("samples/frames/sasl-authenticate-request.hex", "samples/frames/alter-scram-v0-request.hex"):
-        raw = bytes.fromhex("".join(line for line in (ROOT / path).read_text().splitlines() if not line.startswith("#")))
+        raw = bytes.fromhex(
+            "".join(line for line in (ROOT / path).read_text().splitlines() if not line.startswith("#"))
+        )
         decoded = json.loads(run("decode", "--format", "json", "--show-secrets", path).out)["body"]
         values = (
-            [decoded["authBytes"]] if "authBytes" in decoded else [row[key] for row in decoded["upsertions"] for key in ("salt", "saltedPassword")]
+            [decoded["authBytes"]]
+            if "authBytes" in decoded
+            else [row[key] for row in decoded["upsertions"] for key in ("salt", "saltedPassword")]
         )
         shown = run("explain", "--format", fmt, *words, path).out
         for value in values:
@@ -139,10 +147,19 @@ def assert_hidden(shown, keys):
 @pytest.mark.parametrize("words", [("--short",), (), ("--format", "jsonl")])
 def test_no_secret_in_what_is_fetched_of_the_metadata_log_is_told(words):
     records = base64.b64encode((ROOT / SNAPSHOT).read_bytes()).decode()
-    partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 9, "lastStableOffset": 9, "logStartOffset": 0, "abortedTransactions": None}
+    partition = {
+        "partitionIndex": 0,
+        "errorCode": 0,
+        "highWatermark": 9,
+        "lastStableOffset": 9,
+        "logStartOffset": 0,
+        "abortedTransactions": None,
+    }
     partition |= {"preferredReadReplica": -1, "records": records}
     topic = {"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [partition]}
-    body = kwire.encode({"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": [topic]}, message="FetchResponse", version=16)
+    body = kwire.encode(
+        {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": [topic]}, message="FetchResponse", version=16
+    )
     done = run("explain", "--all", *words, "-m", "FetchResponse", "-n", "16", body.hex())
     assert "storedKey" in done.out
     assert_hidden(done.out, scram_keys())
@@ -195,7 +212,12 @@ def test_the_checksum_of_a_batch_from_a_pipe():
 
 
 def test_colours_change_nothing_but_colours():
-    for words in ((FRAME,), ("--short", "samples/frames/produce-v13-request.hex"), ("-m", "MetadataResponse", "-n", "12", "0000"), ("varint", "-3")):
+    for words in (
+        (FRAME,),
+        ("--short", "samples/frames/produce-v13-request.hex"),
+        ("-m", "MetadataResponse", "-n", "12", "0000"),
+        ("varint", "-3"),
+    ):
         painted = run("explain", "--color", "always", *words).out
         plain = run("explain", "--color", "never", *words).out
         assert "\x1b[" in painted
@@ -209,7 +231,9 @@ def test_one_byte_of_a_segment():
     assert [line[:8] for line in done.out.splitlines()[3:]] == ["00000bb6", " " * 8]
     assert "CRC_MISMATCH" in done.out
     assert (
-        run("explain", "--short", "--at", "3000", "--input", "raw", "-", stdin=(ROOT / path).read_bytes()).out.splitlines()[1:]
+        run(
+            "explain", "--short", "--at", "3000", "--input", "raw", "-", stdin=(ROOT / path).read_bytes()
+        ).out.splitlines()[1:]
         == done.out.splitlines()[1:]
     )
 

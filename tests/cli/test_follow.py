@@ -1,4 +1,6 @@
-"""`decode --follow` and live pipes: a real process, a file or pipe that really grows. Frames are awaited while the writer is still at it."""
+"""`decode --follow` and live pipes: a real process, a file or pipe that really grows. Frames are awaited while the
+writer is still at it.
+"""
 
 import gzip
 import json
@@ -16,7 +18,7 @@ import pytest
 from command_line import ROOT, kwire
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.files import packets
+from kwire_cli.source.packets.files import packets
 
 PROCESS = [sys.executable, "-m", "kwire_cli", "decode"]
 PATIENCE = 60
@@ -46,9 +48,14 @@ class Running:
 
     def __init__(self, *arguments, stdin=subprocess.DEVNULL):
         command = [*PROCESS, *map(str, arguments)]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         self.out, self.err = queue.Queue(), queue.Queue()
-        self.threads = [threading.Thread(target=self.read, args=pair) for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))]
+        self.threads = [
+            threading.Thread(target=self.read, args=pair)
+            for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))
+        ]
         for thread in self.threads:
             thread.start()
 

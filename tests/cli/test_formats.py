@@ -1,4 +1,6 @@
-"""No format of a command prints another one's output: each is what its name says, or is refused with the names of those that there are."""
+"""No format of a command prints another one's output: each is what its name says, or is refused with the names of those
+that there are.
+"""
 
 import csv
 import io
@@ -67,7 +69,11 @@ def formats_of(words):
 
 
 def test_every_command_that_has_formats_is_here():
-    with_formats = {name for name in COMMANDS if not isinstance(cli.get_command(click.Context(cli), name), click.Group) and formats_of((name,))}
+    with_formats = {
+        name
+        for name in COMMANDS
+        if not isinstance(cli.get_command(click.Context(cli), name), click.Group) and formats_of((name,))
+    }
     assert with_formats - {words[0] for words in REPORTS} == {"encode", "scan", "watch"}  # bytes; Spark; what is live
 
 
@@ -90,7 +96,11 @@ def is_json(text):
 
 def is_csv(text):
     rows = [*csv.reader(io.StringIO(text, newline=""), strict=True)]
-    return all(re.fullmatch(r"[A-Za-z][\w. ]*", name) for name in rows[0]) and len(rows[0]) > 1 and {len(row) for row in rows} == {len(rows[0])}
+    return (
+        all(re.fullmatch(r"[A-Za-z][\w. ]*", name) for name in rows[0])
+        and len(rows[0]) > 1
+        and {len(row) for row in rows} == {len(rows[0])}
+    )
 
 
 CHECKS = {
@@ -121,4 +131,6 @@ def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
         if fmt in CHECKS:
             assert CHECKS[fmt](text), (fmt, text[:400])
         others = {name for name, other in shown.items() if name != fmt and other == text}
-        assert not others - ({"tree", "table", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}), (fmt, others)
+        assert not others - (
+            {"tree", "table", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}
+        ), (fmt, others)

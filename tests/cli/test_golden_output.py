@@ -1,5 +1,6 @@
-"""Golden output: every file in golden/ is a row of commands with what they print. `pytest --update` writes the output anew; add a command as a line
-that begins with `$ `, and read the difference before committing it."""
+"""Golden output: every file in golden/ is a row of commands with what they print. `pytest --update` writes the output
+anew; add a command as a line that begins with `$ `, and read the difference before committing it.
+"""
 
 import re
 from pathlib import Path
@@ -12,7 +13,9 @@ COMMAND = re.compile(r"^\$ .*$", re.MULTILINE)
 
 
 def parts(text):
-    """The text before the first command, and each command with what follows it; remarks (## …) and empty lines stand before a command."""
+    """The text before the first command, and each command with what follows it; remarks (## …) and empty lines stand
+    before a command.
+    """
     at = [match.start() for match in COMMAND.finditer(text)]
     return text[: at[0]], [text[a:b] for a, b in zip(at, [*at[1:], len(text)], strict=True)]
 

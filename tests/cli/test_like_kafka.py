@@ -15,7 +15,9 @@ DUMPS = sorted(REAL.rglob("*.dump.txt")) if REAL.is_dir() else []
 CLUSTERS = ("k44-clean", "k44-clients", "k44-kraft-c1", "synthetic-torn")
 LOG = f"{0:020}.log"
 STDERR = re.compile(r"(?:Mismatches|Found timestamp|Found out of|The following indexed|Non-consecutive)")
-HEADING = re.compile(r"(?:Dumping|Log starting offset:|Snapshot end offset:|KRaft bootstrap|baseOffset:|offset:|Found \d+ invalid)")
+HEADING = re.compile(
+    r"(?:Dumping|Log starting offset:|Snapshot end offset:|KRaft bootstrap|baseOffset:|offset:|Found \d+ invalid)"
+)
 DECODED_IN_28 = ("__consumer_offsets", "__transaction_state")
 
 
@@ -28,7 +30,9 @@ def name(path):
 
 
 def printed(path, *options):
-    """What kwire prints of the file that a dump is of: standard output and standard error, without the folders before the cluster's."""
+    """What kwire prints of the file that a dump is of: standard output and standard error, without the folders before
+    the cluster's.
+    """
     done = kwire("dump", "--like-kafka", "--show-secrets", *options, str(path).removesuffix(".dump.txt"))
     assert done.code == 0
     return tuple(text.replace(f"{REAL}/", "").splitlines() for text in (done.out, done.err))
@@ -48,7 +52,11 @@ def test_lines_are_kafka_s(path):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("path", [path for path in files(*CLUSTERS) if path.name.endswith((".log.dump.txt", ".checkpoint.dump.txt"))], ids=name)
+@pytest.mark.parametrize(
+    "path",
+    [path for path in files(*CLUSTERS) if path.name.endswith((".log.dump.txt", ".checkpoint.dump.txt"))],
+    ids=name,
+)
 def test_lines_without_records_are_kafka_s(path):
     out, _ = expected(path)
     assert printed(path) == ([line for line in out if HEADING.match(line)], [])
@@ -71,7 +79,8 @@ def test_lines_of_an_older_kafka_say_the_same(path):
 BATCH_28 = re.compile(r"(isTransactional: \S+ isControl: \S+)( position: .* compresscodec: )(\w+)( crc: .*)")
 MESSAGE_28 = re.compile(r"(offset: .* compresscodec: )(\w+)( crc: .*)")
 RECORD_28 = re.compile(
-    r"\| (?P<offset>offset: \d+) (?P<crc>isValid: \w+ crc: \w+) (?P<sizes>keySize: -?\d+ valueSize: -?\d+) (?P<time>\w+: -?\d+) baseOffset: .*?"
+    r"\| (?P<offset>offset: \d+) (?P<crc>isValid: \w+ crc: \w+) (?P<sizes>keySize: -?\d+ valueSize: "
+    r"-?\d+) (?P<time>\w+: -?\d+) baseOffset: .*?"
     r" batchSize: \d+ magic: (?P<magic>\d) compressType: \w+ position: \d+(?: crc: \d+ isvalid: true)?(?P<rest>.*)"
 )
 PRODUCER_28 = re.compile(r"(producerId: .* currentTxnFirstOffset: )None( firstSequence: .* timestamp: (\d+))")
@@ -89,14 +98,23 @@ def as_now(line, *, own):
         more = f" {found['crc']}" if found["magic"] < "2" else ""
         rest = found["rest"].partition(" key: ")[0] if own else found["rest"]
         return f"| {found['offset']} {found['time']} {found['sizes']}{more}{rest}"
-    line = BATCH_28.sub(lambda found: f"{found[1]} deleteHorizonMs: OptionalLong.empty{found[2]}{found[3].lower()}{found[4]}", line)
+    line = BATCH_28.sub(
+        lambda found: f"{found[1]} deleteHorizonMs: OptionalLong.empty{found[2]}{found[3].lower()}{found[4]}", line
+    )
     return MESSAGE_28.sub(lambda found: f"{found[1]}{found[2].lower()}{found[3]}", line)
 
 
 @pytest.mark.shared
 def test_all_files_that_were_dumped_are_compared():
     assert len(files(*CLUSTERS)) + len(files("k28-zk")) == len(DUMPS) == 522
-    assert {path.name.split(".")[1] for path in files(*CLUSTERS)} == {"log", "checkpoint", "index", "timeindex", "txnindex", "snapshot"}
+    assert {path.name.split(".")[1] for path in files(*CLUSTERS)} == {
+        "log",
+        "checkpoint",
+        "index",
+        "timeindex",
+        "txnindex",
+        "snapshot",
+    }
 
 
 def lines(path, *options):
@@ -112,8 +130,13 @@ def test_inner_messages_have_checksums_of_their_own(tmp_path):
     out, err, code = lines(path, "--deep")
     assert (err, code) == ([f"Non-consecutive offsets in {path}", "  -1 is followed by 7"], 0)
     crcs = [int.from_bytes(part[12:16], "big") for part in (good, bad)]
-    assert out[2] == f"| offset: 7 CreateTime: 1760000000000 keySize: 1 valueSize: 1 isValid: true crc: {crcs[0]} key: k payload: v"
-    assert out[3] == f"| offset: 8 CreateTime: 1760000000000 keySize: -1 valueSize: 1 isValid: false crc: {crcs[1]} payload: v"
+    assert out[2] == (
+        f"| offset: 7 CreateTime: 1760000000000 keySize: 1 valueSize: 1 isValid: true crc: {crcs[0]} key: k payload: v"
+    )
+    assert (
+        out[3]
+        == f"| offset: 8 CreateTime: 1760000000000 keySize: -1 valueSize: 1 isValid: false crc: {crcs[1]} payload: v"
+    )
     assert out[5].startswith("| offset: 9 NoTimestampType: -1 keySize: -1 valueSize: -1 isValid: true crc: ")
 
 
@@ -142,7 +165,9 @@ def test_what_can_not_be_decoded(tmp_path):
     rest = [line.partition(" headerKeys: [] ")[2] for line in lines(folder / LOG, "--deep")[0][2:]]
     assert rest[0] == "key: Unknown record type 99 at offset 0, skipping."
     assert rest[4] == "key: Unknown record type 9 at offset 4, skipping."  # it is only in older releases
-    assert [line.split(". ")[0] for line in rest[1:4]] == [f"key: Error at offset {offset}, skipping" for offset in (1, 2, 3)]
+    assert [line.split(". ")[0] for line in rest[1:4]] == [
+        f"key: Error at offset {offset}, skipping" for offset in (1, 2, 3)
+    ]
     folder = tmp_path / "__cluster_metadata-0"
     folder.mkdir()
     (folder / LOG).write_bytes(batch(0, [record(None, b"\1\xff\1\0", 0), record(None, None, 1)]))
@@ -200,7 +225,9 @@ def test_files_that_kafka_does_not_know():
     logs = ROOT / "samples" / "logs"
     assert lines(logs / "meta.properties") == ([], [f"Ignoring unknown file {logs / 'meta.properties'}"], 0)
     done = kwire("dump", "--like-kafka", "--all", logs / "txn-out-1")
-    assert [Path(line.split()[1]).name.split(".")[-1] for line in done.out.splitlines() if line.startswith("Dumping")] == [
+    assert [
+        Path(line.split()[1]).name.split(".")[-1] for line in done.out.splitlines() if line.startswith("Dumping")
+    ] == [
         *("log", "index", "timeindex", "txnindex", "snapshot", "leader-epoch-checkpoint", "metadata"),
     ]
     copy = kwire("dump", "--like-kafka", stdin=(logs / "txn-out-1" / LOG).read_bytes())
@@ -211,7 +238,10 @@ def test_files_that_kafka_does_not_know():
 def test_damaged_snapshots(tmp_path):
     path = tmp_path / f"{10:020}.snapshot"
     shutil.copyfile(ROOT / "samples" / "logs" / "txn-out-1" / path.name, path)
-    assert [line.split()[:4] for line in lines(path)[0]] == [["producerId:", "5", "producerEpoch:", "4"], ["producerId:", "6", "producerEpoch:", "1"]]
+    assert [line.split()[:4] for line in lines(path)[0]] == [
+        ["producerId:", "5", "producerEpoch:", "4"],
+        ["producerId:", "6", "producerEpoch:", "1"],
+    ]
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
     out, (said,), code = lines(path)
     assert (out, said.startswith("Snapshot is corrupt"), code) == ([], True, 0)
@@ -260,8 +290,23 @@ def test_text_is_as_it_is(tmp_path):
 
 
 def test_a_format_of_messages_has_their_lines_whatever_its_magic():
-    written = kwire("encode", "--records", "--record-format", "kip82-draft", "-f", "raw", '{"records":[{"headers":[{"key":16,"value":"AQ=="}]}]}')
-    _, message_line, record_line = kwire("dump", "--deep", "--like-kafka", "--record-format", "kip82-draft", stdin=written.raw).out.splitlines()
+    written = kwire(
+        "encode",
+        "--records",
+        "--record-format",
+        "kip82-draft",
+        "-f",
+        "raw",
+        '{"records":[{"headers":[{"key":16,"value":"AQ=="}]}]}',
+    )
+    _, message_line, record_line = kwire(
+        "dump", "--deep", "--like-kafka", "--record-format", "kip82-draft", stdin=written.raw
+    ).out.splitlines()
     assert message_line.startswith("offset: 0 position: 0 CreateTime: -1 size: 47 magic: 2 ")
-    assert re.fullmatch(r"\| offset: 0 CreateTime: -1 keySize: -1 valueSize: -1 isValid: true crc: \d+ headerKeys: \[16\]", record_line)
-    assert "at 0: message, offset 0, " in kwire("dump", "-f", "tree", "--record-format", "kip82-draft", stdin=written.raw).out
+    assert re.fullmatch(
+        r"\| offset: 0 CreateTime: -1 keySize: -1 valueSize: -1 isValid: true crc: \d+ headerKeys: \[16\]", record_line
+    )
+    assert (
+        "at 0: message, offset 0, "
+        in kwire("dump", "-f", "tree", "--record-format", "kip82-draft", stdin=written.raw).out
+    )

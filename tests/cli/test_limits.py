@@ -1,4 +1,6 @@
-"""Hostile input in processes that may take only so much memory: each ends with an exit code and says why, and what it prints is in proportion."""
+"""Hostile input in processes that may take only so much memory: each ends with an exit code and says why, and what it
+prints is in proportion.
+"""
 
 import gzip
 import json
@@ -18,7 +20,8 @@ from wire import Wire
 
 MIB = 1 << 20
 MEMORY = 640 * MIB
-"""Address space of a process, which is more than the memory it uses: Python and its libraries alone reserve some 100 MiB."""
+"""Address space of a process, which is more than the memory it uses: Python and its libraries alone reserve some 100
+MiB."""
 OUTPUT = 64
 """Bytes that may be printed for a byte of input, and MOST_FIXED beyond these."""
 FIXED = 2 * MIB
@@ -83,7 +86,10 @@ def block_said_to_be_long():
 
 
 def many_connections(count=4_000):
-    frames = (make.ethernet(make.ipv4(make.tcp(b"\0\0\0\x10", source_port=number % 60_000 + 1, sequence=number))) for number in range(count))
+    frames = (
+        make.ethernet(make.ipv4(make.tcp(b"\0\0\0\x10", source_port=number % 60_000 + 1, sequence=number)))
+        for number in range(count)
+    )
     return make.pcap_file([make.packet(frame, number) for number, frame in enumerate(frames, 1)])
 
 
@@ -119,7 +125,12 @@ def wide_versions():
 def structs_that_double():
     """Each struct holds the next one twice: 2^40 fields when written out."""
     common = [
-        {"name": f"S{at}", "versions": "0+", "fields": [{"name": name, "type": f"S{at + 1}", "versions": "0+"} for name in "AB"]} for at in range(40)
+        {
+            "name": f"S{at}",
+            "versions": "0+",
+            "fields": [{"name": name, "type": f"S{at + 1}", "versions": "0+"} for name in "AB"],
+        }
+        for at in range(40)
     ]
     common.append({"name": "S40", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]})
     return definition(commonStructs=common, fields=[{"name": "A", "type": "S0", "versions": "0+"}])
@@ -146,7 +157,10 @@ CASES = {
     "a frame said to be long": (said_to_be_long, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
     "a count beyond the bytes": (count_beyond_the_bytes, ["decode", "--input", "raw", "-f", "tree", "-"]),
     "many tiny elements": (many_tiny_elements, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
-    "many tiny elements as a tree": (lambda: many_tiny_elements(20_000), ["decode", "--input", "raw", "-f", "tree", "-"]),
+    "many tiny elements as a tree": (
+        lambda: many_tiny_elements(20_000),
+        ["decode", "--input", "raw", "-f", "tree", "-"],
+    ),
     "many tiny frames": (many_tiny_frames, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
     "many unknown tags": (many_tags, ["decode", "--input", "raw", "-f", "jsonl", "-"]),
     "a bomb": (bomb, ["dump", "--deep", "-f", "jsonl", "--max-decompressed", "64KiB", "-"]),
@@ -166,7 +180,10 @@ CASES = {
     "a long default": (long_default, ["spec", "show", "Made", "--specs", "FILE"]),
     "a long number": (long_number, ["lint", "FILE"]),
     "versions beyond all": (versions_beyond, ["lint", "FILE"]),
-    "a nested filter": (lambda: b"", ["decode", "--filter", "(" * 50_000 + "api" + ")" * 50_000, str(ROOT / "samples/captures/ipv6.pcap")]),
+    "a nested filter": (
+        lambda: b"",
+        ["decode", "--filter", "(" * 50_000 + "api" + ")" * 50_000, str(ROOT / "samples/captures/ipv6.pcap")],
+    ),
 }
 
 
@@ -191,7 +208,9 @@ def test_it_ends_within_its_memory(name, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 def test_the_limit_is_one():
-    done = subprocess.run([sys.executable, "-c", f"bytes({MEMORY})"], capture_output=True, check=False, preexec_fn=limited)
+    done = subprocess.run(
+        [sys.executable, "-c", f"bytes({MEMORY})"], capture_output=True, check=False, preexec_fn=limited
+    )
     assert b"MemoryError" in done.stderr
 
 
@@ -208,7 +227,11 @@ def test_no_definition_runs_code(key, tmp_path):
         ["decode", "--specs", "Made.json", "-m", "Made", "-n", "0", "0001"],
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "kwire_cli", *words], cwd=tmp_path, capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            [sys.executable, "-m", "kwire_cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         assert done.returncode in {0, 1, 2}
         assert b"Traceback" not in done.stderr

@@ -24,7 +24,12 @@ def test_advice_is_asked_for_and_is_no_error():
 
 
 def test_errors_stay_errors_beside_advice(tmp_path):
-    text = (SPECS / "SyncGroupRequest.json").read_text().replace('"SyncGroupRequest"', '"SyncGroup"').replace('"MemberId"', '"memberId"')
+    text = (
+        (SPECS / "SyncGroupRequest.json")
+        .read_text()
+        .replace('"SyncGroupRequest"', '"SyncGroup"')
+        .replace('"MemberId"', '"memberId"')
+    )
     (tmp_path / "bad.json").write_text(text)
     done, advice = found("--advice", tmp_path / "bad.json")
     assert done.code == 1
@@ -46,8 +51,12 @@ def test_traffic_speaks_of_the_definitions_that_are_given():
 
 def test_traffic_counts_all_captures():
     def count(*captures):
-        _, advice = found(*(part for capture in captures for part in ("--traffic", capture)), SPECS / "ApiVersionsResponse.json")
-        [row] = [each for each in advice if (each["rule"], each["path"]) == ("TRAFFIC_INT_WOULD_SHRINK", "ApiKeys.ApiKey")]
+        _, advice = found(
+            *(part for capture in captures for part in ("--traffic", capture)), SPECS / "ApiVersionsResponse.json"
+        )
+        [row] = [
+            each for each in advice if (each["rule"], each["path"]) == ("TRAFFIC_INT_WOULD_SHRINK", "ApiKeys.ApiKey")
+        ]
         return int(row["message"].split(" values")[0])
 
     assert count(CAPTURE, CAPTURE) == 2 * count(CAPTURE)
@@ -57,7 +66,10 @@ def test_what_ends_a_capture_early_is_said(tmp_path):
     (tmp_path / "cut.pcapng").write_bytes(CAPTURE.read_bytes()[:5000])
     done, advice = found("--traffic", tmp_path / "cut.pcapng", SPECS / "ApiVersionsResponse.json")
     assert advice
-    assert f"kwire: {tmp_path / 'cut.pcapng'}: after packet 22, byte 4636: the file ends in the middle of a block" in done.err
+    assert (
+        f"kwire: {tmp_path / 'cut.pcapng'}: after packet 22, byte 4636: the file ends in the middle of a block"
+        in done.err
+    )
 
 
 def test_traffic_needs_captures_and_definitions_with_a_meaning(tmp_path):

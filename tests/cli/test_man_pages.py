@@ -1,4 +1,6 @@
-"""Manual pages: one for each command, with each of its options, and nothing in them that roff would take for a command."""
+"""Manual pages: one for each command, with each of its options, and nothing in them that roff would take for a
+command.
+"""
 
 import shutil
 import subprocess
@@ -23,7 +25,12 @@ def test_each_command_has_a_page():
 def test_a_page_has_every_option(name):
     command = cli.get_command(click.Context(cli), name)
     page = PAGES[f"kwire-{name}.1"].replace("\\", "")
-    options = [option for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden for option in parameter.opts]
+    options = [
+        option
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+        for option in parameter.opts
+    ]
     assert [option for option in options if option not in page] == []
     assert "-h, --help" in page
 
@@ -31,8 +38,15 @@ def test_a_page_has_every_option(name):
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param([tool, *arguments], marks=pytest.mark.skipif(shutil.which(tool) is None, reason=f"there is no {tool}"), id=tool)
-        for tool, *arguments in (("groff", "-k", "-ww", "-z", "-man", "-Tutf8"), ("mandoc", "-T", "lint", "-W", "warning"))
+        pytest.param(
+            [tool, *arguments],
+            marks=pytest.mark.skipif(shutil.which(tool) is None, reason=f"there is no {tool}"),
+            id=tool,
+        )
+        for tool, *arguments in (
+            ("groff", "-k", "-ww", "-z", "-man", "-Tutf8"),
+            ("mandoc", "-T", "lint", "-W", "warning"),
+        )
     ],
 )
 def test_roff_finds_no_fault(command, tmp_path):

@@ -17,13 +17,22 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("qqq",), "kwire: No such command 'qqq'.\n"),
         (("spec", "show", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
         (("spec", "show", "Foo"), "kwire: no message is called 'Foo'; kwire spec list lists all\n"),
-        (("compare", "-m", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
+        (
+            ("compare", "-m", "Fech"),
+            "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n",
+        ),
         (("errors", "NOT_A_LEADER_OR_FOLOWER"), "did you mean NOT_LEADER_OR_FOLLOWER?\n"),
         (("errors", "QQQQ"), "kwire: no error code is QQQQ; kwire errors lists all\n"),
-        (("explain", "anomaly", "tag-ordr"), "kwire: 'tag-ordr' is not an anomaly code; did you mean TAG_ORDER or ENTRY_ORDER?\n"),
+        (
+            ("explain", "anomaly", "tag-ordr"),
+            "kwire: 'tag-ordr' is not an anomaly code; did you mean TAG_ORDER or ENTRY_ORDER?\n",
+        ),
         (("explain", "anomaly", "QQQQ"), "kwire: 'QQQQ' is not an anomaly code; kwire explain anomaly lists all\n"),
         (("lint", "docs"), "kwire: there are no definitions in docs: give files, or folders that have *.json files\n"),
-        (("lint", "docs", "--specs", "bench"), "no definitions in docs or bench: give files, or folders that have *.json files\n"),
+        (
+            ("lint", "docs", "--specs", "bench"),
+            "no definitions in docs or bench: give files, or folders that have *.json files\n",
+        ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (("decode", "sample"), "--input names the form, and there is no file of this name\n"),
@@ -59,7 +68,10 @@ def test_definitions_with_errors_are_still_definitions():
 def test_a_segment_of_another_name_is_told_its_name(tmp_path):
     (tmp_path / "re.bin").write_bytes(batch(0, [record()]))
     done = kwire("dump", "--verify", tmp_path / "re.bin")
-    assert (done.code, done.err.endswith("a segment has to be named as Kafka does, 00000000000000000000.log\n")) == (2, True)
+    assert (done.code, done.err.endswith("a segment has to be named as Kafka does, 00000000000000000000.log\n")) == (
+        2,
+        True,
+    )
     (tmp_path / f"{0:020}.log").write_bytes(batch(0, [record()]))
     assert kwire("dump", "--verify", tmp_path / f"{0:020}.log").code == 0
 

@@ -1,4 +1,6 @@
-"""A text that holds record batches and frames is shown as both, in whatever order they stand; no command takes one for the other."""
+"""A text that holds record batches and frames is shown as both, in whatever order they stand; no command takes one for
+the other.
+"""
 
 import json
 
@@ -12,7 +14,11 @@ import kwire_cli
 
 
 def line(kind, number):
-    data = batch(number, [record(b"k", b"v", 0)]) if kind == "batch" else Wire.request("FindCoordinator", 3, number, "c", key="k1")
+    data = (
+        batch(number, [record(b"k", b"v", 0)])
+        if kind == "batch"
+        else Wire.request("FindCoordinator", 3, number, "c", key="k1")
+    )
     return f"[2026-11-21 11:05:4{number}] DEBUG {kind} {data.hex()}\n"
 
 
@@ -31,7 +37,9 @@ def test_each_piece_is_shown_as_what_it_is(kinds):
     done = kwire("decode", "--format", "jsonl", "-", stdin=text(kinds))
     assert done.code == 0, done.err
     shown = [json.loads(one) for one in done.out.splitlines()]
-    assert [one["baseOffset"] for one in shown if "baseOffset" in one] == [at for at, kind in enumerate(kinds) if kind == "batch"]
+    assert [one["baseOffset"] for one in shown if "baseOffset" in one] == [
+        at for at, kind in enumerate(kinds) if kind == "batch"
+    ]
     frames = [at for at, kind in enumerate(kinds) if kind == "frame"]
     assert [one["header"]["correlationId"] for one in shown if "header" in one] == frames
     assert [one["label"].partition(":")[0] for one in shown if "header" in one] == [f"line {at + 1}" for at in frames]
@@ -54,7 +62,10 @@ def test_every_format_shows_both(fmt):
 def test_whoever_takes_one_kind_names_the_lines(tmp_path):
     file = tmp_path / "mixed.log"
     file.write_bytes(text(["batch", "frame", "batch"]))
-    reason = "lines 1, 3 hold record batches and line 2 holds requests and responses; the tree, hex and JSON of kwire decode show each as what it is"
+    reason = (
+        "lines 1, 3 hold record batches and line 2 holds requests and responses; the tree, hex and JSON of "
+        "kwire decode show each as what it is"
+    )
     for command in (("explain",), ("tui",), ("compare",), ("decode", "--format", "html")):
         done = kwire(*command, file)
         assert (done.code, done.raw) == (2, b"")
@@ -67,4 +78,6 @@ def test_whoever_takes_one_kind_names_the_lines(tmp_path):
 def test_an_option_of_one_kind_is_refused_for_the_other():
     done = kwire("decode", "--filter", "count == 1", "-", stdin=text(["batch", "frame"]))
     assert done.code == 2
-    assert "--filter is for packet captures and record batches, and standard input is requests and responses" in done.err
+    assert (
+        "--filter is for packet captures and record batches, and standard input is requests and responses" in done.err
+    )

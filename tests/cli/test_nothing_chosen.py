@@ -1,4 +1,6 @@
-"""Where nothing is what was asked for, it is said on standard error, with what there is: silence looks like an answer."""
+"""Where nothing is what was asked for, it is said on standard error, with what there is: silence looks like an
+answer.
+"""
 
 import pytest
 from command_line import kwire
@@ -11,13 +13,19 @@ METADATA = ("compare", "samples/frames/metadata-v13-response.hex", "--api", "Met
     ("command", "note"),
     [
         (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n"),
-        (("decode", "--stream", "77", "--format", "table", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n"),
+        (
+            ("decode", "--stream", "77", "--format", "table", CAPTURE),
+            f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n",
+        ),
         (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n"),
         (("decode", "--frames", "1", CAPTURE), ""),
         (("decode", "--frames", "99999", "--limit", "0", CAPTURE), ""),
         (
             ("dump", "--topic", "nosuch", LOGS),
-            "kwire: there is no partition of nosuch: the topics here are __cluster_metadata, compacted-txn, trimmed, txn-out\n",
+            (
+                "kwire: there is no partition of nosuch: the topics here are __cluster_metadata, compacted-txn, "
+                "trimmed, txn-out\n"
+            ),
         ),
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
         (("dump", "--topic", "nosuch", "--limit", "0", LOGS), ""),

@@ -11,9 +11,8 @@ import pytest
 from command_line import ROOT, hold_page, kwire
 
 import kwire_cli
-from kwire_cli.cost.kinds import MEANING, Kind, class_of
-from kwire_cli.cost.overhead.dimensions import DIMENSIONS
-from kwire_cli.cost.overhead.limits import LIMITS
+from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of
+from kwire_cli.analysis.costs.measures import DIMENSIONS, LIMITS
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 PAGE = ROOT / "docs" / "overhead.md"
@@ -26,13 +25,19 @@ def between(name):
 
 def kinds_table():
     rows = ["| Kind | Class | |", "| --- | --- | --- |"]
-    return "".join(f"{row}\n" for row in (*rows, *(f"| `{kind}` | {class_of(kind)} | {MEANING[kind]} |" for kind in Kind)))
+    return "".join(
+        f"{row}\n" for row in (*rows, *(f"| `{kind}` | {class_of(kind)} | {MEANING[kind]} |" for kind in Kind))
+    )
 
 
 def limits_table():
     rows = ["| Limit | Default | Counts |", "| --- | --- | --- |"]
     rows += [
-        f"| {', '.join(f'`{name}`' for name in each.names)} | {each.default}{'' if each.hard else ', soft'} | {each.counts} |" for each in LIMITS
+        (
+            f"| {', '.join(f'`{name}`' for name in each.names)} | {each.default}{'' if each.hard else ', soft'}"
+            f" | {each.counts} |"
+        )
+        for each in LIMITS
     ]
     return "".join(f"{row}\n" for row in rows)
 
@@ -50,7 +55,13 @@ def test_the_page_says_what_is(updating, monkeypatch):
 
 def test_the_page_has_every_option_and_dimension():
     text = PAGE.read_text("utf-8")
-    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help").out)) - {"--help", "--specs", "--kafka", "--color", "--raw-csv"}
+    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help").out)) - {
+        "--help",
+        "--specs",
+        "--kafka",
+        "--color",
+        "--raw-csv",
+    }
     assert {option for option in options if option not in text} == set()
     assert all(f"`{name}`" in text for name in DIMENSIONS)
 
@@ -80,7 +91,12 @@ def test_json_adds_up():
 def test_the_page_has_every_key():
     text = PAGE.read_text("utf-8")
     found = document("--top", "1", "--linger", "5", "--overlay", "metadata-upacked", CAPTURE)
-    keys = {*(key for key in found["records"] if key.startswith("by")), *found, *found["tables"][0], *found["tables"][0]["rows"][-1]} - {
+    keys = {
+        *(key for key in found["records"] if key.startswith("by")),
+        *found,
+        *found["tables"][0],
+        *found["tables"][0]["rows"][-1],
+    } - {
         "api",
         "kind",
     }
@@ -97,24 +113,38 @@ def test_names_are_text_and_nothing_else(wire):
 
 def test_json_lines_and_csv_have_the_same_rows():
     whole = document("--by", "api,kind", CAPTURE)["tables"][0]["rows"]
-    lines = [json.loads(line) for line in kwire("overhead", "-f", "jsonl", "--by", "api,kind", CAPTURE).out.splitlines()]
-    assert [{key: value for key, value in line.items() if key != "table"} for line in lines if line["table"] == ["api", "kind"]] == whole
+    lines = [
+        json.loads(line) for line in kwire("overhead", "-f", "jsonl", "--by", "api,kind", CAPTURE).out.splitlines()
+    ]
+    assert [
+        {key: value for key, value in line.items() if key != "table"}
+        for line in lines
+        if line["table"] == ["api", "kind"]
+    ] == whole
     assert lines[-1]["table"] == "total"
     rows = list(csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "api,kind", CAPTURE).out)))
-    assert [(row["api"], row["kind"], int(row["bytes"])) for row in rows] == [(row["api"] or "", row["kind"], row["bytes"]) for row in whole]
+    assert [(row["api"], row["kind"], int(row["bytes"])) for row in rows] == [
+        (row["api"] or "", row["kind"], row["bytes"]) for row in whole
+    ]
 
 
 def test_what_is_behind_the_first_rows_is_not_taken_for_what_has_no_name():
-    rows = list(csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "client,kind", "--top", "2", CAPTURE).out)))
+    rows = list(
+        csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "client,kind", "--top", "2", CAPTURE).out))
+    )
     assert len(rows) == 3
     assert re.fullmatch(r"\(\d+ more\)", rows[-1]["client"])
 
 
 def test_a_body_is_what_the_ledger_says():
-    body = kwire_cli.encode({"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
+    body = kwire_cli.encode(
+        {"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
+    )
     found = document("--message", "MetadataRequest", "--version", "4", "--by", "field", body.hex())
     costs = kwire_cli.ledger(kwire_cli.decode(body, message="MetadataRequest", version=4))
-    assert {row["field"]: row["bytes"] for row in found["tables"][0]["rows"]} == {row.path: row.prefix_bytes + row.value_bytes for row in costs}
+    assert {row["field"]: row["bytes"] for row in found["tables"][0]["rows"]} == {
+        row.path: row.prefix_bytes + row.value_bytes for row in costs
+    }
 
 
 @pytest.mark.parametrize("how", ["path", "stdin", "gz", "gz-stdin"])
@@ -156,20 +186,33 @@ def test_files_without_a_batch_are_counted_too(tmp_path):
 
 def test_records_are_those_that_dump_shows():
     segments = ROOT / "samples" / "segments"
-    items = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", segments).out.splitlines()]
+    items = [
+        json.loads(line)
+        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", segments).out.splitlines()
+    ]
     batches = [item for item in items if "gap" not in item]
     records = [record for batch in batches for record in batch["records"]]
     found = document(segments)
     counted = found["records"]
-    assert (counted["batches"], counted["records"], counted["bytes"]) == (len(batches), len(records), sum(batch["size"] for batch in batches))
-    assert {each["codec"]: each["batches"] for each in counted["byCodec"]} == Counter(batch["compression"] for batch in batches)
+    assert (counted["batches"], counted["records"], counted["bytes"]) == (
+        len(batches),
+        len(records),
+        sum(batch["size"] for batch in batches),
+    )
+    assert {each["codec"]: each["batches"] for each in counted["byCodec"]} == Counter(
+        batch["compression"] for batch in batches
+    )
     assert {each["codec"]: each["records"] for each in counted["byCodec"]} == Counter(
         batch["compression"] for batch in batches for _ in batch["records"]
     )
     contents = {each["what"]: each for each in counted["contents"]}
     for name, key in (("keys", "keySize"), ("values", "valueSize")):
         sizes = [max(record[key], 0) for record in records]
-        assert (contents[name]["bytes"], contents[name]["largest"], contents[name]["count"]) == (sum(sizes), max(sizes), len(records))
+        assert (contents[name]["bytes"], contents[name]["largest"], contents[name]["count"]) == (
+            sum(sizes),
+            max(sizes),
+            len(records),
+        )
     headers = [header for record in records for header in record["headers"]]
     assert contents["headers"]["count"] == len(headers) > 0
     assert contents["header keys"]["bytes"] == sum(len(header["key"].encode()) for header in headers)
@@ -215,7 +258,9 @@ def test_the_metadata_log_has_its_name_without_a_capture(wire):
     partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}
     asked = {"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [partition]}
     frame = wire.request("Fetch", 13, 1, replicaId=1, maxWaitMs=1, minBytes=1, topics=[asked], forgottenTopicsData=[])
-    assert [row["topic"] for row in document("--by", "topic", frame.hex())["tables"][0]["rows"]] == ["__cluster_metadata"]
+    assert [row["topic"] for row in document("--by", "topic", frame.hex())["tables"][0]["rows"]] == [
+        "__cluster_metadata"
+    ]
 
 
 def test_records_can_be_left_out():
@@ -244,7 +289,10 @@ def test_a_guess_is_said():
         (("--limit", "max.bytes=5", CAPTURE), "it takes NAME=BYTES"),
         (("--limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
         (("--limit", "fetch.max.bytes=" + "9" * 5000, CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"), "takes bytes, or a size such as 512MiB"),
+        (
+            ("--limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
+            "takes bytes, or a size such as 512MiB",
+        ),
         (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
         (("--batching", "--linger", "5ms", CAPTURE), "--linger takes milliseconds"),
         (("--linger", "9" * 5000, CAPTURE), "--linger takes milliseconds"),

@@ -29,7 +29,9 @@ def text(data):
 def test_repeated_keys_stay(headers):
     heading, row = csv.reader(io.StringIO(shown("csv", headers), newline=""))
     cell = row[heading.index("headers")]
-    assert [(each["key"], each["value"]) for each in json.loads(cell or "[]")] == [(name, text(data)) for name, data in headers]
+    assert [(each["key"], each["value"]) for each in json.loads(cell or "[]")] == [
+        (name, text(data)) for name, data in headers
+    ]
     heading, row = shown("table", headers).splitlines()
     cell = row[heading.index("headers") :]
     assert heading.endswith("headers")
@@ -42,6 +44,6 @@ def test_repeated_keys_stay(headers):
 def test_columns_have_a_list_of_structs():
     pytest.importorskip("numba")
     pa = pytest.importorskip("pyarrow")
-    from kwire_cli.records.record_columns import RECORDS
+    from kwire_cli.records.columns import RECORDS
 
     assert RECORDS.field("headers").type.value_type == pa.struct([("key", pa.string()), ("value", pa.binary())])

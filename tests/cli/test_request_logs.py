@@ -42,7 +42,11 @@ def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path
     log = tmp_path / "damaged.log"
     log.write_bytes(line() + line()[:200] + b"\n" + b"Completed request:Name: FetchRequest; Version: 0\n" + line())
     done, shown = stats(log)
-    assert (done.code, shown["kinds"], shown["anomalies"]) == (0, {"request": 2, "response": 2}, {"DAMAGED_LINE": 1, "TEXT_FORM": 1})
+    assert (done.code, shown["kinds"], shown["anomalies"]) == (
+        0,
+        {"request": 2, "response": 2},
+        {"DAMAGED_LINE": 1, "TEXT_FORM": 1},
+    )
     assert done.err.startswith(f"kwire: {log}:2: DAMAGED_LINE: no JSON: ")
     assert done.err.endswith(", and 1 more\n")
     assert stats("--strict", log)[0].code == 1
@@ -99,8 +103,8 @@ class Slow(io.BytesIO):
 
 
 def test_long_runs_show_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr("kwire_cli.cli.progress.AFTER", 0.0)
-    monkeypatch.setattr("kwire_cli.cli.progress.EVERY", 0.0)
+    monkeypatch.setattr("kwire_cli.cli.environment.AFTER", 0.0)
+    monkeypatch.setattr("kwire_cli.cli.environment.EVERY", 0.0)
     log = tmp_path / "long.log"
     log.write_bytes(line() * 1000)
     errors = Slow()

@@ -74,7 +74,9 @@ FOLDER = ROOT / "samples" / "logs" / "trimmed-0"
 def test_a_file_does_not_become_a_folder_nor_a_folder_a_file(force, tmp_path):
     taken = tmp_path / "taken"
     taken.write_bytes(b"mine")
-    assert f"{taken}: is a file, and {FOLDER} is a folder: name a folder" in kwire("sanitize", FOLDER, taken, *force).err
+    assert (
+        f"{taken}: is a file, and {FOLDER} is a folder: name a folder" in kwire("sanitize", FOLDER, taken, *force).err
+    )
     done = kwire("sanitize", SAMPLE, tmp_path, *force)
     assert done.code == 2
     assert f"{tmp_path}: is a folder, and {SAMPLE} is a file: name a file" in done.err

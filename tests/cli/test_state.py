@@ -21,7 +21,9 @@ def lines(*arguments, **more):
 
 def commit(group, offset):
     value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1}
-    return batch(0, [record(*keyed(1, "OffsetCommit", {"group": group, "topic": "t", "partition": 0}, value, version=3))])
+    return batch(
+        0, [record(*keyed(1, "OffsetCommit", {"group": group, "topic": "t", "partition": 0}, value, version=3))]
+    )
 
 
 def test_the_partitions_of_a_topic_are_one_answer(tmp_path):
@@ -32,12 +34,20 @@ def test_the_partitions_of_a_topic_are_one_answer(tmp_path):
     shutil.copytree(SEGMENTS / "txn-out-0", tmp_path / "txn-out-0")
     shutil.copytree(SEGMENTS / "__transaction_state-0", tmp_path / "__transaction_state-0")
     found = lines(tmp_path)
-    assert [(row["partition"], row["lastOffset"]) for row in found if row["kind"] == "log" and row["topic"] == "__consumer_offsets"] == [
+    assert [
+        (row["partition"], row["lastOffset"])
+        for row in found
+        if row["kind"] == "log" and row["topic"] == "__consumer_offsets"
+    ] == [
         (0, 0),
         (7, 0),
         (12, 0),
     ]
-    assert [(row["group"], row["logPartition"]) for row in found if row["kind"] == "group"] == [("ant", 7), ("bee", 12), ("zebra", 0)]
+    assert [(row["group"], row["logPartition"]) for row in found if row["kind"] == "group"] == [
+        ("ant", 7),
+        ("bee", 12),
+        ("zebra", 0),
+    ]
     assert any(row["kind"] == "transaction" for row in found)
     only = lines(tmp_path, "--topic", "__transaction_state")
     assert {row["kind"] for row in only} == {"log", "transaction"}
@@ -58,7 +68,9 @@ def test_groups_stand_under_the_partition_that_they_are_in(tmp_path):
                 number = int(text.removeprefix("__consumer_offsets-").partition(":")[0])
                 assert number not in found
                 found[number] = []
-            found.get(number, []).extend(name for name in ("zebra", "ant", "bee") if name in text.replace("-", " ").split())
+            found.get(number, []).extend(
+                name for name in ("zebra", "ant", "bee") if name in text.replace("-", " ").split()
+            )
         return found
 
     for form in ("table", "tree"):
@@ -68,7 +80,10 @@ def test_groups_stand_under_the_partition_that_they_are_in(tmp_path):
         if block["type"] == "lines":
             texts += ["".join(line[::2]) for line in block["lines"]]
         else:
-            texts += [block["title"], *(" ".join(cell if isinstance(cell, str) else cell[1] for cell in row) for row in block["rows"])]
+            texts += [
+                block["title"],
+                *(" ".join(cell if isinstance(cell, str) else cell[1] for cell in row) for row in block["rows"]),
+            ]
     half = len(texts) - texts[::-1].index(next(text for text in texts if text.startswith("__consumer_offsets-0"))) - 1
     assert placed(texts[:half]) == placed(texts[half:]) == wanted
 
@@ -91,7 +106,10 @@ def test_standard_input_with_its_topic():
     data = segments()["__transaction_state-0"]
     log, *rows = lines("-", "--as-topic", "__transaction_state", stdin=data)
     assert (log["partition"], log["lastOffset"]) == (None, 86)
-    assert rows == [{name: value for name, value in row.items() if name != "logPartition"} for row in lines(SEGMENTS / "__transaction_state-0")[1:]]
+    assert rows == [
+        {name: value for name, value in row.items() if name != "logPartition"}
+        for row in lines(SEGMENTS / "__transaction_state-0")[1:]
+    ]
 
 
 @pytest.mark.parametrize("fmt", ["tree", "table", "json", "jsonl"])
@@ -124,7 +142,9 @@ def test_a_log_directory_of_kafka():
     assert "unknown" not in kinds
 
 
-@pytest.mark.parametrize("files", [("2-1.checkpoint",), ("2-1.checkpoint", "0.log.deleted"), ("3.log", "1.log.deleted")])
+@pytest.mark.parametrize(
+    "files", [("2-1.checkpoint",), ("2-1.checkpoint", "0.log.deleted"), ("3.log", "1.log.deleted")]
+)
 def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, files):
     """At each offset the answer is that of all files, or an error that says where the first one is."""
     folder = tmp_path / "__cluster_metadata-0"
@@ -132,7 +152,9 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
     for file in files:
         number, _, rest = file.partition(".")
         base, _, epoch = number.partition("-")
-        (folder / f"{int(base):020}{f'-{int(epoch):010}' if epoch else ''}.{rest}").write_bytes(segments()["__cluster_metadata-0"])
+        (folder / f"{int(base):020}{f'-{int(epoch):010}' if epoch else ''}.{rest}").write_bytes(
+            segments()["__cluster_metadata-0"]
+        )
     first = {"2-1.checkpoint": 1, "3.log": 3}[files[0]]
     for at in range(first):
         done = kwire("dump", "--state", "--at", at, folder)
@@ -143,7 +165,9 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
     assert kwire("dump", "--state", "--at", first, folder).code == 0
 
 
-@pytest.mark.parametrize("topic", ["__cluster_metadata", "__consumer_offsets", "__transaction_state", "__share_group_state"])
+@pytest.mark.parametrize(
+    "topic", ["__cluster_metadata", "__consumer_offsets", "__transaction_state", "__share_group_state"]
+)
 def test_no_batch_is_no_answer(tmp_path, topic):
     (tmp_path / f"{topic}-0").mkdir()
     (tmp_path / f"{topic}-0" / FILE).write_bytes(b"")

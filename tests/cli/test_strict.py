@@ -44,14 +44,21 @@ def test_a_cut_segment_of_any_kind_is_no_success(name, tmp_path):
 
 
 def test_cut_hex_is_no_success():
-    for path in map(Path, ("samples/frames/sasl-authenticate-request.hex", "samples/frames/create-topics-v7-request.hex")):
+    for path in map(
+        Path, ("samples/frames/sasl-authenticate-request.hex", "samples/frames/create-topics-v7-request.hex")
+    ):
         digits = "".join(line.split("#")[0].strip() for line in path.read_text().splitlines()).replace(" ", "")
         assert kwire("decode", "--strict", digits).code == 0
         for cut in range(len(digits) - 2, len(digits) // 2, -6):
             assert kwire("decode", "--strict", digits[: cut // 2 * 2]).code in {1, 2}
 
 
-NOTHING = [("--filter", "size > 1GB"), ("--frames", "1000-2000"), ("--stream", "99"), ("--filter", 'clientId == "nobody"', "--stats")]
+NOTHING = [
+    ("--filter", "size > 1GB"),
+    ("--frames", "1000-2000"),
+    ("--stream", "99"),
+    ("--filter", 'clientId == "nobody"', "--stats"),
+]
 
 
 @pytest.mark.parametrize("choice", NOTHING, ids=" ".join)
@@ -66,7 +73,9 @@ def test_a_choice_of_frames_that_matches_nothing(choice):
     assert kwire("overhead", "--exit-code", "--filter", "api == Metadata", "-", stdin=data).code == 0
 
 
-@pytest.mark.parametrize("choice", [("--grep", "nothing"), ("--key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join)
+@pytest.mark.parametrize(
+    "choice", [("--grep", "nothing"), ("--key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join
+)
 def test_a_choice_of_batches_that_matches_nothing(choice):
     for fmt in ("jsonl", "table"):
         assert kwire("dump", "--format", fmt, *choice, "-", stdin=BATCHES).code == 0

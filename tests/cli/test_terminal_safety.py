@@ -1,4 +1,6 @@
-"""Whatever names somebody made up, nothing that kwire prints acts on a terminal: no view, no error, no note, no progress."""
+"""Whatever names somebody made up, nothing that kwire prints acts on a terminal: no view, no error, no note, no
+progress.
+"""
 
 import io
 import json
@@ -12,13 +14,19 @@ from log_lines import line as log_line
 from named_traffic import hostile_capture, hostile_frames
 from pages import page
 
-from kwire_cli.cli import progress
+from kwire_cli.cli import environment as environment_module
 from kwire_cli.cli.environment import Environment
 from kwire_cli.view.lines import is_hidden
 
-HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
-"""A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what can't be seen."""
-ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+HOSTILE = (
+    "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p"
+    "\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
+)
+"""A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what can't be
+seen."""
+ACTS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 """What kwire itself sends."""
 
@@ -38,12 +46,16 @@ def folder(tmp_path_factory):
     name = HOSTILE.replace("/", "").replace("\0", "")
     (top / f"frames{name}.bin").write_bytes(hostile_frames(HOSTILE))
     (top / f"capture{name}.pcap").write_bytes(hostile_capture(HOSTILE))
-    (top / f"log{name}.log").write_bytes(log_line(3, 1, client=HOSTILE, request={"topics": [{"name": HOSTILE}], HOSTILE: 1}, principal=HOSTILE))
+    (top / f"log{name}.log").write_bytes(
+        log_line(3, 1, client=HOSTILE, request={"topics": [{"name": HOSTILE}], HOSTILE: 1}, principal=HOSTILE)
+    )
     raw = HOSTILE.encode()
     for at, codec in (("x-0", 0), (f"{name[:40]}-1", 1)):
         (top / at).mkdir()
         some = [records.record(raw, raw, number, 0, [(HOSTILE, raw)]) for number in range(2)]
-        (top / at / "00000000000000000000.log").write_bytes(records.batch(0, some, codec) + raw + records.batch(2, some, codec))
+        (top / at / "00000000000000000000.log").write_bytes(
+            records.batch(0, some, codec) + raw + records.batch(2, some, codec)
+        )
     (top / "x-0" / f"odd{name[:40]}").write_bytes(raw)
     (top / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + raw)
     for number, about in enumerate((HOSTILE, HOSTILE * 2)):
@@ -53,7 +65,11 @@ def folder(tmp_path_factory):
         ]
         spec = {"type": "data", "name": "Made", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
         (top / f"made{number}{name[:40]}.json").write_text(json.dumps(spec))
-    (top / "bad.json").write_text(json.dumps({"type": "data", "name": HOSTILE, HOSTILE: 1, "validVersions": HOSTILE, "fields": [{"name": HOSTILE}]}))
+    (top / "bad.json").write_text(
+        json.dumps(
+            {"type": "data", "name": HOSTILE, HOSTILE: 1, "validVersions": HOSTILE, "fields": [{"name": HOSTILE}]}
+        )
+    )
     return top
 
 
@@ -68,15 +84,27 @@ def forms(*names):
 
 COMMANDS = {
     "decode frames": (["decode"], ["frames*"], forms("tree", "hex", "json", "jsonl")),
-    "decode frames whole": (["decode", "--full", "--lossless", "--verbose"], ["frames*"], forms("tree", "hex", "jsonl")),
+    "decode frames whole": (
+        ["decode", "--full", "--lossless", "--verbose"],
+        ["frames*"],
+        forms("tree", "hex", "jsonl"),
+    ),
     "decode as another message": (["decode", "--api", "Metadata", "--version", "1"], ["frames*"], forms("tree", "hex")),
     "decode a capture": (["decode"], ["capture*"], forms("tree", "hex", "table", "json", "jsonl", "csv")),
     "decode pairs": (["decode", "--pairs"], ["capture*"], forms("tree", "jsonl")),
-    "decode fields": (["decode", "--fields", "clientId,topics,body.topics.name"], ["capture*"], forms("table", "csv", "json")),
+    "decode fields": (
+        ["decode", "--fields", "clientId,topics,body.topics.name"],
+        ["capture*"],
+        forms("table", "csv", "json"),
+    ),
     "statistics": (["decode", "--stats"], ["capture*"], forms("table", "json")),
     "decode a log": (["decode"], ["log*"], forms("tree", "table", "json", "jsonl", "csv")),
     "dump": (["dump"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
-    "dump records": (["dump", "--deep", "--full", "--pretty"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
+    "dump records": (
+        ["dump", "--deep", "--full", "--pretty"],
+        ["*-?"],
+        forms("tree", "table", "hex", "json", "jsonl", "csv"),
+    ),
     "dump all": (["dump", "--all"], ["*-?", "leader*"], forms("tree", "table", "jsonl")),
     "verify": (["dump", "--verify"], ["*-?"], forms("tree", "table", "jsonl")),
     "like Kafka": (["dump", "--like-kafka", "--deep"], ["*-?"], [()]),
@@ -116,10 +144,22 @@ def test_no_view_acts_on_a_terminal(folder, name, form):
         if "--like-kafka" not in words:  # the lines of another tool, which are compared with its own
             assert ACTS.findall(piped.out) == []
     elif form[1] == "jsonl" or (form[1] == "json" and piped.out):
-        assert [json.loads(text) for text in documents(done.out, form[1])] == [json.loads(text) for text in documents(piped.out, form[1])]
+        assert [json.loads(text) for text in documents(done.out, form[1])] == [
+            json.loads(text) for text in documents(piped.out, form[1])
+        ]
 
 
-PAGES = ["decode frames", "decode a capture", "statistics", "dump", "dump records", "verify", "overhead", "overhead by client", "compare"]
+PAGES = [
+    "decode frames",
+    "decode a capture",
+    "statistics",
+    "dump",
+    "dump records",
+    "verify",
+    "overhead",
+    "overhead by client",
+    "compare",
+]
 PAGES += ["clients", "clients refused", "advise", "diff partitions"]
 
 
@@ -130,7 +170,9 @@ def test_no_page_shows_what_cannot_be_seen(folder, name):
     found = page(*[word for word in words if word not in {"--lossless", "--pretty"}], *files)
     attributes = [value for _, each in found.elements for value in each.values() if value]
     assert "31mg" in json.dumps(found.data) + "".join(found.text)
-    assert [text for text in [*found.text, *attributes, *texts_in(found.data)] if ACTS.search(text.replace("\n", ""))] == []
+    assert [
+        text for text in [*found.text, *attributes, *texts_in(found.data)] if ACTS.search(text.replace("\n", ""))
+    ] == []
 
 
 def texts_in(value):
@@ -164,9 +206,11 @@ def test_the_names_are_shown_and_not_left_out(folder):
 
 
 SAID = [
-    "", "--color", "advise", "breaking", "clients --upgrade-to", "compare --encoding", "decode", "decode --fields", "decode --filter",
+    "", "--color", "advise", "breaking", "clients --upgrade-to", "compare --encoding", "decode", "decode --fields",
+    "decode --filter",
     "decode --overlay",
-    "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m", "errors", "explain",
+    "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m",
+    "errors", "explain",
     "lint", "overhead --by", "spec list", "spec show",
 ]  # fmt: skip
 
@@ -192,14 +236,20 @@ def test_no_name_at_all_acts_on_a_terminal(name):
     for fmt in ("tree", "hex"):
         for terminal in (False, True):
             assert acting(kwire("decode", "--format", fmt, "-", stdin=frames, terminal=terminal).out) == []
-    plain, shown = (kwire("decode", "--format", "jsonl", "-", stdin=frames, terminal=terminal).out for terminal in (False, True))
+    plain, shown = (
+        kwire("decode", "--format", "jsonl", "-", stdin=frames, terminal=terminal).out for terminal in (False, True)
+    )
     assert acting(shown) == []
-    assert [json.loads(text) for text in shown.split("\n")[:-1]] == [json.loads(text) for text in plain.split("\n")[:-1]]
+    assert [json.loads(text) for text in shown.split("\n")[:-1]] == [
+        json.loads(text) for text in plain.split("\n")[:-1]
+    ]
 
 
 def test_what_is_watched_does_not_act_on_a_terminal():
     for form in ((), ("--format", "jsonl")):
-        shown, piped = (kwire("watch", "-", *form, stdin=hostile_capture(HOSTILE), terminal=terminal) for terminal in (True, False))
+        shown, piped = (
+            kwire("watch", "-", *form, stdin=hostile_capture(HOSTILE), terminal=terminal) for terminal in (True, False)
+        )
         assert shown.code == piped.code == 0
         assert acting(shown.err) == ACTS.findall(piped.err) == []
         assert "31mg" in piped.out
@@ -219,10 +269,10 @@ def test_what_is_made_harmless_is_not_told_as_it_was(folder, tmp_path):
 
 
 def test_progress_does_not_act_beyond_its_line(monkeypatch):
-    monkeypatch.setattr(progress, "AFTER", 0)
-    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(environment_module, "AFTER", 0)
+    monkeypatch.setattr(environment_module, "EVERY", 0)
     environment = Environment(stderr=Terminal(), stdout=io.BytesIO(), stdin=Terminal())
-    telling = progress.Progress(environment)
+    telling = environment_module.Progress(environment)
     telling.tell(HOSTILE, 1, 2)
     said = environment.stderr.getvalue().decode()
     assert said.startswith("\r\x1b[K")

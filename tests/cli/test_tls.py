@@ -47,7 +47,9 @@ def test_no_format_shows_a_secret():
 
 def test_follow_and_standard_input():
     whole = kwire("decode", "--format", "jsonl", *WITH_KEYS).out
-    followed = kwire("decode", "--format", "jsonl", "--follow", "--tls-keylog", BROKER_KEYS, "-", stdin=BROKER.read_bytes()).out
+    followed = kwire(
+        "decode", "--format", "jsonl", "--follow", "--tls-keylog", BROKER_KEYS, "-", stdin=BROKER.read_bytes()
+    ).out
     piped = kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, "-", stdin=BROKER.read_bytes()).out
     kinds = [json.loads(line)["kind"] for line in whole.splitlines()]
     for other in (followed, piped):
@@ -90,7 +92,10 @@ def test_several_key_logs(tmp_path):
 
 
 def test_a_capture_without_tls_is_as_it_was():
-    assert kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, PLAIN).out == kwire("decode", "--format", "jsonl", PLAIN).out
+    assert (
+        kwire("decode", "--format", "jsonl", "--tls-keylog", BROKER_KEYS, PLAIN).out
+        == kwire("decode", "--format", "jsonl", PLAIN).out
+    )
 
 
 def test_errors(tmp_path):
@@ -124,14 +129,20 @@ def test_without_the_package_keys_in_the_capture_are_a_reason():
     assert sum(line["size"] for line in found) == json.loads(kwire("overhead", "--format", "json", CASES).out)["bytes"]
 
 
-@pytest.mark.parametrize(("keys", "loaded"), [((), set()), (WITH_KEYS[:2], {"keylog", "records", "stream", "turns"})])
+@pytest.mark.parametrize(
+    ("keys", "loaded"), [((), set()), (WITH_KEYS[:2], {"keylog", "records", "stream", "scheduler"})]
+)
 def test_plain_captures_do_not_load_it(keys, loaded):
-    """The package, and the modules that need it, are imported for a stream of TLS; without a key log none but the one that looks for it."""
+    """The package, and the modules that need it, are imported for a stream of TLS; without a key log none but the one
+    that looks for it.
+    """
     code = "import sys; from kwire_cli.cli.main import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     command = [sys.executable, "-c", code, "decode", "--limit", "3", *map(str, keys), str(PLAIN)]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
     assert "cryptography" not in names
-    assert {name.removeprefix("kwire_cli.source.tls.") for name in names if name.startswith("kwire_cli.source.tls.")} == loaded | {"decryption"}
+    assert {
+        name.removeprefix("kwire_cli.source.tls.") for name in names if name.startswith("kwire_cli.source.tls.")
+    } == loaded | {"decryption"}
 
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark")
@@ -144,7 +155,10 @@ def test_frames_are_those_that_tshark_decrypts():
         stream, _, sizes = row.partition("\t")
         theirs.update((int(stream), int(size) + 4) for size in sizes.split(",") if size)
     ours = Counter()
-    for line in map(json.loads, kwire("decode", "--format", "jsonl", "--filter", "kind in (request, response)", CASES).out.splitlines()):
+    for line in map(
+        json.loads,
+        kwire("decode", "--format", "jsonl", "--filter", "kind in (request, response)", CASES).out.splitlines(),
+    ):
         ours[line["stream"], line["size"]] += 1
     assert ours
     assert {key: count for key, count in theirs.items() if key[0] not in {11, 12}} == ours  # it knows CBC and TLS 1.1

@@ -42,7 +42,9 @@ def test_an_empty_file(tmp_path):
 
 def test_without_the_extra(monkeypatch):
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "textual" else real(name, *more))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "textual" else real(name, *more)
+    )
     done = kwire("tui", CAPTURE)
     assert done.code == 2
     assert "pip install 'kwire[tui]'" in done.err
@@ -52,7 +54,9 @@ def test_a_screen(monkeypatch):
     from kwire_cli.tui.app import Inspector
 
     shown = []
-    monkeypatch.setattr(Inspector, "run", lambda app: shown.append((app.source_name, app.filter_text, app.listing.what)))
+    monkeypatch.setattr(
+        Inspector, "run", lambda app: shown.append((app.source_name, app.filter_text, app.listing.what))
+    )
     assert kwire("tui", CAPTURE, "--filter", "api == Fetch", stdin=None, terminal=True).code == 0
     assert kwire("tui", SEGMENT, stdin=None, terminal=True).code == 0
     assert kwire("tui", HEX, "--api", "Fetch", "--version", "18", stdin=None, terminal=True).code == 0
@@ -64,8 +68,8 @@ def test_a_screen(monkeypatch):
 
 
 def test_the_page(updating, monkeypatch):
-    from kwire_cli.tui.help import KEYS
-    from kwire_cli.tui.kept import PIECE
+    from kwire_cli.tui.captures import PIECE
+    from kwire_cli.tui.panes import KEYS
     from kwire_cli.view.html.outline import MOST_BYTES, MOST_NODES
 
     def with_keys(text):

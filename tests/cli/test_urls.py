@@ -39,7 +39,11 @@ def stored():
 def test_the_same_is_said(stored, command):
     *words, path = command
     here, there = (kwire(*words, f"{root}/{path}", "--format", "jsonl") for root in (SAMPLES, stored))
-    assert (there.code, there.out.replace(stored, str(SAMPLES)), there.err.replace(stored, str(SAMPLES))) == (here.code, here.out, here.err)
+    assert (there.code, there.out.replace(stored, str(SAMPLES)), there.err.replace(stored, str(SAMPLES))) == (
+        here.code,
+        here.out,
+        here.err,
+    )
     assert here.out
 
 

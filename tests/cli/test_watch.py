@@ -1,4 +1,6 @@
-"""`kwire watch`: streams in memory, tools that stand in for tcpdump, and real packets on the loopback interface where that is allowed."""
+"""`kwire watch`: streams in memory, tools that stand in for tcpdump, and real packets on the loopback interface where
+that is allowed.
+"""
 
 import io
 import json
@@ -16,13 +18,13 @@ import packets as make
 import pytest
 from command_line import ROOT, Terminal, hold_page, kwire
 
+from kwire_cli.analysis.stats import OTHERS, Stats
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
-from kwire_cli.source.capture import tools
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.kafka.stats import OTHERS, Stats
+from kwire_cli.source.packets import live
+from kwire_cli.source.packets.files import packets
 from kwire_cli.view.lines import plain, without_control
-from kwire_cli.view.watch import interval_line, rate, screen_lines
+from kwire_cli.view.traffic import interval_line, rate, screen_lines
 
 SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 CONTENT = SAMPLE.read_bytes()
@@ -160,7 +162,7 @@ def tool(tmp_path, monkeypatch):
     """Puts a script in the place of tcpdump or dumpcap, and takes all others away."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    monkeypatch.setattr(tools, "_PLACES", ())
+    monkeypatch.setattr(live, "_PLACES", ())
     monkeypatch.setenv("PATH", str(folder))
 
     def put(name, script):
@@ -174,7 +176,9 @@ def tool(tmp_path, monkeypatch):
 
 def test_tcpdump_captures_and_ctrl_c_prints_the_totals(tool, tmp_path):
     said = tmp_path / "arguments"
-    folder = tool("tcpdump", f'echo "$@" > {said}\ncat {SAMPLE}\necho "7 packets dropped by kernel" >&2\nexec sleep 100')
+    folder = tool(
+        "tcpdump", f'echo "$@" > {said}\ncat {SAMPLE}\necho "7 packets dropped by kernel" >&2\nexec sleep 100'
+    )
     process = running("eth7", "--port", "9092", "--port", "9093", "--every", "0.1", environment={"PATH": f"{folder}"})
     with process:
         while "0.0 req/s" in (line := process.stdout.readline()):
@@ -184,7 +188,23 @@ def test_tcpdump_captures_and_ctrl_c_prints_the_totals(tool, tmp_path):
         out, err = ended(process, 130)
     assert "Produce 9" in out
     assert "7 packets" in err
-    assert said.read_text().split() == ["-i", "eth7", "-U", "-n", "-s", "0", "-w", "-", "tcp", "port", "9092", "or", "tcp", "port", "9093"]
+    assert said.read_text().split() == [
+        "-i",
+        "eth7",
+        "-U",
+        "-n",
+        "-s",
+        "0",
+        "-w",
+        "-",
+        "tcp",
+        "port",
+        "9092",
+        "or",
+        "tcp",
+        "port",
+        "9093",
+    ]
 
 
 def test_dumpcap_serves_too_and_the_time_may_be_limited(tool):
@@ -200,13 +220,16 @@ def test_dumpcap_serves_too_and_the_time_may_be_limited(tool):
     ("script", "why"),
     [
         ('echo "tcpdump: eth7: You don\'t have permission to perform this capture" >&2; exit 1', "setcap cap_net_raw"),
-        ('echo "tcpdump: eth7: No such device exists" >&2; exit 1', "there is no interface of this name; interfaces are lo"),
+        (
+            'echo "tcpdump: eth7: No such device exists" >&2; exit 1',
+            "there is no interface of this name; interfaces are lo",
+        ),
         ('echo "tcpdump: something else" >&2; exit 1', "can't capture on eth7: tcpdump: something else"),
         ("exit 1", "without a word"),
     ],
 )
 def test_why_a_tool_does_not_capture(tool, script, why, monkeypatch):
-    monkeypatch.setattr(tools, "interfaces", lambda: ["lo", "eth0"])
+    monkeypatch.setattr(live, "interfaces", lambda: ["lo", "eth0"])
     tool("tcpdump", script)
     done = kwire("watch", "eth7")
     assert done.code == 2
@@ -234,7 +257,11 @@ def test_groups_are_bounded(wire):
     for number in range(6):
         for line in wire.lines((0, wire.request("Metadata", 4, client=f"client-{number}"))):
             stats.add(line)
-    assert {name: group.requests for name, group in stats.groups["client"].items()} == {"client-0": 1, "client-1": 1, OTHERS: 4}
+    assert {name: group.requests for name, group in stats.groups["client"].items()} == {
+        "client-0": 1,
+        "client-1": 1,
+        OTHERS: 4,
+    }
     total = Stats(most=2)
     total.merge(stats)
     total.merge(stats)
@@ -242,7 +269,13 @@ def test_groups_are_bounded(wire):
 
 
 def test_rates_are_in_units():
-    assert [rate(size) for size in (0, 999, 1500, 2_500_000, 3e9)] == ["0.0 B/s", "999.0 B/s", "1.5 kB/s", "2.5 MB/s", "3.0 GB/s"]
+    assert [rate(size) for size in (0, 999, 1500, 2_500_000, 3e9)] == [
+        "0.0 B/s",
+        "999.0 B/s",
+        "1.5 kB/s",
+        "2.5 MB/s",
+        "3.0 GB/s",
+    ]
 
 
 # Real packets
@@ -253,7 +286,9 @@ def may_capture():
     if not found:
         return False
     try:
-        begun = subprocess.run([found, "-i", "lo", "-c", "1", "-w", os.devnull, "port 1"], capture_output=True, timeout=2, check=False)
+        begun = subprocess.run(
+            [found, "-i", "lo", "-c", "1", "-w", os.devnull, "port 1"], capture_output=True, timeout=2, check=False
+        )
     except subprocess.TimeoutExpired:
         return True
     return begun.returncode == 0

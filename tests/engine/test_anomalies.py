@@ -4,12 +4,12 @@ import pytest
 from definitions import definition, field
 
 import kwire_cli as kwire
-from kwire_cli.cost.ledger import ledger
-from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, LOG_FILES, MEANING, PAYLOADS, RECORDS as RECORD_CODES
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
@@ -30,7 +30,10 @@ TWO_TAGS = definition(
     {"name": "G", "type": "string", "tag": 1, "taggedVersions": "1+", "versions": "1+"},
 )
 LATER_TAG = definition(
-    field("int8", tag=0, taggedVersions="2+", versions="2+"), {"name": "H", "type": "int8"}, validVersions="0-2", flexibleVersions="1+"
+    field("int8", tag=0, taggedVersions="2+", versions="2+"),
+    {"name": "H", "type": "int8"},
+    validVersions="0-2",
+    flexibleVersions="1+",
 )
 PACKED = definition(field("int32", encoding="packed32"))
 WIDE = definition(field("int16", encoding="fixed32"))
@@ -53,14 +56,26 @@ BODIES = [
     (STRUCT, 0, "02 07", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
     (STRUCT, 0, "80", {"f": None}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
     (TWO_TAGS, 1, "02 01 02 0261 00 01 07", {"f": 7, "g": "a"}, [("TAG_ORDER", "f", 5)]),
-    (TAGGED, 1, "01 ffffffff0f 00", {"unknownTaggedFields": [{"tag": -1, "data": ""}]}, [("TAG_ORDER", "_tags[-1]", 1)]),
+    (
+        TAGGED,
+        1,
+        "01 ffffffff0f 00",
+        {"unknownTaggedFields": [{"tag": -1, "data": ""}]},
+        [("TAG_ORDER", "_tags[-1]", 1)],
+    ),
     (TAGGED, 1, "02 00 01 07 00 01 08", {"f": 8}, [("TAG_DUPLICATE", "f", 4)]),
     (TAGGED, 1, "03 00 01 07 05 00 00 01 08", None, [("TAG_DUPLICATE", "f", 6), ("TAG_ORDER", "f", 6)]),
     (TAGGED, 1, "02 05 01 07 05 00", None, [("TAG_DUPLICATE", "_tags[5]", 4)]),
     (TAGGED, 1, "01 00 02 07", {"f": 7}, [("TAG_SIZE_MISMATCH", "f", 1)]),
     (TAGGED, 1, "01 00 ffffffff0f 07", {"f": 7}, [("TAG_SIZE_MISMATCH", "f", 1)]),
     (TAGGED, 1, "01 00 01 00", {}, [("TAG_DEFAULT_VALUE", "f", 1)]),
-    (LATER_TAG, 1, "09 01 00 01 07", {"h": 9, "unknownTaggedFields": [{"tag": 0, "data": "Bw=="}]}, [("TAG_NOT_VALID", "_tags[0]", 2)]),
+    (
+        LATER_TAG,
+        1,
+        "09 01 00 01 07",
+        {"h": 9, "unknownTaggedFields": [{"tag": 0, "data": "Bw=="}]},
+        [("TAG_NOT_VALID", "_tags[0]", 2)],
+    ),
     (definition(field("bool")), 0, "02", {"f": True}, [("BOOL_NOT_0_OR_1", "f", 0)]),
     (definition(field("[]bool")), 0, "00000002 01 ff", {"f": [True, True]}, [("BOOL_NOT_0_OR_1", "f[1]", 5)]),
     (STRING, 1, "818002" + "61" * 32768 + "00", None, [("STRING_TOO_LONG", "f", 0)]),
@@ -80,7 +95,9 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "version", "data", "value", "found"), BODIES, ids=[f"{row[4][-1][0]}-{i}" for i, row in enumerate(BODIES)])
+@pytest.mark.parametrize(
+    ("spec", "version", "data", "value", "found"), BODIES, ids=[f"{row[4][-1][0]}-{i}" for i, row in enumerate(BODIES)]
+)
 def test_an_anomaly_has_a_code_a_path_and_an_offset(spec, version, data, value, found):
     data = bytes.fromhex(data)
     decoded = decode_spec(spec, data, version)
@@ -131,8 +148,8 @@ def test_releases_that_differ():
 
 
 def test_every_code_is_provoked_here():
-    # Those of compressed records are in tests/codec/test_codes.py, those of payloads in tests/payload, of log files in tests/source/logs,
-    # of batches in tests/records.
+    # Those of compressed records are in tests/records/test_codes.py, those of payloads in tests/payload, of log files
+    # in tests/source/logs, of batches in tests/records.
     odd = [found for *_, found in BODIES + RECORDS]
     provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
     assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
@@ -150,7 +167,7 @@ They do not stop decoding as long as the bytes after them have a meaning; what h
 | --- | --- |
 {rows}
 Made from `kwire_cli/engine/codes.py` by `pytest tests/engine/test_anomalies.py --update`.
-"""
+"""  # noqa: E501
 
 
 def test_the_table_in_the_documentation_is_this_one(updating):

@@ -16,16 +16,13 @@ pytest.importorskip("pyarrow")
 from definitions import FLEXIBLE, definition, field
 
 import kwire_cli as kwire
-from kwire_cli.engine import leaf_columns
-from kwire_cli.engine.body import Body
-from kwire_cli.engine.columns import columns
-from kwire_cli.engine.field_rows import FIELDS, by_path, field_rows, sum_walk
-from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine import arrow
+from kwire_cli.engine.arrow import FIELDS, by_path, columns, field_rows, sum_walk
+from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import places
-from kwire_cli.engine.values import ABSENT, Form, leaf_value
+from kwire_cli.engine.values import ABSENT, Body, Form, leaf_value
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.records import v2
 
@@ -111,7 +108,9 @@ def check_sums(spec, version, many, bodies):
             expected[row.path, "count"] += row.count
     sums = by_path(many.program, sum_walk(many))
     names = ("prefix", "value", "count")
-    assert {(path, name): number for path, row in sums.items() for name, number in zip(names, row.tolist(), strict=True)} == {**expected}
+    assert {
+        (path, name): number for path, row in sums.items() for name, number in zip(names, row.tolist(), strict=True)
+    } == {**expected}
     assert sum(int(row[0] + row[1]) for row in sums.values()) == sum(map(len, bodies))
 
 
@@ -153,7 +152,13 @@ def test_changed_bodies(data):
 @pytest.mark.parametrize(
     ("kind", "bodies"),
     [
-        ("float64", [bytes.fromhex(text) for text in ("7ff8000000000000", "7ff0000000000000", "fff0000000000000", "3ff8000000000000")]),
+        (
+            "float64",
+            [
+                bytes.fromhex(text)
+                for text in ("7ff8000000000000", "7ff0000000000000", "fff0000000000000", "3ff8000000000000")
+            ],
+        ),
         ("uuid", [bytes(16), bytes(range(16)), b"\xff" * 16]),
         ("uint16", [b"\xff\xff", b"\0\1"]),
         ("bool", [b"\0", b"\1", b"\2"]),
@@ -170,8 +175,21 @@ def test_each_kind_of_value(kind, bodies):
 def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
     inner = [{"name": "A", "type": "int16", "tag": 0, "taggedVersions": "1+", "versions": "1+", "default": "7"}]
     spec = definition(
-        {"name": "S", "type": "[]S", "versions": "0+", "fields": [{"name": "X", "type": "int8", "versions": "0+"}, *inner]},
-        {"name": "T", "type": "string", "tag": 0, "taggedVersions": "1+", "versions": "1+", "nullableVersions": "1+", "default": "null"},
+        {
+            "name": "S",
+            "type": "[]S",
+            "versions": "0+",
+            "fields": [{"name": "X", "type": "int8", "versions": "0+"}, *inner],
+        },
+        {
+            "name": "T",
+            "type": "string",
+            "tag": 0,
+            "taggedVersions": "1+",
+            "versions": "1+",
+            "nullableVersions": "1+",
+            "default": "null",
+        },
         validVersions="0-2",
     )
     entry = entry_for(spec, FLEXIBLE)
@@ -190,9 +208,19 @@ def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
 
 
 def test_records_one_by_one():
-    record = {"attributes": 0, "timestampDelta": 9000, "offsetDelta": 70, "key": None, "value": "AQI=", "headers": [{"key": "h", "value": None}]}
+    record = {
+        "attributes": 0,
+        "timestampDelta": 9000,
+        "offsetDelta": 70,
+        "key": None,
+        "value": "AQI=",
+        "headers": [{"key": "h", "value": None}],
+    }
     entry = records_entry(v2.RECORDS)
-    bodies = [v2.RECORDS.build({"records": rows}) for rows in ([record, record | {"headers": [], "key": ""}], [], [record] * 3)]
+    bodies = [
+        v2.RECORDS.build({"records": rows})
+        for rows in ([record, record | {"headers": [], "key": ""}], [], [record] * 3)
+    ]
     found, _ = columns(entry, walked(entry, bodies))
     assert [len(each["records"]) for each in found.to_pylist()] == [2, 0, 3]
     first, second = found[0].as_py()["records"]
@@ -209,7 +237,7 @@ def test_what_attribute_bits_bring_has_no_column():
 def test_more_bytes_than_a_column_can_have_are_refused(monkeypatch):
     spec = definition(field("bytes"))
     many = walked(entry_for(spec, 0), [b"\0\0\0\x08" + bytes(8)] * 3)
-    monkeypatch.setattr(leaf_columns, "MOST_BYTES", 23)
+    monkeypatch.setattr(arrow, "MOST_BYTES", 23)
     with pytest.raises(kwire.InputError, match="take fewer messages at once"):
         columns(entry_for(spec, 0), many)
     with pytest.raises(kwire.InputError, match="take fewer messages at once"):

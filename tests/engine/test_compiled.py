@@ -14,10 +14,9 @@ from record_sets import RECORD_SETS
 pytest.importorskip("numba")
 import numpy as np
 
-from kwire_cli.engine import compiled as c, gathers, kept, kernel
-from kwire_cli.engine.field_rows import sum_walk
-from kwire_cli.engine.lower import entry_for, lower
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine import compiled as c, kernel, numba_loops
+from kwire_cli.engine.arrow import sum_walk
+from kwire_cli.engine.lower import entry_for, lower, records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.messages import declare
@@ -114,23 +113,23 @@ def test_a_program_that_has_grown_is_made_anew():
 def test_machine_code_is_kept_in_a_folder_of_the_owners(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = kept.cache_folder(kernel.run)
+    folder = numba_loops.cache_folder(kernel.run)
     assert folder.parent == tmp_path / "cache"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert kept.cache_folder(kernel.run) == folder
+    assert numba_loops.cache_folder(kernel.run) == folder
     # One that others can write to is not used: what lies there would be run.
     (tmp_path / "cache").chmod(0o777)
-    assert kept.cache_folder(kernel.run).parent != tmp_path / "cache"
+    assert numba_loops.cache_folder(kernel.run).parent != tmp_path / "cache"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "named"))
-    assert kept.cache_folder(kernel.run).parent == tmp_path / "named"
+    assert numba_loops.cache_folder(kernel.run).parent == tmp_path / "named"
 
 
 def test_another_source_has_another_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    known = kept.cache_folder(kernel.run)
-    real = kept.inspect.getsource
-    monkeypatch.setattr(kept.inspect, "getsource", lambda module: real(module) + "# changed")
-    assert kept.cache_folder(kernel.run) != known
+    known = numba_loops.cache_folder(kernel.run)
+    real = numba_loops.inspect.getsource
+    monkeypatch.setattr(numba_loops.inspect, "getsource", lambda module: real(module) + "# changed")
+    assert numba_loops.cache_folder(kernel.run) != known
 
 
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
@@ -138,16 +137,16 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     file.write_bytes(b"")
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(file / "no"))
-    monkeypatch.setattr(kept.tempfile, "gettempdir", lambda: str(file))
-    assert kept.cache_folder(kernel.run) is None
+    monkeypatch.setattr(numba_loops.tempfile, "gettempdir", lambda: str(file))
+    assert numba_loops.cache_folder(kernel.run) is None
     out = np.zeros(1, np.int64)
-    c.compiled.__wrapped__(gathers.fixed_numbers)(c.octets(b"\xff\xfe"), np.zeros(1, np.int64), 2, True, out)
+    c.compiled.__wrapped__(numba_loops.fixed_numbers)(c.octets(b"\xff\xfe"), np.zeros(1, np.int64), 2, True, out)
     assert out[0] == -2
 
 
 def test_a_second_process_finds_the_machine_code(tmp_path):
     text = (
-        "from kwire_cli.engine import compiled as c, gathers\n"
+        "from kwire_cli.engine import compiled as c, numba_loops as gathers\n"
         "import numpy as np\n"
         "out = np.zeros(1, np.int64)\n"
         "run = c.compiled(gathers.varints)\n"
@@ -155,7 +154,10 @@ def test_a_second_process_finds_the_machine_code(tmp_path):
         "print(out[0], sum(run.stats.cache_hits.values()))\n"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    said = [subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    said = [
+        subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
     assert said == ["150 0\n", "150 1\n"]
 
 

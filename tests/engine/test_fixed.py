@@ -2,10 +2,12 @@ import construct
 import pytest
 
 from kwire_cli.engine.fixed import fixed, part
+from kwire_cli.structs.messages import Sized
 from kwire_cli.structs.numbers import FIXED, INTS
-from kwire_cli.structs.sized import Sized
 
-HEAD = construct.Struct("a" / construct.Int8ub, "b" / construct.Int16ub, "c" / construct.Bytes(3), "d" / construct.Int32ub)
+HEAD = construct.Struct(
+    "a" / construct.Int8ub, "b" / construct.Int16ub, "c" / construct.Bytes(3), "d" / construct.Int32ub
+)
 DATA = bytes.fromhex("01 0203 040506 0708090a 0b")
 
 

@@ -9,14 +9,22 @@ pytest.importorskip("numba")
 import numpy as np
 from construct import Array, Byte
 
-from kwire_cli.engine.compiled import octets
+from kwire_cli.engine.compiled import numpy_type, octets, offset_of, read_rows
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.fixed_columns import numpy_type, offset_of, read_rows
-from kwire_cli.structs.captures import PCAP, PCAPNG
-from kwire_cli.structs.network import ip, link, transport
+from kwire_cli.structs import network
+from kwire_cli.structs.network import PCAP, PCAPNG
 from kwire_cli.structs.numbers import Bool
 
-DECLARATIONS = [PCAP["<"].record, PCAP[">"].header, PCAPNG[">"].section, PCAPNG["<"].enhanced, ip.IPV4, ip.IPV6, link.SLL2, transport.TCP]
+DECLARATIONS = [
+    PCAP["<"].record,
+    PCAP[">"].header,
+    PCAPNG[">"].section,
+    PCAPNG["<"].enhanced,
+    network.IPV4,
+    network.IPV6,
+    network.SLL2,
+    network.TCP,
+]
 pytestmark = pytest.mark.numba
 
 
@@ -27,7 +35,9 @@ def test_rows_are_what_fixed_reads(decl):
     data = bytes(range(7, 256)) * 3
     starts = np.array([0, 1, 100, len(data) - numbers.size], np.int64)
     for start, row in zip(starts.tolist(), read_rows(octets(data), starts, layout), strict=True):
-        assert tuple(each.tobytes() if isinstance(each, np.ndarray) else each.item() for each in row) == numbers.unpack(data, start)
+        assert tuple(each.tobytes() if isinstance(each, np.ndarray) else each.item() for each in row) == numbers.unpack(
+            data, start
+        )
     for name in numbers.names:
         assert numpy_type(decl)[name] == layout.fields[name][0]
         assert layout.fields[name][1] == offset_of(decl, name)

@@ -7,13 +7,12 @@ from golden_rows import sample, shared
 from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.engine.anomalies import anomalies
 from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.shapes import LARGEST, MOST_PLACES, Shape, Shapes
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import ABSENT, Form, value
+from kwire_cli.engine.values import ABSENT, Form, anomalies, value
 
 CATALOG = kwire.catalog()
 
@@ -100,10 +99,14 @@ def test_shapes_give_the_spans_of_the_kernel():
 def test_shapes_are_bounded():
     entry = entry_for(CATALOG.message("HeartbeatRequest"), 0)
     shapes = Shapes(entry)
-    body = kwire.encode({"groupId": "", "generationId": 1, "memberId": "m" * LARGEST}, message="HeartbeatRequest", version=0)
+    body = kwire.encode(
+        {"groupId": "", "generationId": 1, "memberId": "m" * LARGEST}, message="HeartbeatRequest", version=0
+    )
     for _ in range(3):
         assert not isinstance(shapes.walk(body, 0), Shape)
     for size in range(3 * MOST_PLACES):
-        small = kwire.encode({"groupId": "g" * (size % 900), "generationId": 1, "memberId": ""}, message="HeartbeatRequest", version=0)
+        small = kwire.encode(
+            {"groupId": "g" * (size % 900), "generationId": 1, "memberId": ""}, message="HeartbeatRequest", version=0
+        )
         shapes.walk(small, 0)
         assert len(shapes._places) <= MOST_PLACES

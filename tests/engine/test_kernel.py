@@ -8,8 +8,7 @@ from record_sets import RECORD_SETS
 
 from kwire_cli.engine import kernel, program as p, spans
 from kwire_cli.engine.codes import KERNEL_BITS
-from kwire_cli.engine.lower import entry_for, lower
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import entry_for, lower, records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.message.decoded import decode_spec
@@ -85,9 +84,13 @@ def test_a_message_amid_other_bytes():
 @pytest.mark.parametrize("chunk", [1, 2, 7])
 def test_the_kernel_resumes_where_the_output_was_full(chunk, monkeypatch):
     cut = [row.body[: len(row.body) * 2 // 3] for row in sample()]
-    whole = [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)]
+    whole = [
+        columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)
+    ]
     monkeypatch.setattr(spans, "CHUNK", chunk)
-    assert [columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)] == whole
+    assert [
+        columns(walk(entry_of(row), data)) for row, end in zip(sample(), cut, strict=True) for data in (row.body, end)
+    ] == whole
 
 
 def test_the_columns_of_many_spans_are_arrays(monkeypatch):
@@ -117,7 +120,9 @@ def test_the_kernel_resumes_amid_an_array_of_structs(monkeypatch):
 
 def test_a_struct_with_more_fields_than_the_output_has_room_for(monkeypatch):
     spec = definition(*({"name": f"F{i}", "type": "int8"} for i in range(70)))
-    twice = definition(field("[]S", fields=[{"name": "T", "type": "string"}, *({"name": f"F{i}", "type": "int8"} for i in range(70))]))
+    twice = definition(
+        field("[]S", fields=[{"name": "T", "type": "string"}, *({"name": f"F{i}", "type": "int8"} for i in range(70))])
+    )
     for each, data in ((spec, bytes(70)), (twice, b"\0\0\0\x09" + bytes(9 * 72))):
         whole = columns(walk(entry_for(each, 0), data))
         for chunk in (1, 2, 3, 40, 72):
@@ -155,7 +160,9 @@ def test_a_job_that_stops_early_does_not_disturb_the_next():
     assert [end - 20 for _, _, end in out[first:]] == walk(entry, row.body).end
 
 
-LONGEST = sorted(sample(), key=lambda row: (row.message not in {"MetadataResponse", "FetchResponse"}, -len(row.body)))[:12]
+LONGEST = sorted(sample(), key=lambda row: (row.message not in {"MetadataResponse", "FetchResponse"}, -len(row.body)))[
+    :12
+]
 
 
 @pytest.mark.parametrize("row", LONGEST, ids=str)
@@ -299,11 +306,15 @@ class Counted(list):
 def test_every_tag_is_found_among_many_in_a_few_steps(count):
     # Of every third there is no field in version 1.
     tagged = [
-        {"name": f"A{i}", "type": "int16", "tag": i, "taggedVersions": "1+", "versions": "0+" if i % 3 else "2+"} for i in range(count) if i != 5
+        {"name": f"A{i}", "type": "int16", "tag": i, "taggedVersions": "1+", "versions": "0+" if i % 3 else "2+"}
+        for i in range(count)
+        if i != 5
     ]
     spec = definition(*tagged, validVersions="0-2")
     tags = [*range(count + 2)]
-    data = b"".join(map(varint, [len(tags)])) + b"".join(varint(tag) + b"\2" + (tag + 1).to_bytes(2, "big") for tag in tags)
+    data = b"".join(map(varint, [len(tags)])) + b"".join(
+        varint(tag) + b"\2" + (tag + 1).to_bytes(2, "big") for tag in tags
+    )
     decoded = decode_spec(spec, data, 1)
     known = [i for i in range(count) if i % 3 and i != 5]
     value = decoded.value
@@ -361,24 +372,44 @@ def test_numba_compiles_the_kernel_unchanged():
     assert fast == plain
     assert len(run.signatures) == 1
     assert len(plain[0]) > 1000
-    small = run_jobs(run, program, np.frombuffer(data, dtype=np.uint8), jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
+    small = run_jobs(
+        run, program, np.frombuffer(data, dtype=np.uint8), jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow
+    )
     assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
 
 
 def record_jobs():
     """Jobs of every record format over good, cut, damaged and hostile bytes, in one program."""
     entries = {name: records_entry(decl) for name, decl in RECORD_SETS.items()} | {"records": records_entry(v2.RECORDS)}
-    record = {"attributes": 0, "timestampDelta": 9000, "offsetDelta": 70, "key": None, "value": "AQI=", "headers": [{"key": "h", "value": None}]}
+    record = {
+        "attributes": 0,
+        "timestampDelta": 9000,
+        "offsetDelta": 70,
+        "key": None,
+        "value": "AQI=",
+        "headers": [{"key": "h", "value": None}],
+    }
     records = v2.RECORDS.build({"records": [record, record | {"headers": []}] * 3})
     numbers = dict.fromkeys([sc.name for sc in v2.HEADER.subcons if sc.name != "batchLength"], 3)
-    batches = v2.BATCHES.build({"batches": [numbers | {"attributes": 0, "records": [record]}, numbers | {"records": "/w=="}] * 3})
+    batches = v2.BATCHES.build(
+        {"batches": [numbers | {"attributes": 0, "records": [record]}, numbers | {"records": "/w=="}] * 3}
+    )
     messages = v1.MESSAGE_SET.build(
-        {"messages": [{"offset": 1, "crc": 2, "magic": 1, "attributes": 0x10, "timestamp": -1, "key": "AQ==", "value": ""}] * 3}
+        {
+            "messages": [
+                {"offset": 1, "crc": 2, "magic": 1, "attributes": 0x10, "timestamp": -1, "key": "AQ==", "value": ""}
+            ]
+            * 3
+        }
     )
     data, jobs = b"", []
     for entry in entries.values():
         for body in (records, batches, messages, b"", b"\xff" * 30, bytes(200), bytes(range(256))):
-            changed = [body[:at] + bytes([byte]) + body[at + 1 :] for at in range(min(len(body), 40)) for byte in (0, 0x7F, 0xFF)]
+            changed = [
+                body[:at] + bytes([byte]) + body[at + 1 :]
+                for at in range(min(len(body), 40))
+                for byte in (0, 0x7F, 0xFF)
+            ]
             for each in [body, *(body[:end] for end in range(0, min(len(body), 90), 3)), *changed]:
                 jobs += [entry.pc, len(data), len(data) + len(each), 0, 0, 0, 0]
                 data += each
@@ -394,7 +425,9 @@ def test_jobs_of_all_record_formats_cover_their_bytes():
         assert at <= value <= end
         at = end
     assert max(span for span, _ in flags) < len(rows)
-    assert run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 1) == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
+    assert run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 1) == run_jobs(
+        kernel.run, program, data, jobs[: 300 * p.JOB], 4096
+    )
 
 
 @pytest.mark.numba

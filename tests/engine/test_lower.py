@@ -11,7 +11,9 @@ def ops(entry):
 
 
 def test_fields_of_fixed_size_are_one_instruction():
-    spec = definition(*({"name": name, "type": kind} for name, kind in (("A", "int8"), ("B", "int64"), ("C", "uuid"), ("D", "bool"))))
+    spec = definition(
+        *({"name": name, "type": kind} for name, kind in (("A", "int8"), ("B", "int64"), ("C", "uuid"), ("D", "bool")))
+    )
     entry = lower(declare(spec, 0))
     assert ops(entry) == [p.RUN, p.END]
     assert entry.program.tables[1::2] == [1, 9, 25, 26]
@@ -47,4 +49,9 @@ def test_a_layout_is_lowered_once_for_each_definition():
 def test_paths_have_no_indexes():
     row = next(row for row in sample() if row.message == "MetadataResponse")
     paths = {leaf.path for leaf in entry_for(row.catalog.message("MetadataResponse"), 12).program.leaves}
-    assert {"topics[].partitions[].leaderId", "topics[].partitions[].replicaNodes[]", "topics[].partitions[]._tags", "_tags[]"} <= paths
+    assert {
+        "topics[].partitions[].leaderId",
+        "topics[].partitions[].replicaNodes[]",
+        "topics[].partitions[]._tags",
+        "_tags[]",
+    } <= paths

@@ -1,4 +1,5 @@
-"""The readers of a layout and the compiled kernel against the kernel: all golden bodies, all samples, and mutations of them.
+"""The readers of a layout and the compiled kernel against the kernel: all golden bodies, all samples, and mutations of
+them.
 
 A reader may refuse what the kernel takes, where a test says so; whatever it gives is what the kernel says.
 """
@@ -17,31 +18,18 @@ from record_sets import SEGMENTS, record
 from valid_values import values as values_of
 
 import kwire_cli as kwire
-from kwire_cli.codec.compression import decompress
-from kwire_cli.engine.anomalies import anomalies
-from kwire_cli.engine.lower import entry_for, lower
-from kwire_cli.engine.lower_records import records_entry
-from kwire_cli.engine.python_source import MOST_LOOPS, varint_reader
-from kwire_cli.engine.reader import (
-    ERROR,
-    SKIP,
-    TOPIC,
-    TOPIC_ID,
-    MalformedError,
-    counter_of,
-    reader_of,
-    records_counter,
-    records_reader,
-)
+from kwire_cli.engine.lower import entry_for, lower, records_entry
+from kwire_cli.engine.python_source import ERROR, MOST_LOOPS, TOPIC, TOPIC_ID, MalformedError, varint_reader
+from kwire_cli.engine.reader import SKIP, counter_of, reader_of, records_counter, records_reader
 from kwire_cli.engine.sinks import Counter, Sink
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import Form, value
+from kwire_cli.engine.values import Form, anomalies, value
 from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.opening import items, source_of
-from kwire_cli.spec.model import MAX_NESTING, FieldSpec, MessageSpec
-from kwire_cli.spec.versions import Versions
+from kwire_cli.records.compression import decompress
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.spec.model import MAX_NESTING, FieldSpec, MessageSpec, Versions
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Varint, encoded_int, unsigned_varint
 from kwire_cli.structs.records import v2
@@ -70,14 +58,21 @@ def by_kernel(entry, data, form, start=0, stop=None):
 
 def collected(entry, spans, by_node, naming):
     """The values of leaves with a role, from spans."""
-    found = [(by_node[node], spans.data[spans.value[at] : spans.end[at]], at) for at, node in enumerate(spans.node) if node in by_node]
+    found = [
+        (by_node[node], spans.data[spans.value[at] : spans.end[at]], at)
+        for at, node in enumerate(spans.node)
+        if node in by_node
+    ]
     topics = [text(data) for role, data, _ in found if role == TOPIC and data]
     ids = [uuid(data) for role, data, _ in found if role == TOPIC_ID and data != NO_ID]
     leaves = entry.program.leaves
     errors = [leaves[spans.node[at]].decl.read(data) for role, data, at in found if role == ERROR]
     named = []
     for name, topic_id in naming:
-        rows = [[spans.data[spans.value[at] : spans.end[at]] for at, node in enumerate(spans.node) if node == wanted] for wanted in (topic_id, name)]
+        rows = [
+            [spans.data[spans.value[at] : spans.end[at]] for at, node in enumerate(spans.node) if node == wanted]
+            for wanted in (topic_id, name)
+        ]
         named += [(uuid(a), text(b)) for a, b in zip(*rows, strict=True) if b and a != NO_ID]
     return topics, ids, [code for code in errors if code], named
 
@@ -103,7 +98,9 @@ def check(spec, version, data):
             assert found.value.items() <= expected.items()
         else:
             assert repr(found.value) == repr(expected)  # the order of keys too
-            assert repr(by_reader(entry, memoryview(b"ab" + data + b"c"), form, start=2, stop=2 + len(data)).value) == repr(expected)
+            assert repr(
+                by_reader(entry, memoryview(b"ab" + data + b"c"), form, start=2, stop=2 + len(data)).value
+            ) == repr(expected)
         topics, ids, errors, named = collected(entry, walk(entry, data), known.by_node, known.naming)
         assert found[1:4] == (topics, ids, errors)
         assert sorted(found.names) == sorted(named)
@@ -142,7 +139,9 @@ def check_counter(entry, data):
     for leaf, *numbers in counter.totals(sums):
         found[leaf.id] = [a + b for a, b in zip(found.get(leaf.id, (0, 0, 0)), numbers, strict=True)]
     assert found == summed(spans)
-    assert [row[1:] for row in rows] == [row for row in zip(spans.node, spans.value, spans.end, strict=True) if row[0] in places]
+    assert [row[1:] for row in rows] == [
+        row for row in zip(spans.node, spans.value, spans.end, strict=True) if row[0] in places
+    ]
 
 
 def mutated(body, rng):
@@ -181,7 +180,11 @@ def test_all_golden_bodies():
 
 def test_mutations():
     rng = random.Random(16)
-    calm = [check(row.catalog.message(row.message), row.version, mutated(row.body, rng)) for row in sample() for _ in range(12)]
+    calm = [
+        check(row.catalog.message(row.message), row.version, mutated(row.body, rng))
+        for row in sample()
+        for _ in range(12)
+    ]
     assert 0.1 < sum(calm) / len(calm) < 0.9
 
 
@@ -232,7 +235,15 @@ def tagged_spec():
     return definition(
         field("int32", name="A", taggedVersions="1+", tag=0),
         field("string", name="B", taggedVersions="1+", tag=2, nullableVersions="1+", default="null"),
-        field("S", name="C", taggedVersions="1+", tag=3, fields=[{"name": "X", "type": "int8"}], nullableVersions="1+", default="null"),
+        field(
+            "S",
+            name="C",
+            taggedVersions="1+",
+            tag=3,
+            fields=[{"name": "X", "type": "int8"}],
+            nullableVersions="1+",
+            default="null",
+        ),
         field("[]string", name="D", taggedVersions="1+", tag=5),
         field("float64", name="E", taggedVersions="1+", tag=6),
         field("bool", name="G", versions="0", tag=7, taggedVersions="1+") | {"versions": "1+"},
@@ -240,7 +251,9 @@ def tagged_spec():
 
 
 def section(*pairs):
-    return unsigned_varint(len(pairs)) + b"".join(unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in pairs)
+    return unsigned_varint(len(pairs)) + b"".join(
+        unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in pairs
+    )
 
 
 NAN, ZERO, MINUS_ZERO = bytes.fromhex("7ff8000000000000"), bytes(8), b"\x80" + bytes(7)
@@ -275,7 +288,12 @@ def test_tag_sections(name):
 
 
 def test_a_tag_of_other_versions_is_malformed():
-    spec = definition(field("int32", name="A", versions="1", taggedVersions="1+", tag=0), field("int8"), flexibleVersions="0+", validVersions="0-2")
+    spec = definition(
+        field("int32", name="A", versions="1", taggedVersions="1+", tag=0),
+        field("int8"),
+        flexibleVersions="0+",
+        validVersions="0-2",
+    )
     assert not check(spec, 2, b"\1\1\0\4\0\0\0\7")
     assert check(spec, 2, b"\1\1\1\4\0\0\0\7")
 
@@ -294,7 +312,18 @@ def test_varints(kind, bits, zigzag):
     rng = random.Random(bits)
     numbers = [
         n
-        for n in (0, 1, -1, 63, 64, 127, 128, decl.low, decl.high, *(rng.randrange(decl.low, decl.high + 1) for _ in range(20)))
+        for n in (
+            0,
+            1,
+            -1,
+            63,
+            64,
+            127,
+            128,
+            decl.low,
+            decl.high,
+            *(rng.randrange(decl.low, decl.high + 1) for _ in range(20)),
+        )
         if decl.low <= n <= decl.high
     ]
     for number in numbers:
@@ -358,7 +387,11 @@ def test_no_text_of_a_definition_becomes_source(name):
             reader = reader_of(entry, form)
             code = reader.__code__
             assert not [each for each in code.co_consts if isinstance(each, str)]
-            assert not {*code.co_names, *code.co_varnames} & {name, name + "2", name + "3", name + "4", name + "5"} - {"at", "data", "Malformed"}
+            assert not {*code.co_names, *code.co_varnames} & {name, name + "2", name + "3", name + "4", name + "5"} - {
+                "at",
+                "data",
+                "Malformed",
+            }
             found = reader(body, 0, len(body)).value
             if form != SKIP:
                 assert repr(found) == repr(by_kernel(entry, body, form))
@@ -368,7 +401,13 @@ def test_no_text_of_a_definition_becomes_source(name):
 def nested(depth, kind):
     inner = FieldSpec("X", "int8", versions("0+"))
     for _ in range(depth):
-        inner = FieldSpec("X", f"{kind}S", versions("0+"), fields=(inner,), nullable_versions=versions("0+") if kind == "" else versions("none"))
+        inner = FieldSpec(
+            "X",
+            f"{kind}S",
+            versions("0+"),
+            fields=(inner,),
+            nullable_versions=versions("0+") if kind == "" else versions("none"),
+        )
     return MessageSpec("Test", "data", versions("0-1"), versions("1+"), (inner,))
 
 
@@ -443,7 +482,11 @@ class Counts(Counter):
 
 RECORDS = records_entry(v2.RECORDS)
 READ = records_reader(
-    RECORDS, Rows(), ("base",), ("offset = base + offsetDelta", "add((offset, timestampDelta, key, value, headers, key_at, value_at))"), "offset"
+    RECORDS,
+    Rows(),
+    ("base",),
+    ("offset = base + offsetDelta", "add((offset, timestampDelta, key, value, headers, key_at, value_at))"),
+    "offset",
 )
 COUNT = records_counter(RECORDS, Counts(), ("rows",), ("rows.append(offsetDelta)",), "n0")
 
@@ -462,7 +505,9 @@ def raw(data):
 
 
 def check_records(area):
-    """Hold the reader and the counter of records against the spans; return how many records the reader took, and of how many."""
+    """Hold the reader and the counter of records against the spans; return how many records the reader took, and of how
+    many.
+    """
     spans = walk(RECORDS, area)
     tree = build(RECORDS, spans)
     whole = not (spans.flags or spans.lost >= 0 or anomalies(tree))
@@ -476,7 +521,12 @@ def check_records(area):
     if found:
         assert last == found[-1][0]
     for (offset, delta, key, data, headers, key_at, value_at), say in zip(found, expected, strict=False):
-        assert (offset - 100, delta, key, data) == (say["offsetDelta"], say["timestampDelta"], raw(say["key"]), raw(say["value"]))
+        assert (offset - 100, delta, key, data) == (
+            say["offsetDelta"],
+            say["timestampDelta"],
+            raw(say["key"]),
+            raw(say["value"]),
+        )
         assert headers == tuple((each["key"], raw(each["value"])) for each in say["headers"])
         assert key is None or area[key_at : key_at + len(key)] == key
         assert data is None or area[value_at : value_at + len(data)] == data
@@ -505,7 +555,9 @@ def test_mutations_of_records():
 
 TEXT = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), TEXT), max_size=70)
-ANY = st.lists(st.builds(record, TEXT, TEXT, st.integers(-5, 1 << 20), st.integers(-(1 << 40), 1 << 40), HEADERS), max_size=5)
+ANY = st.lists(
+    st.builds(record, TEXT, TEXT, st.integers(-5, 1 << 20), st.integers(-(1 << 40), 1 << 40), HEADERS), max_size=5
+)
 
 
 @given(ANY, st.integers(0, 1 << 32))

@@ -5,12 +5,11 @@ from definitions import FLEXIBLE, definition, field
 from golden_rows import as_kafka_prints, sample, shared, without_unknown_tags
 
 import kwire_cli as kwire
-from kwire_cli.engine import tree
-from kwire_cli.engine.anomalies import anomalies
+from kwire_cli.engine import program, tree
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Row, places
-from kwire_cli.engine.values import value
+from kwire_cli.engine.values import anomalies, value
 from kwire_cli.message.decoded import decode
 from kwire_cli.structs.messages import declare
 
@@ -42,7 +41,10 @@ def test_unknown_tags_stand_where_they_were(row):
     decoded = decode(row.catalog, row.body, row.message, row.version)
     found = [span for span in decoded.spans if span.kind == "unknown-tag"]
     expected = sorted((tag, data) for _, tag, data in row.unknown_tags)
-    assert sorted((int(span.path.rpartition("[")[2][:-1]), row.body[span.value : span.end].hex()) for span in found) == expected
+    assert (
+        sorted((int(span.path.rpartition("[")[2][:-1]), row.body[span.value : span.end].hex()) for span in found)
+        == expected
+    )
 
 
 @pytest.mark.parametrize("row", [row for row in sample() if row.records], ids=str)
@@ -92,7 +94,9 @@ def test_paths_of_tag_sections():
 def test_every_item_has_a_path_of_its_own_kind():
     for row in sample():
         decoded = decode(row.catalog, row.body, row.message, row.version)
-        seen = [(path, type(item.node).__name__, getattr(item.node, "kind", "")) for path, item in places(decoded.tree.root)]
+        seen = [
+            (path, type(item.node).__name__, getattr(item.node, "kind", "")) for path, item in places(decoded.tree.root)
+        ]
         assert len(seen) == len(set(seen))
 
 
@@ -107,7 +111,12 @@ def every_cut():
     """Bodies whole, cut short, and with what is not canonical."""
     for row in sample():
         entry = entry_for(row.catalog.message(row.message), row.version)
-        for data in (row.body, row.body[: len(row.body) // 2], row.body[:-1], bytes(b ^ (i % 5 == 4) for i, b in enumerate(row.body))):
+        for data in (
+            row.body,
+            row.body[: len(row.body) // 2],
+            row.body[:-1],
+            bytes(b ^ (i % 5 == 4) for i, b in enumerate(row.body)),
+        ):
             yield entry, walk(entry, data)
 
 
@@ -115,7 +124,11 @@ def every_cut():
 def test_a_row_is_what_its_parts_would_be(long, monkeypatch):
     monkeypatch.setattr(tree, "LONG_ROW", long)
     rows = [tree.build(entry, spans) for entry, spans in every_cut()]
-    assert any(isinstance(item.node, tree.Array) and isinstance(item, Row) for built in rows for _, item in places(built.root)) == (long < 32)
+    assert any(
+        isinstance(item.node, program.Array) and isinstance(item, Row)
+        for built in rows
+        for _, item in places(built.root)
+    ) == (long < 32)
     rows = [tree.build(entry, spans) for entry, spans in every_cut()]
     monkeypatch.setattr(tree, "LONG_ROW", 1 << 40)
     monkeypatch.setattr(tree._Builder, "flat", lambda *_: 0)
@@ -150,7 +163,9 @@ ROWS = [
 @pytest.mark.parametrize(("spec", "version", "size"), ROWS)
 def test_a_tree_of_many_small_fields_is_not_a_hundred_times_its_bytes(spec, version, size):
     count = 16383
-    data = ((count + 1).to_bytes(4, "big") if not version else b"\x80\x80\x01") + bytes(size * (count + 1 - bool(version)) + bool(version))
+    data = ((count + 1).to_bytes(4, "big") if not version else b"\x80\x80\x01") + bytes(
+        size * (count + 1 - bool(version)) + bool(version)
+    )
     entry = entry_for(spec, version)
     tracemalloc.start()
     try:

@@ -3,7 +3,13 @@
 from kwire_cli.filter import FilterError, compile_filter
 
 APIS = {"Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "ApiVersions": 18}
-ERRORS = {"UNKNOWN_SERVER_ERROR": -1, "NONE": 0, "NOT_LEADER_OR_FOLLOWER": 6, "NOT_LEADER_FOR_PARTITION": 6, "REQUEST_TIMED_OUT": 7}
+ERRORS = {
+    "UNKNOWN_SERVER_ERROR": -1,
+    "NONE": 0,
+    "NOT_LEADER_OR_FOLLOWER": 6,
+    "NOT_LEADER_FOR_PARTITION": 6,
+    "REQUEST_TIMED_OUT": 7,
+}
 BY_CASE = {name.casefold(): code for names in (APIS, ERRORS) for name, code in names.items()}
 
 
@@ -86,7 +92,10 @@ FETCH = Row(
         "nan": "NaN",
         "rate": 0.5,
         "responses": [
-            {"topic": "orders.v1", "partitions": [{"errorCode": 0, "replicas": [1, 2]}, {"errorCode": 6, "replicas": None}]},
+            {
+                "topic": "orders.v1",
+                "partitions": [{"errorCode": 0, "replicas": [1, 2]}, {"errorCode": 6, "replicas": None}],
+            },
             {"topic": "Audit", "partitions": []},
         ],
         "apiKeys": [{"apiKey": 0}, {"apiKey": 3}],
@@ -95,5 +104,8 @@ FETCH = Row(
 )
 """A response with a value in every place that a filter can look at."""
 
-UNKNOWN = Row(dict.fromkeys(FETCH.columns) | {"host": [], "port": [], "topics": [], "error": [], "anomaly": (), "apiKey": 99, "kind": "request"})
+UNKNOWN = Row(
+    dict.fromkeys(FETCH.columns)
+    | {"host": [], "port": [], "topics": [], "error": [], "anomaly": (), "apiKey": 99, "kind": "request"}
+)
 """A request of which next to nothing is known."""

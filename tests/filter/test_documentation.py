@@ -16,7 +16,9 @@ def table():
     rows = ["| Column | Also | Values | |", "| --- | --- | --- | --- |"]
     for column in COLUMNS:
         values = f"{column.type}, many" if column.many else column.type
-        rows.append(f"| `{column.name}` | {', '.join(f'`{alias}`' for alias in column.aliases)} | {values} | {column.meaning} |")
+        rows.append(
+            f"| `{column.name}` | {', '.join(f'`{alias}`' for alias in column.aliases)} | {values} | {column.meaning} |"
+        )
     return "".join(f"{row}\n" for row in rows)
 
 
@@ -29,6 +31,8 @@ def test_the_table_of_columns(updating):
     assert found[0] == table()
 
 
-@pytest.mark.parametrize("text", re.findall(r"^\| `([^`]+)`.*? \|", PAGE.read_text("utf-8").split("## Expressions")[0], re.MULTILINE))
+@pytest.mark.parametrize(
+    "text", re.findall(r"^\| `([^`]+)`.*? \|", PAGE.read_text("utf-8").split("## Expressions")[0], re.MULTILINE)
+)
 def test_the_examples_are_filters(text):
     compile_filter(text, error_code=lambda name: BY_CASE.get(name.casefold()), api_key=len)

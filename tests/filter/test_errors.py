@@ -63,19 +63,34 @@ OPERATORS = "an operator (== != < <= > >= ~ !~ in), 'and' or 'or'"
         ("time > 5", 8, "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '5'"),
         ("time > 25:00", 8, "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '25:00'"),
         ("time > 2026-02-30", 8, "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '2026-02-30'"),
-        ("time > 2026-11-21T10:00:61", 8, "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '2026-11-21T10:00:61'"),
-        ("time > 2026-11-21T10:00:00+99:00", 8, "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '2026-11-21T10:00:00+99:00'"),
+        (
+            "time > 2026-11-21T10:00:61",
+            8,
+            "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '2026-11-21T10:00:61'",
+        ),
+        (
+            "time > 2026-11-21T10:00:00+99:00",
+            8,
+            "expected a time, such as 2026-11-21T10:00:00Z or 10:00:00, found '2026-11-21T10:00:00+99:00'",
+        ),
         ("latency > null", 11, "null has no order; compare with == or !="),
         ("x <= TRUE", 6, "TRUE has no order; compare with == or !="),
         ("kind < a", 6, "kind has no order; compare with == != ~ !~ or in"),
         ("error > 5", 7, "error has no order; compare with == != ~ !~ or in"),
         ("src > a", 5, "src has no order; compare with == != ~ !~ or in"),
         ("api > Fetch", 7, "expected a number, as names of apis have no order, found 'Fetch'"),
-        ("x > 5ms", 5, "a duration or date is compared with fields whose name ends in Ms or Timestamp; put a text in quotes"),
+        (
+            "x > 5ms",
+            5,
+            "a duration or date is compared with fields whose name ends in Ms or Timestamp; put a text in quotes",
+        ),
         (
             "waitMs > 10:00",
             10,
-            "a time of day is compared with the column time; a date with fields whose name ends in Ms or Timestamp; put a text in quotes",
+            (
+                "a time of day is compared with the column time; a date with fields whose name ends in Ms or "
+                "Timestamp; put a text in quotes"
+            ),
         ),
         ("size ~ 5", 6, "size is not text; compare with == != < <= > >= or in"),
         ("apiKey !~ 5", 8, "apiKey is a number; the column api has names"),
@@ -94,14 +109,27 @@ def test_what_is_wrong_and_where(text, column, reason):
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 50 + "a" + ")" * 50, "!" * 10_000 + "a", " and ".join(["a"] * 10_000), "a in (" + ",".join(["1"] * 10_000) + ")"]
+    "text",
+    [
+        "(" * 50 + "a" + ")" * 50,
+        "!" * 10_000 + "a",
+        " and ".join(["a"] * 10_000),
+        "a in (" + ",".join(["1"] * 10_000) + ")",
+    ],
 )
 def test_long_is_not_wrong(text):
     compiled(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 100_000, "a == " + "9" * 100_000, "a ~ '" + "(" * 100_000 + ")" * 100_000 + "'", "a.b" * 100_000 + "[", "a ~ '(?a)(?u)'"]
+    "text",
+    [
+        "(" * 100_000,
+        "a == " + "9" * 100_000,
+        "a ~ '" + "(" * 100_000 + ")" * 100_000 + "'",
+        "a.b" * 100_000 + "[",
+        "a ~ '(?a)(?u)'",
+    ],
 )
 def test_too_long_is_an_error_at_most(text):
     assert isinstance(outcome(text), Filter | FilterError)

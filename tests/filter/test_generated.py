@@ -1,4 +1,6 @@
-"""Any text is a filter or an error; and trees of expressions, written down and read again, say what a small evaluator of its own says."""
+"""Any text is a filter or an error; and trees of expressions, written down and read again, say what a small evaluator
+of its own says.
+"""
 
 import re
 
@@ -12,7 +14,11 @@ LITERALS = "Fetch 6 -1 0x1F 2.5 100ms 10KB 10:00 2026-11-21 2026-11-21T10:00:00Z
 NAMED = [name for column in COLUMNS for name in (column.name, *column.aliases)]
 PIECES = st.sampled_from([*NAMED, *SYMBOLS.split(), *LITERALS.split(), '"a b"'])
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
-TEXTS = st.text() | st.lists(PIECES | st.text(max_size=3), max_size=12).map(" ".join) | st.lists(PIECES, max_size=12).map("".join)
+TEXTS = (
+    st.text()
+    | st.lists(PIECES | st.text(max_size=3), max_size=12).map(" ".join)
+    | st.lists(PIECES, max_size=12).map("".join)
+)
 
 
 @given(TEXTS)
@@ -39,7 +45,11 @@ def test_a_quoted_text_is_that_text(text):
     assert compiled(f"client == {quoted} and x == {quoted} and not client != {quoted}").matches(row)
 
 
-@given(st.integers(), st.integers() | st.floats(allow_nan=False, allow_infinity=False, width=16), st.sampled_from(COMPARISONS))
+@given(
+    st.integers(),
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False, width=16),
+    st.sampled_from(COMPARISONS),
+)
 def test_numbers(value, literal, operator):
     text = format(literal, "f") if isinstance(literal, float) else str(literal)
     literal, expected = float(text) if isinstance(literal, float) else literal, HOLDS[operator]
@@ -48,8 +58,8 @@ def test_numbers(value, literal, operator):
     assert [each.matches(row) for each in found] == [expected(value, literal)] * 2
 
 
-# An evaluator of its own: a test is (name, operator, value), a tree ("and" | "or" | "not", *trees). Names are those of the rows below, values
-# Python's own; it knows nothing of text, types or closures.
+# An evaluator of its own: a test is (name, operator, value), a tree ("and" | "or" | "not", *trees). Names are those of
+# the rows below, values Python's own; it knows nothing of text, types or closures.
 
 HOLDS = {
     "==": lambda value, literal: value == literal,
@@ -147,7 +157,9 @@ def comparisons(draw):
 TREES = st.recursive(
     comparisons(),
     lambda trees: (
-        st.tuples(st.sampled_from(["and", "or"]), trees, trees) | st.tuples(st.just("and"), trees, trees, trees) | st.tuples(st.just("not"), trees)
+        st.tuples(st.sampled_from(["and", "or"]), trees, trees)
+        | st.tuples(st.just("and"), trees, trees, trees)
+        | st.tuples(st.just("not"), trees)
     ),
     max_leaves=10,
 )
@@ -175,7 +187,11 @@ def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
         assert all(limit is None or row.columns[name] in limit for name, limit in limits.items())
 
 
-@given(st.sampled_from(sorted(APIS)), st.sampled_from(sorted(APIS)), st.sampled_from([str.lower, str.upper, str.title, str]))
+@given(
+    st.sampled_from(sorted(APIS)),
+    st.sampled_from(sorted(APIS)),
+    st.sampled_from([str.lower, str.upper, str.title, str]),
+)
 def test_apis_by_every_spelling(one, other, spelt):
     row = Row({"apiKey": APIS[one], "api": one})
     assert compiled(f"api == {spelt(other)}").matches(row) is (one == other)

@@ -7,11 +7,10 @@ import pytest
 from command_line import kwire
 from record_sets import batch, record
 
-from kwire_cli.cli.captures import filter_of
+from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.filter import FilterError
-from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.changing import fields_by_path
-from kwire_cli.spec.field_names import FieldNames
+from kwire_cli.spec.catalog import FieldNames, catalog
+from kwire_cli.spec.model import fields_by_path
 
 CAPTURE = "samples/captures/ipv6.pcap"
 
@@ -20,10 +19,18 @@ CAPTURE = "samples/captures/ipv6.pcap"
     ("text", "column", "reason"),
     [
         ('clinet == "x"', 1, "no column and no field is called clinet; did you mean client or clientId or clientTags?"),
-        ("api == Fetch and has errorcode", 22, "no column and no field is called errorcode; did you mean errorCode or error or partitionErrorCode?"),
+        (
+            "api == Fetch and has errorcode",
+            22,
+            "no column and no field is called errorcode; did you mean errorCode or error or partitionErrorCode?",
+        ),
         ("body.erorCode == 0", 1, "no field is called erorCode; did you mean errorCode or partitionErrorCode?"),
         ("bdy.errorCode", 1, "no field is called bdy; did you mean body?"),
-        ("topics.partitons.errorCode != 0", 1, "no field is called partitons; did you mean partitions or partition or partitionIds?"),
+        (
+            "topics.partitons.errorCode != 0",
+            1,
+            "no field is called partitons; did you mean partitions or partition or partitionIds?",
+        ),
         (".frame == 1", 1, "no field is called frame; did you mean name?"),
         ("qqqqqqqq", 1, "no column and no field is called qqqqqqqq"),
     ],
@@ -40,7 +47,13 @@ def test_every_field_of_every_definition_can_be_named():
     for entry in catalog():
         for path, _ in fields_by_path(catalog().message(entry.name)):
             assert all(part.removesuffix("[]") in names for part in path.split("."))
-    for text in ("has body", ".host == x", "header.clientId == x", "unknownTaggedFields.tag == 7", "has topics.partitions.unknownTaggedFields"):
+    for text in (
+        "has body",
+        ".host == x",
+        "header.clientId == x",
+        "unknownTaggedFields.tag == 7",
+        "has topics.partitions.unknownTaggedFields",
+    ):
         filter_of(catalog(), text)
 
 
@@ -56,7 +69,14 @@ def test_no_definition_is_read_for_columns_and_few_for_what_is_found(monkeypatch
 
 def test_fields_of_own_definitions_and_overlays_can_be_named(tmp_path):
     fields = [{"name": "Wombats", "type": "int32", "versions": "0+"}]
-    definition = {"apiKey": 900, "type": "request", "name": "ZooRequest", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+    definition = {
+        "apiKey": 900,
+        "type": "request",
+        "name": "ZooRequest",
+        "validVersions": "0",
+        "flexibleVersions": "none",
+        "fields": fields,
+    }
     (tmp_path / "ZooRequest.json").write_text(json.dumps(definition))
     filter_of(catalog([str(tmp_path)]), "wombats == 3")
     with pytest.raises(FilterError):
@@ -82,7 +102,13 @@ def paths(value, above=()):
 @pytest.mark.parametrize("path", LOGS, ids=str)
 def test_every_name_in_the_lines_of_dump_can_be_named(path):
     lines = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", path).out.splitlines()]
-    names = {".".join(one[at:]) for line in lines for one in paths(line) for at in range(len(one)) if all(part.isidentifier() for part in one)}
+    names = {
+        ".".join(one[at:])
+        for line in lines
+        for one in paths(line)
+        for at in range(len(one))
+        if all(part.isidentifier() for part in one)
+    }
     assert names
     for rows in ("batches", "either"):
         for name in names - {"header"}:
@@ -104,7 +130,11 @@ def test_a_dotted_name_of_dump_s_lines_selects_the_lines_that_have_it():
 WRONG = [
     ("nosuch == 1", 1, "no batch or record has a field called nosuch"),
     ("prodcerId == 1", 1, "no batch or record has a field called prodcerId; did you mean producerId or "),
-    ("size > 1 and records.prodcerId == 1", 14, "no batch or record has a field called prodcerId; did you mean producerId or "),
+    (
+        "size > 1 and records.prodcerId == 1",
+        14,
+        "no batch or record has a field called prodcerId; did you mean producerId or ",
+    ),
     ("records.nosuch == 1", 1, "no batch or record has a field called nosuch"),
     ("records.records.producerId == 1", 1, "no record has a field called producerId"),
     ("headers.kee == x", 1, "a header of a record has key and value, and no kee"),
@@ -152,7 +182,14 @@ def test_dump_refuses_it(options, text, column, reason):
 
 
 @pytest.mark.parametrize(
-    "text", ["kind == control", "producerId >= 0 and not isControl == true", "compression == lz4", "valueSize > 5", "time > 2020-01-01T00:00:00Z"]
+    "text",
+    [
+        "kind == control",
+        "producerId >= 0 and not isControl == true",
+        "compression == lz4",
+        "valueSize > 5",
+        "time > 2020-01-01T00:00:00Z",
+    ],
 )
 def test_decode_chooses_batches_as_dump_does(text):
     chosen = kwire("dump", "--deep", "--format", "jsonl", "--filter", text, SEGMENT)
@@ -173,14 +210,22 @@ def test_a_column_of_frames_is_a_field_where_records_have_it():
     key = b"\0\1\0\1g\0\1t\0\0\0\3"  # OffsetCommitKey, version 1
     data = batch(0, [record(key, None, 0)])
     asked = ("dump", "--as-topic", "__consumer_offsets", "--format", "jsonl", "-")
-    for text, lines in (("topic == t", 1), ("topic == u", 0), ("partition == 3", 1), ("decoded.key.data.group == g", 1)):
+    for text, lines in (
+        ("topic == t", 1),
+        ("topic == u", 0),
+        ("partition == 3", 1),
+        ("decoded.key.data.group == g", 1),
+    ):
         assert len(kwire(*asked, "--filter", text, stdin=data).out.splitlines()) == lines
 
 
 @pytest.mark.parametrize("options", [("decode",), ("decode", "--stats"), ("overhead",), ("watch",)])
 def test_every_command_refuses_it(options):
     done = kwire(*options, "--filter", 'clinet == "x"', CAPTURE)
-    assert (done.code, done.err.startswith("kwire: filter, column 1: no column and no field is called clinet; did you mean client")) == (2, True)
+    assert (
+        done.code,
+        done.err.startswith("kwire: filter, column 1: no column and no field is called clinet; did you mean client"),
+    ) == (2, True)
 
 
 def test_columns_that_are_asked_for_have_to_be_there():
@@ -189,7 +234,9 @@ def test_columns_that_are_asked_for_have_to_be_there():
     assert done.err.endswith("kwire: --fields: no column and no field is called tiem; did you mean time or stream?\n")
     assert "a path has no indexes" in kwire("decode", "--fields", "topics[].name", CAPTURE).err
     assert "takes names" in kwire("decode", "--fields", "frame,", CAPTURE).err
-    done = kwire("decode", "--fields", "frame,.clientId,header.clientId", "--format", "csv", "--filter", "frame == 1", CAPTURE)
+    done = kwire(
+        "decode", "--fields", "frame,.clientId,header.clientId", "--format", "csv", "--filter", "frame == 1", CAPTURE
+    )
     number, dotted, whole = done.out.splitlines()[1].split(",")
     assert number == "1"
     assert dotted == whole != ""

@@ -17,16 +17,34 @@ CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
 
 def produce(number, topic, *batches):
     data = b"".join(batches)
-    return Wire.request("Produce", 9, number, "c", acks=1, topicData=[{"name": topic, "partitionData": [{"index": 0, "records": b64(data)}]}])
+    return Wire.request(
+        "Produce",
+        9,
+        number,
+        "c",
+        acks=1,
+        topicData=[{"name": topic, "partitionData": [{"index": 0, "records": b64(data)}]}],
+    )
 
 
 def capture(*frames):
     talk = make.Talk()
     said = [*talk.handshake(), *[talk.segment(0, frame) for frame in frames], *talk.goodbye()]
-    return make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)])
+    return make.pcap_file(
+        [make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)]
+    )
 
 
-ONE = produce(1, "a", batch(0, [record(b"k1", b"v1", 0, 0, [("h", b"x"), ("trace-id", b"t1"), ("trace-id", b"t2")])], producerId=9, baseSequence=4))
+ONE = produce(
+    1,
+    "a",
+    batch(
+        0,
+        [record(b"k1", b"v1", 0, 0, [("h", b"x"), ("trace-id", b"t1"), ("trace-id", b"t2")])],
+        producerId=9,
+        baseSequence=4,
+    ),
+)
 TWO = produce(2, "b", batch(0, [record(b"k2", b"\xff\x00", 0, 5), record(None, b"5", 1, 0, [("a b", None)])]))
 PLAIN = Wire.request("FindCoordinator", 3, 3, "c", key="k1")
 FRAMES = (ONE, TWO, PLAIN)
@@ -111,7 +129,11 @@ def test_filters_find_what_json_shows(path):
             expected = [number for number, some in batches.items() if any(each[name] == value for each in some)]
             assert [json.loads(line)["frame"] for line in found.splitlines()] == expected
     found = kwire("decode", "--format", "jsonl", "--filter", "records.records.valueSize >= 0", path).out
-    expected = [number for number, some in batches.items() if any(each["valueSize"] >= 0 for one in some for each in one["records"])]
+    expected = [
+        number
+        for number, some in batches.items()
+        if any(each["valueSize"] >= 0 for one in some for each in one["records"])
+    ]
     assert [json.loads(line)["frame"] for line in found.splitlines()] == expected
 
 
@@ -128,7 +150,11 @@ def test_names_of_payloads_are_found_without_a_prefix():
     path = "samples/captures/kafka-python-4.4.0.pcapng"
     lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", path).out.splitlines()]
     payloads = {line["frame"]: line["payloads"] for line in lines if line.get("payloads")}
-    assigned = [number for number, some in payloads.items() if any(each["type"] == "ConsumerProtocolAssignment" for each in some)]
+    assigned = [
+        number
+        for number, some in payloads.items()
+        if any(each["type"] == "ConsumerProtocolAssignment" for each in some)
+    ]
     assert assigned
     assert len(payloads) > len(assigned)
     for text, expected in [
@@ -144,11 +170,26 @@ def test_names_of_payloads_are_found_without_a_prefix():
 def test_fields_of_records():
     data = capture(*FRAMES)
     asked = "frame,records.producerId,records.key,header.trace-id,value"
-    rows = [json.loads(line) for line in kwire("decode", "--fields", asked, "--format", "jsonl", "-", stdin=data).out.splitlines()]
-    assert rows[0] == {"frame": 1, "records.producerId": 9, "records.key": "k1", "header.trace-id": ["t1", "t2"], "value": "v1"}
+    rows = [
+        json.loads(line)
+        for line in kwire("decode", "--fields", asked, "--format", "jsonl", "-", stdin=data).out.splitlines()
+    ]
+    assert rows[0] == {
+        "frame": 1,
+        "records.producerId": 9,
+        "records.key": "k1",
+        "header.trace-id": ["t1", "t2"],
+        "value": "v1",
+    }
     assert rows[1]["records.key"] == ["k2", None]
     assert rows[1]["value"] == ["base64:/wA=", "5"]
-    assert rows[2] == {"frame": 3, "records.producerId": None, "records.key": None, "header.trace-id": None, "value": None}
+    assert rows[2] == {
+        "frame": 3,
+        "records.producerId": None,
+        "records.key": None,
+        "header.trace-id": None,
+        "value": None,
+    }
     table = kwire("decode", "--fields", asked, "--format", "csv", "-", stdin=data).out.splitlines()
     assert table[1:3] == ["1,9,k1,t1;t2,v1", "2,-1,k2;,,base64:/wA=;5"]
 
@@ -156,7 +197,14 @@ def test_fields_of_records():
 def test_records_are_opened_for_names_in_them_alone(monkeypatch):
     opened = []
     monkeypatch.setattr("kwire_cli.source.kafka.columns.opened_batches", lambda *_, deep: opened.append(deep) or [])
-    for text in ("errorCode != 0", "acks == 1", "header.clientId == c", "topic == a", "clientId == c and has body", 'groupId == "g"'):
+    for text in (
+        "errorCode != 0",
+        "acks == 1",
+        "header.clientId == c",
+        "topic == a",
+        "clientId == c and has body",
+        'groupId == "g"',
+    ):
         numbers(text)
     assert opened == []
     numbers("records.producerId == 9")
@@ -166,7 +214,12 @@ def test_records_are_opened_for_names_in_them_alone(monkeypatch):
 
 
 TOKEN = b"\0alice\0wonderland"
-GUESSES = ['authBytes ~ "AGFsaWNl"', 'authBytes == "AGFsaWNlAHdvbmRlcmxhbmQ="', 'authBytes >= "A" and authBytes < "B"', 'authBytes ~ "^[A-Z]"']
+GUESSES = [
+    'authBytes ~ "AGFsaWNl"',
+    'authBytes == "AGFsaWNlAHdvbmRlcmxhbmQ="',
+    'authBytes >= "A" and authBytes < "B"',
+    'authBytes ~ "^[A-Z]"',
+]
 
 
 @pytest.mark.parametrize("guess", GUESSES)
@@ -180,8 +233,13 @@ def test_no_secret_is_told_by_a_filter(guess):
 def test_no_secret_in_records_is_told_by_a_filter():
     [path] = Path("samples/segments/__cluster_metadata-0").glob("*0000.checkpoint")
     data = path.read_bytes()
-    lines = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()]
-    secret = [each["value"] for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))]
+    lines = [
+        json.loads(line)
+        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()
+    ]
+    secret = [
+        each["value"] for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))
+    ]
     assert secret
     frame = produce(1, "__cluster_metadata", data)
     for value in secret:
@@ -228,7 +286,10 @@ def test_gaps_of_a_segment_are_found_by_their_kind():
 
 def test_no_choice_of_records_tells_a_secret():
     [path] = Path("samples/segments/__cluster_metadata-0").glob("*0000.checkpoint")
-    lines = [json.loads(line) for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()]
+    lines = [
+        json.loads(line)
+        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()
+    ]
     secret = [each for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))]
     assert secret
     for each in secret:
@@ -242,15 +303,24 @@ def test_no_choice_of_records_tells_a_secret():
 @pytest.mark.parametrize("lengths", [[1], [2], [0, 1], [1, 1], [3, 0]])
 def test_headers_have_the_shape_of_dump_in_every_format(lengths):
     """A list of structures, however many records and headers there are."""
-    records = [record(b"k", b"v", at, 0, [("h", b"%d" % number) for number in range(length)]) for at, length in enumerate(lengths)]
+    records = [
+        record(b"k", b"v", at, 0, [("h", b"%d" % number) for number in range(length)])
+        for at, length in enumerate(lengths)
+    ]
     data = batch(0, records)
     heading, *rows = csv.reader(kwire("dump", "--deep", "--format", "csv", "-", stdin=data).out.splitlines())
     expected = [each for row in rows for each in json.loads(row[heading.index("headers")] or "[]")]
     stdin = capture(produce(1, "t", data))
     for name in ("headers", "records.headers", "records.records.headers"):
         for fmt in ("json", "jsonl"):
-            assert json.loads(kwire("decode", "--fields", name, "--format", fmt, "-", stdin=stdin).out)[name] == expected
-        [_, [cell]] = csv.reader(kwire("decode", "--fields", name, "--format", "csv", "-", stdin=stdin).out.splitlines())
+            assert (
+                json.loads(kwire("decode", "--fields", name, "--format", fmt, "-", stdin=stdin).out)[name] == expected
+            )
+        [_, [cell]] = csv.reader(
+            kwire("decode", "--fields", name, "--format", "csv", "-", stdin=stdin).out.splitlines()
+        )
         assert json.loads(cell) == expected
-    shown = json.loads(kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out)["records.records"]
+    shown = json.loads(kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out)[
+        "records.records"
+    ]
     assert [len(each["headers"]) for each in shown] == lengths

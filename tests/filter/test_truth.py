@@ -46,7 +46,7 @@ NOT frame == 1 AND Frame IN (1) or not Has x | !frame==1&&size>1||x | not not fr
 (frame == 12 or x) and y != 1 or frame
 frame == 1 or frame == 12 and size == 1500 | (((frame == 12))) | has frame and has size and has kind | x or y or frame | not x == 1 and not y == 2
 config.note ~ '"hi"$' | config.note ~ "\\"hi\\"" | config.note == "say \\x22hi\\u0022"
-"""
+"""  # noqa: E501
 
 FAIL = """
 frame == 11 | frame != 12 | frame < 12 | frame > 12 | frame not in (12) | frame == null | size > 1.5KB | size > 1MB | latency > 250ms
@@ -67,7 +67,7 @@ nothing < 1 | nothing > a | nothing ~ "."
 nothing | has nothing | empty | has empty | missing | missing != 1 | missing !~ x | not frame | x and y | frame and x | x or y or z
 not (frame or x) | frame == 12 and not size == 1500
 nothing == "null" | timestamp == "2026-11-21T10:00:00Z" | throttleTimeMs == "1500" | headerVersion == 1ms
-"""
+"""  # noqa: E501
 
 
 def each(table):

@@ -1,6 +1,7 @@
 """What is fuzzed: for each entrance a function of any bytes, which raises where kwire does what it must never do.
 
-Whatever comes in, a command ends with one of its exit codes and says why; no other exception leaves it, and nothing in its output acts on a terminal.
+Whatever comes in, a command ends with one of its exit codes and says why; no other exception leaves it, and nothing in
+its output acts on a terminal.
 """
 
 import json
@@ -18,7 +19,7 @@ import kwire_cli
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.source.kinds import Kind, begins_as
-from kwire_cli.spec.loader import load_text
+from kwire_cli.spec.overlay import load_text
 from kwire_cli.structs.messages import declare
 from kwire_cli.view.html.page import head, tail
 
@@ -80,16 +81,49 @@ def shell(title):
 def texts(data):
     """Bytes in any text form."""
     form = FORMS[data[0] % len(FORMS)] if data else "auto"
-    run("decode", "--input", form, "--format", some(["tree", "hex", "jsonl"], data), "--color", "never", "-", stdin=data[1:])
+    run(
+        "decode",
+        "--input",
+        form,
+        "--format",
+        some(["tree", "hex", "jsonl"], data),
+        "--color",
+        "never",
+        "-",
+        stdin=data[1:],
+    )
     if form == "auto":  # which reads packets that were printed as a capture
-        asked = some([("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--version", "4", "-f", "tree")], data)
+        asked = some(
+            [("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--version", "4", "-f", "tree")], data
+        )
         run("decode", *asked, "--color", "never", "-", stdin=data[1:])
 
 
 def frames(data):
     """Requests, and responses whose api is said."""
-    asked = some([(), ("--framed",), ("--unframed",), ("--api", "Metadata", "--version", "9"), ("--response",), ("--header", "kip482")], data)
-    run("decode", "--input", "raw", *asked, "--format", some(["tree", "jsonl", "hex"], data[::-1]), "--color", "never", "-", stdin=data)
+    asked = some(
+        [
+            (),
+            ("--framed",),
+            ("--unframed",),
+            ("--api", "Metadata", "--version", "9"),
+            ("--response",),
+            ("--header", "kip482"),
+        ],
+        data,
+    )
+    run(
+        "decode",
+        "--input",
+        "raw",
+        *asked,
+        "--format",
+        some(["tree", "jsonl", "hex"], data[::-1]),
+        "--color",
+        "never",
+        "-",
+        stdin=data,
+    )
 
 
 def messages(data):
@@ -105,7 +139,10 @@ def messages(data):
 
 def captures(data):
     """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
-    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")], data)
+    asked = some(
+        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")],
+        data,
+    )
     run("decode", *asked, "--color", "never", "-", stdin=data)
 
 
@@ -120,8 +157,12 @@ def tls(data):
 
 
 def pages(data):
-    """Pages in HTML of captures, frames and segments: whatever is in the bytes, they have the same elements, and their data is JSON."""
-    command = some([("decode",), ("decode", "--input", "raw"), ("dump",), ("decode", "--stats"), ("overhead",), ("advise",)], data)
+    """Pages in HTML of captures, frames and segments: whatever is in the bytes, they have the same elements, and their
+    data is JSON.
+    """
+    command = some(
+        [("decode",), ("decode", "--input", "raw"), ("dump",), ("decode", "--stats"), ("overhead",), ("advise",)], data
+    )
     done = run(*command, "--format", "html", "-", stdin=data, terminal=False)
     if done.raw:
         outside, inside = [], []
@@ -138,7 +179,17 @@ def sanitized(data):
     with tempfile.TemporaryDirectory() as folder:
         before, after = Path(folder) / name, Path(folder) / f"out-{name}"
         before.write_bytes(data)
-        done = run("sanitize", "--key", "k", "--as-topic", some(["t", "__consumer_offsets"], data[::-1]), "--color", "never", str(before), str(after))
+        done = run(
+            "sanitize",
+            "--key",
+            "k",
+            "--as-topic",
+            some(["t", "__consumer_offsets"], data[::-1]),
+            "--color",
+            "never",
+            str(before),
+            str(after),
+        )
         if not done.code and begins_as(str(before)) is not Kind.CAPTURE:
             assert after.stat().st_size == len(data), "it has another size"
 
@@ -146,8 +197,10 @@ def sanitized(data):
 def records(data):
     """Record sets of every format, and what their records hold."""
     form = ["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"][data[0] % 6] if data else "auto"
-    run("dump", "--record-format", form, "--deep", "--max-decompressed", "1MiB", "--format", some(["tree", "jsonl", "hex", "table", "csv"], data),
-        "--as-topic", some(["t", "__consumer_offsets", "__transaction_state", "__cluster_metadata"], data[::-1]), "--color", "never", "-",
+    run("dump", "--record-format", form, "--deep", "--max-decompressed", "1MiB", "--format",
+    some(["tree", "jsonl", "hex", "table", "csv"], data),
+        "--as-topic", some(["t", "__consumer_offsets", "__transaction_state", "__cluster_metadata"], data[::-1]),
+        "--color", "never", "-",
         stdin=data[1:])  # fmt: skip
 
 
@@ -156,7 +209,9 @@ def log_files(data):
     name = list(KINDS.values())[data[0] % len(KINDS)] if data else KINDS["segment"]
     asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--like-kafka",), ("--state",)], data)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / some(["x-0", "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"], data[::-1])
+        place = Path(folder) / some(
+            ["x-0", "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"], data[::-1]
+        )
         place.mkdir()
         (place / name).write_bytes(data[1:])
         run("dump", *asked, "--max-decompressed", "1MiB", "--color", "never", str(place))
@@ -180,7 +235,12 @@ def definitions(data):
 
 def documents(data):
     """JSON that is to be encoded."""
-    run("encode", *some([(), ("--records",), ("-m", "MetadataRequest", "-n", "12"), ("--format", "base64")], data), "-", stdin=data)
+    run(
+        "encode",
+        *some([(), ("--records",), ("-m", "MetadataRequest", "-n", "12"), ("--format", "base64")], data),
+        "-",
+        stdin=data,
+    )
 
 
 def request_logs(data):
@@ -196,10 +256,25 @@ def filters(data):
 
 TARGETS = {
     each.__name__: each
-    for each in (texts, frames, messages, captures, records, log_files, definitions, documents, request_logs, filters, tls, pages, sanitized)
+    for each in (
+        texts,
+        frames,
+        messages,
+        captures,
+        records,
+        log_files,
+        definitions,
+        documents,
+        request_logs,
+        filters,
+        tls,
+        pages,
+        sanitized,
+    )
 }
 SIZES = {"tls": 48 << 10}
-"""Bytes of a seed, at most, where they have to be more than usual: a handshake is needed before anything can be decrypted."""
+"""Bytes of a seed, at most, where they have to be more than usual: a handshake is needed before anything can be
+decrypted."""
 
 
 def size_of(target):
@@ -227,7 +302,16 @@ def with_keys(keys, capture):
     return len(keys).to_bytes(2, "big") + keys + capture
 
 
-_KIND_OF = {".log": 0, ".index": 1, ".timeindex": 2, ".txnindex": 3, ".snapshot": 4, ".checkpoint": 5, "": 5, ".metadata": 6}
+_KIND_OF = {
+    ".log": 0,
+    ".index": 1,
+    ".timeindex": 2,
+    ".txnindex": 3,
+    ".snapshot": 4,
+    ".checkpoint": 5,
+    "": 5,
+    ".metadata": 6,
+}
 _SPECS = sorted((ROOT / "specs").glob("S*Request.json"))
 _FRAMES = sorted((SAMPLES / "frames").glob("*"))
 _SEEDS = {
@@ -236,17 +320,25 @@ _SEEDS = {
         for number, data in enumerate(_files("text/*.*", "text/packets/*.txt", "text/logs/*", "frames/*"))
         for form in (0, number % len(FORMS))
     ],
-    "frames": lambda: [kwire("encode", "--format", "raw", stdin=kwire("decode", path, "-f", "jsonl", "--lossless", "--show-secrets").raw).raw
+    "frames": lambda: [kwire("encode", "--format", "raw",
+    stdin=kwire("decode", path, "-f", "jsonl", "--lossless", "--show-secrets").raw).raw
         for path in sorted((SAMPLES / "frames").glob("*"))],
-    "messages": lambda: [number.to_bytes(2, "big") + bytes(size) for number in range(0, len(MESSAGES), 40) for size in (4, 60)],
+    "messages": lambda: [number.to_bytes(2, "big") + bytes(size) for number in range(0, len(MESSAGES),
+    40) for size in (4, 60)],
     "captures": lambda: _files("captures/*", "tls/*.pcapng", "frames/*"),
-    "tls": lambda: [with_keys(_one("tls/broker.keys"), data[:size]) for data in _files("tls/broker.pcapng") for size in (6000, 20_000, 40_000)],
+    "tls": lambda: [with_keys(_one("tls/broker.keys"),
+    data[:size]) for data in _files("tls/broker.pcapng") for size in (6000, 20_000, 40_000)],
     "pages": lambda: _files("captures/*", "frames/*", "segments/*/*.log"),
     "sanitized": lambda: _files("captures/*", "segments/*/*.log"),
     "records": lambda: [bytes(1) + data for data in _files("segments/*/*.log")],
-    "log_files": lambda: [bytes([_KIND_OF.get(path.suffix, 0)]) + path.read_bytes() for path in sorted((SAMPLES / "logs").glob("*/*"))],
-    "definitions": lambda: _files("definitions/*.json", "definitions/*/*.json") + [path.read_bytes() for path in _SPECS[:8]],
-    "documents": lambda: _files("json/*") + [kwire("decode", path, "-f", "jsonl", "--lossless").raw for path in _FRAMES[:8]],
-    "request_logs": lambda: [b"\n".join(data.split(b"\n")[at : at + 2]) for data in _files("request-logs/*") for at in range(0, 20, 2)],
-    "filters": lambda: [b"api == Fetch and latency > 100ms", b"topic ~ 'a.*b' or not (size >= 1KiB)", b'body.topics[].name == "x" and error != 0'],
+    "log_files": lambda: [bytes([_KIND_OF.get(path.suffix, 0)])
+    + path.read_bytes() for path in sorted((SAMPLES / "logs").glob("*/*"))],
+    "definitions": lambda: _files("definitions/*.json",
+    "definitions/*/*.json") + [path.read_bytes() for path in _SPECS[:8]],
+    "documents": lambda: _files("json/*") + [kwire("decode", path, "-f", "jsonl",
+    "--lossless").raw for path in _FRAMES[:8]],
+    "request_logs": lambda: [b"\n".join(data.split(b"\n")[at : at
+    + 2]) for data in _files("request-logs/*") for at in range(0, 20, 2)],
+    "filters": lambda: [b"api == Fetch and latency > 100ms", b"topic ~ 'a.*b' or not (size >= 1KiB)",
+    b'body.topics[].name == "x" and error != 0'],
 }  # fmt: skip

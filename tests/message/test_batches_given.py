@@ -8,10 +8,9 @@ from golden_rows import sample, shared
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError
-from kwire_cli.message.batches import with_bytes
+from kwire_cli.message.decoded import with_bytes
 from kwire_cli.records.writing import write
-from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec
-from kwire_cli.spec.versions import Versions
+from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec, Versions
 
 ITEMS = [{"records": [{"value": {"text": "v"}}]}, {"magic": 1, "records": [{"value": {"json": [1]}}]}]
 TEXT = base64.b64encode(write(ITEMS)).decode()
@@ -25,7 +24,8 @@ def produce(records, version=13):
 
 def snapshot(records):
     partition = {
-        "index": 0, "errorCode": 0, "snapshotId": {"endOffset": 1, "epoch": 1}, "currentLeader": {"leaderId": 1, "leaderEpoch": 1}, "size": 9,
+        "index": 0, "errorCode": 0, "snapshotId": {"endOffset": 1, "epoch": 1},
+        "currentLeader": {"leaderId": 1, "leaderEpoch": 1}, "size": 9,
         "position": 0, "unalignedRecords": records,
     }  # fmt: skip
     return {"throttleTimeMs": 0, "errorCode": 0, "topics": [{"name": "__cluster_metadata", "partitions": [partition]}]}
@@ -49,7 +49,9 @@ def test_nothing_is_copied_where_no_list_is():
 
 
 def test_the_topic_beside_the_records_says_what_they_are():
-    change = {"value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}}
+    change = {
+        "value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}
+    }
     items = [{"records": [{"decoded": change}]}]
     found = kwire.encode(snapshot(items), message="FetchSnapshotResponse", version=0)
     text = base64.b64encode(write(items, topic="__cluster_metadata")).decode()
@@ -81,9 +83,18 @@ def test_definitions_that_hold_themselves_or_double():
     def field(name, kind):
         return FieldSpec(name, kind, ever)
 
-    structs = [StructSpec(f"S{i}", ever, (field(f"A{i}", f"[]S{i + 1}"), field(f"B{i}", f"[]S{i + 1}"))) for i in range(40)]
+    structs = [
+        StructSpec(f"S{i}", ever, (field(f"A{i}", f"[]S{i + 1}"), field(f"B{i}", f"[]S{i + 1}"))) for i in range(40)
+    ]
     structs.append(StructSpec("S40", ever, (field("R", "records"), field("Again", "[]S40"))))
-    spec = MessageSpec("Doubles", "data", Versions.parse("0"), Versions.parse("none"), (field("Top", "[]S0"),), common_structs=tuple(structs))
+    spec = MessageSpec(
+        "Doubles",
+        "data",
+        Versions.parse("0"),
+        Versions.parse("none"),
+        (field("Top", "[]S0"),),
+        common_structs=tuple(structs),
+    )
     value = {"r": ITEMS, "again": []}
     for i in reversed(range(40)):
         value = {f"a{i}": [value], f"b{i}": []}
@@ -118,14 +129,15 @@ def check(row):
     with_data(value, shown.to_json())
     again = kwire.encode(value, **options)
     if all(
-        item.get("compression", "none") == "none" and (item.get("magic"), item.get("timestampType")) != (2, "LogAppendTime")
+        item.get("compression", "none") == "none"
+        and (item.get("magic"), item.get("timestampType")) != (2, "LogAppendTime")
         for item in items_of(value)
     ):
         assert again == row.body
     else:
-        assert without_sizes(kwire.decode(again, **options, show_secrets=True).to_json(records="decoded")) == without_sizes(
-            shown.to_json(records="decoded")
-        )
+        assert without_sizes(
+            kwire.decode(again, **options, show_secrets=True).to_json(records="decoded")
+        ) == without_sizes(shown.to_json(records="decoded"))
 
 
 def says_all(item):
@@ -161,7 +173,9 @@ def with_data(value, plain):
                 data = base64.b64decode(plain[key])
                 for item in part:
                     if "gap" in item:
-                        item["data"] = base64.b64encode(data[item["position"] : item["position"] + item["size"]]).decode()
+                        item["data"] = base64.b64encode(
+                            data[item["position"] : item["position"] + item["size"]]
+                        ).decode()
             else:
                 with_data(part, plain[key])
     elif isinstance(value, list):

@@ -35,13 +35,16 @@ def test_what_is_null_is_what_decode_does_not_read_in_whole():
         many = [*bodies, *(bad for body in bodies[:1] for bad in hostile(body))]
         made = kwire.columns(many, message=spec.name, version=version)
         made.validate(full=True)
-        assert made.is_valid().to_pylist() == [decode_spec(kwire.catalog().message(spec.name), body, version).complete for body in many]
+        assert made.is_valid().to_pylist() == [
+            decode_spec(kwire.catalog().message(spec.name), body, version).complete for body in many
+        ]
 
 
 @pytest.mark.numba
 @pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize(
-    ("bodies", "message", "version"), [([b""], "NoSuchRequest", 0), ([b""], "HeartbeatRequest", 99), (["text"], "HeartbeatRequest", 4)]
+    ("bodies", "message", "version"),
+    [([b""], "NoSuchRequest", 0), ([b""], "HeartbeatRequest", 99), (["text"], "HeartbeatRequest", 4)],
 )
 def test_what_it_refuses(bodies, message, version):
     with pytest.raises(kwire.InputError):

@@ -1,4 +1,6 @@
-"""Bytes that end early: of the input (TRUNCATED), or of a message inside another (PAYLOAD_TRUNCATED); and cut frames as bytes alone."""
+"""Bytes that end early: of the input (TRUNCATED), or of a message inside another (PAYLOAD_TRUNCATED); and cut frames as
+bytes alone.
+"""
 
 import base64
 import re
@@ -12,13 +14,11 @@ from damage import capture_of
 from packets import Talk
 from wire import CATALOG, Wire, body_of
 
-from kwire_cli.message.encode import encode
-from kwire_cli.message.frames import Hints
-from kwire_cli.message.headers import header_version
-from kwire_cli.message.inside import CARRIED, holds
-from kwire_cli.message.reading import read, read_all
-from kwire_cli.payload.records import decode_record
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.message.encode import encode, header_version
+from kwire_cli.message.frames import CARRIED, Hints, holds, read
+from kwire_cli.message.reading import read_all
+from kwire_cli.records.kafka_topics import decode_record
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,9 @@ def frame_bytes(message, version, body, number=1):
     layout = header_version(CATALOG, kind.lower(), api.key, version)
     value = {"correlationId": number}
     if kind == "Request":
-        value |= {"requestApiKey": api.key, "requestApiVersion": version} | ({"clientId": CLIENTS[number % 4]} if layout else {})
+        value |= {"requestApiKey": api.key, "requestApiVersion": version} | (
+            {"clientId": CLIENTS[number % 4]} if layout else {}
+        )
     header = encode(CATALOG, value, f"{kind}Header", layout)
     return (len(header) + len(body)).to_bytes(4, "big") + header + body
 
@@ -45,7 +47,9 @@ def frames_of(rows):
 
 
 def read_as(row, data):
-    hints = Hints(kind="request") if row.message.endswith("Request") else Hints(APIS[row.message], row.version, "response")
+    hints = (
+        Hints(kind="request") if row.message.endswith("Request") else Hints(APIS[row.message], row.version, "response")
+    )
     return read(CATALOG, data, hints, number=1, start=0, stop=len(data), prefixed=True)
 
 
@@ -77,7 +81,9 @@ def check_payloads_cut_inside(rows):
             payload = base64.b64decode(at[name] or "")
             for share in (0.1, 0.5, 0.9):
                 at[name] = base64.b64encode(payload[: int(len(payload) * share)]).decode()
-                cut = read_as(row, frame_bytes(row.message, row.version, encode(CATALOG, value, row.message, row.version)))
+                cut = read_as(
+                    row, frame_bytes(row.message, row.version, encode(CATALOG, value, row.message, row.version))
+                )
                 assert "TRUNCATED" not in codes(cut)
                 found.update(codes(cut))
     assert found["PAYLOAD_TRUNCATED"]
@@ -112,7 +118,10 @@ def holders():
         ("SyncGroupResponse", 5, group | {"assignment": assignment}),
         ("EnvelopeRequest", 0, {"requestData": inner}),
     ]
-    return [SimpleNamespace(message=name, version=version, body=body(name, version, value)) for name, version, value in values]
+    return [
+        SimpleNamespace(message=name, version=version, body=body(name, version, value))
+        for name, version, value in values
+    ]
 
 
 def test_a_payload_cut_inside_an_intact_message():
@@ -152,7 +161,9 @@ def test_records_of_kafkas_own_topics_cut_inside_an_intact_batch(topic, key, val
 
 
 def test_an_envelope_cut_by_the_snap_length_is_truncated_and_nothing_else(wire):
-    inner = wire.request("CreateTopics", 7, 5, "admin", topics=[{"name": "t", "configs": [{"name": "a", "value": "b"}]}])[4:]
+    inner = wire.request(
+        "CreateTopics", 7, 5, "admin", topics=[{"name": "t", "configs": [{"name": "a", "value": "b"}]}]
+    )[4:]
     envelope = wire.request("Envelope", 0, 1, "broker", requestData=base64.b64encode(inner).decode())
     for have in range(12, len(envelope)):
         t = Talk()
@@ -190,16 +201,24 @@ def test_a_whole_response_becomes_no_request(unprefixed):
 
 
 def test_a_cut_request_stays_a_request():
-    """A known api and version, a client id that is text, and a size beyond the end; even if a response fits that has invalid UTF-8 in it."""
+    """A known api and version, a client id that is text, and a size beyond the end; even if a response fits that has
+    invalid UTF-8 in it.
+    """
     found, total = counted(golden("Request", golden_rows.sample()), "response")
     assert found <= total // 100
-    assert kinds(Wire.request("Produce", 7, 1024, "rdkafka", topicData=[{"name": "container-monitor", "partitionData": [{}]}])[:-3]) == {"request"}
+    assert kinds(
+        Wire.request("Produce", 7, 1024, "rdkafka", topicData=[{"name": "container-monitor", "partitionData": [{}]}])[
+            :-3
+        ]
+    ) == {"request"}
 
 
 @pytest.mark.parametrize("client", ["", None])
 def test_a_cut_response_with_a_small_correlation_id_is_no_produce_request(client):
     """Correlation id 7 reads as Produce version 7; who sends that names the client."""
-    response = Wire.response("Metadata", 1, 7, brokers=[{"nodeId": 1, "host": "h", "port": 9092}], topics=[{"name": "t" * 300}])
+    response = Wire.response(
+        "Metadata", 1, 7, brokers=[{"nodeId": 1, "host": "h", "port": 9092}], topics=[{"name": "t" * 300}]
+    )
     assert kinds(response[:200]) != {"request"}
     assert kinds(Wire.request("Produce", 7, 1, client, topicData=[{"name": "t", "partitionData": [{}]}])) == {"request"}
 
@@ -220,7 +239,9 @@ def test_cut_frames_of_the_reference_data_keep_their_kind(kind, other, step):
     """docs/conformance.md has the figures of all of them; at most 1 in 100 becomes the other kind."""
     page = (ROOT / "docs" / "conformance.md").read_text("utf-8").replace(",", "")
     for source, frames in (("golden", golden(kind.capitalize(), golden_rows.shared())), ("real", captured(kind))):
-        cuts, before, now = map(int, re.search(rf"^\| {source} {kind}s \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE).groups())
+        cuts, before, now = map(
+            int, re.search(rf"^\| {source} {kind}s \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE).groups()
+        )
         assert now * 100 <= cuts < before * 100
         found, total = counted(frames[::step], other)
         assert found * 100 <= total

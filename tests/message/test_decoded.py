@@ -8,8 +8,18 @@ BODY = bytes.fromhex("0000 02 0012 0000 0004 00 00000000 00")
 
 def test_decode_and_encode():
     decoded = kwire.decode(BODY, message="ApiVersionsResponse", version=3)
-    assert decoded.value == {"errorCode": 0, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}], "throttleTimeMs": 0}
-    assert (decoded.message, decoded.version, decoded.size, decoded.exact, decoded.guess) == ("ApiVersionsResponse", 3, len(BODY), True, False)
+    assert decoded.value == {
+        "errorCode": 0,
+        "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}],
+        "throttleTimeMs": 0,
+    }
+    assert (decoded.message, decoded.version, decoded.size, decoded.exact, decoded.guess) == (
+        "ApiVersionsResponse",
+        3,
+        len(BODY),
+        True,
+        False,
+    )
     assert kwire.encode(decoded.value, message="ApiVersionsResponse", version=3) == BODY
 
 

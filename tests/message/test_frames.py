@@ -9,7 +9,11 @@ from kwire_cli.message.reading import read_all, split
 CATALOG = kwire.catalog()
 
 # A real request of Kafka 3.3.1's admin client (KAFKA-14935), and what a broker could answer.
-ADMIN = bytes.fromhex("0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 6170616368652d6b61666b612d6a617661 06 332e332e31 00".replace(" ", ""))
+ADMIN = bytes.fromhex(
+    "0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 6170616368652d6b61666b612d6a617661 06 332e332e31 00".replace(
+        " ", ""
+    )
+)
 ANSWER = bytes.fromhex("00000013 00000000 0000 02 0012 0000 0004 00 00000000 00".replace(" ", ""))
 METADATA = bytes.fromhex("00000013 0003 0001 00000007 0001 78 00000001 0000".replace(" ", ""))
 
@@ -166,14 +170,24 @@ def test_a_request_that_is_not_what_was_said():
 
 def test_controlled_shutdown_0_has_no_client_id():
     (frame,) = frames(bytes.fromhex("0007 0000 00000001 00000005"))
-    assert (frame.header.version, frame.header.value) == (0, {"requestApiKey": 7, "requestApiVersion": 0, "correlationId": 1})
+    assert (frame.header.version, frame.header.value) == (
+        0,
+        {"requestApiKey": 7, "requestApiVersion": 0, "correlationId": 1},
+    )
     assert frame.body.value == {"brokerId": 5}
 
 
 def test_read_frames_takes_bytes_files_and_paths(tmp_path):
     path = tmp_path / "frames.bin"
     path.write_bytes(ADMIN + ADMIN)
-    for source in (ADMIN + ADMIN, bytearray(ADMIN + ADMIN), memoryview(ADMIN + ADMIN), str(path), path, io.BytesIO(ADMIN + ADMIN)):
+    for source in (
+        ADMIN + ADMIN,
+        bytearray(ADMIN + ADMIN),
+        memoryview(ADMIN + ADMIN),
+        str(path),
+        path,
+        io.BytesIO(ADMIN + ADMIN),
+    ):
         assert [frame.api for frame in kwire.read_frames(source)] == ["ApiVersions", "ApiVersions"]
     assert [frame.api for frame in kwire.read_frames(ADMIN.hex().encode())] == ["ApiVersions"]
     assert [frame.api for frame in kwire.read_frames(io.StringIO(ADMIN.hex(" ")))] == ["ApiVersions"]

@@ -1,8 +1,8 @@
 from golden_rows import sample
 
 import kwire_cli as kwire
+from kwire_cli.message.encode import header_version
 from kwire_cli.message.guess import response_candidates
-from kwire_cli.message.headers import header_version
 
 CATALOG = kwire.catalog()
 
@@ -13,7 +13,9 @@ def framed(row):
 
 
 def responses():
-    return [row for row in sample() if row.message.endswith("Response") and row.kafka == "4.4.0" and len(row.body) < 200]
+    return [
+        row for row in sample() if row.message.endswith("Response") and row.kafka == "4.4.0" and len(row.body) < 200
+    ]
 
 
 def test_what_a_response_is_is_among_the_candidates():
@@ -40,12 +42,17 @@ def test_bytes_that_no_response_fits_have_no_candidates():
 
 
 def test_what_begins_with_a_negative_size_is_no_frame():
-    rows = [row for row in sample() if row.message.endswith("Request") and row.kafka == "4.4.0" and len(row.body) < 200][:30]
+    rows = [
+        row for row in sample() if row.message.endswith("Request") and row.kafka == "4.4.0" and len(row.body) < 200
+    ][:30]
     assert len(rows) > 20
     for row in rows:
         api = CATALOG.api(row.message)
         header = (
-            api.key.to_bytes(2) + row.version.to_bytes(2) + b"\0\0\0\7\0\1c" + b"\0" * (header_version(CATALOG, "request", api.key, row.version) == 2)
+            api.key.to_bytes(2)
+            + row.version.to_bytes(2)
+            + b"\0\0\0\7\0\1c"
+            + b"\0" * (header_version(CATALOG, "request", api.key, row.version) == 2)
         )
         request = header + row.body
         (bare,) = kwire.read_frames(request)
@@ -53,4 +60,6 @@ def test_what_begins_with_a_negative_size_is_no_frame():
         for size in (-1, -len(request), -(2**31)):
             (frame,) = kwire.read_frames(size.to_bytes(4, signed=True) + request)
             assert (frame.kind, frame.body) == ("unknown", None)
-            assert [(note.code, str(size) in note.detail) for note in frame.anomalies] == [("FRAME_SIZE_MISMATCH", False)]
+            assert [(note.code, str(size) in note.detail) for note in frame.anomalies] == [
+                ("FRAME_SIZE_MISMATCH", False)
+            ]

@@ -4,8 +4,8 @@ import pytest
 from golden_rows import SHARED
 
 import kwire_cli as kwire
+from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
 from kwire_cli.message.frames import Hints
-from kwire_cli.message.headers import HEADERS, decode_header, header_spec, header_version
 from kwire_cli.message.reading import read_all
 
 CATALOG = kwire.catalog()
@@ -38,7 +38,9 @@ def test_the_client_id_of_kip_482_is_compact():
     assert header.value["clientId"] == "ab"
     assert header.size == len(data)
     null = bytes.fromhex("0003 000c 00000007 00 00")
-    assert decode_header(CATALOG, "request", 2, null, start=0, stop=len(null), flavour="kip482").value["clientId"] is None
+    assert (
+        decode_header(CATALOG, "request", 2, null, start=0, stop=len(null), flavour="kip482").value["clientId"] is None
+    )
     with pytest.raises(kwire.InputError, match="unknown header"):
         header_spec(CATALOG, "request", "kip1")
 

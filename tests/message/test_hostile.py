@@ -1,4 +1,6 @@
-"""Any bytes under any definition: a result or a KwireError, every byte accounted for, in steps proportional to the bytes."""
+"""Any bytes under any definition: a result or a KwireError, every byte accounted for, in steps proportional to the
+bytes.
+"""
 
 import json
 import random
@@ -11,21 +13,25 @@ from hypothesis import given, settings, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
-from kwire_cli.cost.ledger import ledger
+from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine.tree import places
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_document, encode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.guess import response_candidates
 from kwire_cli.message.reading import read_all
-from kwire_cli.spec.encodings import ENCODING_NAMES
-from kwire_cli.spec.loader import load_text
+from kwire_cli.spec.overlay import load_text
+from kwire_cli.spec.reading import ENCODING_NAMES
 from kwire_cli.structs.messages import declare
 
 pytestmark = pytest.mark.fuzz
 
 CATALOG = kwire.catalog()
-LAYOUTS = [(entry.name, version) for entry in CATALOG for version in (entry.valid_versions.each() if entry.valid_versions else ())]
+LAYOUTS = [
+    (entry.name, version)
+    for entry in CATALOG
+    for version in (entry.valid_versions.each() if entry.valid_versions else ())
+]
 
 
 def survive(spec, version, data, *, deep=True):
@@ -136,7 +142,9 @@ def definitions(draw, depth=0):
         if (subs or keys["type"][0] == "[" or keys["type"] in {"string", "bytes"}) and draw(st.booleans()):
             keys["nullableVersions"] = "0+"
         if keys["type"] != "records" and draw(st.booleans()):
-            keys |= {"tag": sum("tag" in other for other in fields), "taggedVersions": "1+"} | ({"versions": "1+"} if draw(st.booleans()) else {})
+            keys |= {"tag": sum("tag" in other for other in fields), "taggedVersions": "1+"} | (
+                {"versions": "1+"} if draw(st.booleans()) else {}
+            )
         fields.append(keys)
     return fields
 
@@ -185,7 +193,11 @@ def test_any_json_encodes_or_is_refused(data):
 def spoil(value, data):
     """Put any JSON somewhere into a valid value."""
     while isinstance(value, dict | list) and value:
-        key = data.draw(st.sampled_from(sorted(value))) if isinstance(value, dict) else data.draw(st.integers(0, len(value) - 1))
+        key = (
+            data.draw(st.sampled_from(sorted(value)))
+            if isinstance(value, dict)
+            else data.draw(st.integers(0, len(value) - 1))
+        )
         if isinstance(value[key], dict | list) and value[key] and data.draw(st.integers(0, 3)):
             value = value[key]
             continue
@@ -208,11 +220,34 @@ KEYS = [
     "headerVersion",
     "flavour",
 ]
-FITTING = st.sampled_from(["request", "response", "ApiVersions", "Metadata", "MetadataRequest", "kip482", 0, 1, 3, 18, {}, None, True, "x", []])
+FITTING = st.sampled_from(
+    [
+        "request",
+        "response",
+        "ApiVersions",
+        "Metadata",
+        "MetadataRequest",
+        "kip482",
+        0,
+        1,
+        3,
+        18,
+        {},
+        None,
+        True,
+        "x",
+        [],
+    ]
+)
 
 
 @settings(max_examples=300)
-@given(st.dictionaries(st.sampled_from(KEYS), FITTING | JSON | st.dictionaries(st.sampled_from(KEYS), FITTING, max_size=3), max_size=8) | JSON)
+@given(
+    st.dictionaries(
+        st.sampled_from(KEYS), FITTING | JSON | st.dictionaries(st.sampled_from(KEYS), FITTING, max_size=3), max_size=8
+    )
+    | JSON
+)
 def test_any_document_encodes_or_is_refused(document):
     with suppress(kwire.KwireError):
         assert isinstance(encode_document(CATALOG, document), bytes)
@@ -241,7 +276,12 @@ def test_any_bytes_are_frames_of_some_kind(data):
 
 
 @settings(max_examples=200)
-@given(st.sampled_from([api.key for api in CATALOG.apis]), st.integers(-3, 25), st.binary(max_size=40), st.sampled_from(["request", "response"]))
+@given(
+    st.sampled_from([api.key for api in CATALOG.apis]),
+    st.integers(-3, 25),
+    st.binary(max_size=40),
+    st.sampled_from(["request", "response"]),
+)
 def test_any_bytes_after_a_header_are_survived(key, version, rest, kind):
     data = key.to_bytes(2, "big") + version.to_bytes(2, "big", signed=True) + b"\0\0\0\1" + rest
     hints = Hints(kind="request") if kind == "request" else Hints(CATALOG.api(key), version, "response")
@@ -259,7 +299,13 @@ def test_a_guess_raises_nothing(data):
 @settings(max_examples=150)
 @given(JSON, st.sampled_from(["fields", "validVersions", "flexibleVersions", "type", "name", "commonStructs"]))
 def test_a_definition_that_loads_can_be_declared(value, key):
-    document = {"name": "Test", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [field("int8") | {"versions": "0+"}]}
+    document = {
+        "name": "Test",
+        "type": "data",
+        "validVersions": "0-1",
+        "flexibleVersions": "1+",
+        "fields": [field("int8") | {"versions": "0+"}],
+    }
     with suppress(kwire.KwireError):
         spec = load_text(json.dumps(document | {key: value})).spec
         for version in list(spec.valid_versions.each())[:3]:

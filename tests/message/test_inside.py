@@ -12,9 +12,13 @@ PIECES = [base64.b64encode(bytes(lead) + b"very secret salt").decode()[4:-4] for
 
 
 def envelope(wire, inner, correlation=1):
-    principal = b"\0\0" + encode(wire.catalog, {"type": "User", "name": "alice", "tokenAuthenticated": False}, "DefaultPrincipalData", 0)
+    principal = b"\0\0" + encode(
+        wire.catalog, {"type": "User", "name": "alice", "tokenAuthenticated": False}, "DefaultPrincipalData", 0
+    )
     body = {"requestData": inner[4:], "requestPrincipal": principal, "clientHostAddress": bytes([10, 0, 0, 9])}
-    return wire.request("Envelope", 0, correlation, **{name: base64.b64encode(data).decode() for name, data in body.items()})
+    return wire.request(
+        "Envelope", 0, correlation, **{name: base64.b64encode(data).decode() for name, data in body.items()}
+    )
 
 
 def brought_back(wire, inner, correlation=1):
@@ -41,14 +45,20 @@ def test_what_an_envelope_carries_there_and_back(wire):
         "body": {"topics": [{"name": "orders"}]},
     }
     (back,) = two.to_json()["payloads"]
-    assert (back["path"], back["type"], back["data"]["body"]["topics"][0]["errorCode"]) == ("responseData", "MetadataResponse", 3)
+    assert (back["path"], back["type"], back["data"]["body"]["topics"][0]["errorCode"]) == (
+        "responseData",
+        "MetadataResponse",
+        3,
+    )
     assert two.frame.inside() == []  # without its request nobody knows what it is
 
 
 def test_secrets_in_an_envelope_are_hidden_and_the_rest_is_not(wire):
     upsertion = {"name": "bob", "mechanism": 1, "iterations": 4096, "salt": SALT, "saltedPassword": SALT}
     secret = wire.request("AlterUserScramCredentials", 0, 5, deletions=[], upsertions=[upsertion])
-    answer = wire.response("AlterUserScramCredentials", 0, 5, results=[{"user": "bob", "errorCode": 0, "errorMessage": None}])
+    answer = wire.response(
+        "AlterUserScramCredentials", 0, 5, results=[{"user": "bob", "errorCode": 0, "errorMessage": None}]
+    )
     one, two = wire.lines((0, envelope(wire, secret)), (1, brought_back(wire, answer)))
     text, document = shown(wire, one)
     assert SALT not in text
@@ -68,7 +78,9 @@ def test_envelopes_in_envelopes_stay_bytes(wire):
 
 
 def test_damage_inside_is_reported_with_the_place_in_the_frame(wire):
-    subscription = b"\0\1" + encode(wire.catalog, {"topics": ["a"], "userData": None, "ownedPartitions": []}, "ConsumerProtocolSubscription", 1)
+    subscription = b"\0\1" + encode(
+        wire.catalog, {"topics": ["a"], "userData": None, "ownedPartitions": []}, "ConsumerProtocolSubscription", 1
+    )
     protocols = [{"name": "range", "metadata": base64.b64encode(subscription + b"xyz").decode()}]
     request = wire.request("JoinGroup", 5, 3, groupId="g", protocolType="consumer", protocols=protocols)
     (line,) = wire.lines((0, request))

@@ -7,9 +7,9 @@ from wire import BROKER, CLIENT
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import encode_document
-from kwire_cli.source.capture.events import Data, Start
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.model import Data, Start
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
@@ -19,7 +19,11 @@ CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 def test_lines_are_the_same_but_for_their_sizes(capture, overlay):
     catalog = kwire.catalog(overlays=overlay)
     lines = traffic(kwire.catalog(), Capture(str(CAPTURES / capture)))
-    shipped = [line for line in lines if line.is_frame and not line.anomalies and not line.guess and (line.request or line.kind == "request")]
+    shipped = [
+        line
+        for line in lines
+        if line.is_frame and not line.anomalies and not line.guess and (line.request or line.kind == "request")
+    ]
     documents = [line.to_json(records="base64") for line in shipped]
     events = [Start(stream, CLIENT, BROKER, True, 0, 1) for stream in sorted({line.stream for line in shipped})]
     for number, (line, document) in enumerate(zip(shipped, documents, strict=True), 1):

@@ -6,12 +6,12 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.engine.folds import OddError
-from kwire_cli.message.frames import Hints
-from kwire_cli.message.plain import Headers, Layouts
-from kwire_cli.message.reading import API_VERSIONS, read
+from kwire_cli.message.frames import Hints, read
+from kwire_cli.message.known_layout import Headers, Layouts
 from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.spec.kafka import API_VERSIONS
 
 CATALOG = kwire.catalog()
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures").glob("*.pcap*"))
@@ -20,7 +20,11 @@ CAPTURES = sorted((Path(__file__).resolve().parents[2] / "samples" / "captures")
 def generally(line):
     hints = Hints(kind=line.kind)
     if line.kind == "response":
-        hints = Hints(CATALOG.api_by_key(line.seen.head.api_key), line.seen.head.version, "response") if line.seen.head else Hints(kind="response")
+        hints = (
+            Hints(CATALOG.api_by_key(line.seen.head.api_key), line.seen.head.version, "response")
+            if line.seen.head
+            else Hints(kind="response")
+        )
     return read(CATALOG, line.seen.data, hints, number=line.number, start=0, stop=len(line.seen.data), prefixed=True)
 
 

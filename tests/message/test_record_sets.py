@@ -1,7 +1,7 @@
 import base64
 
 import kwire_cli as kwire
-from kwire_cli.message.record_sets import RecordSet, record_sets
+from kwire_cli.message.decoded import RecordSet, record_sets
 from kwire_cli.message.roles import roles
 
 RECORDS = kwire.write_records([{"records": [{"value": {"text": "v"}}]}])
@@ -17,7 +17,9 @@ def found(message, version, value):
 def produce(version, **topic):
     partitions = [{"index": 7, "records": TEXT}, {"index": 8, "records": None}]
     return found(
-        "ProduceRequest", version, {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [topic | {"partitionData": partitions}] * 2}
+        "ProduceRequest",
+        version,
+        {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [topic | {"partitionData": partitions}] * 2},
     )
 
 
@@ -32,7 +34,14 @@ def test_a_topic_may_be_an_id():
 
 
 def test_the_records_of_a_fetch_response():
-    partition = {"partitionIndex": 3, "errorCode": 0, "highWatermark": 1, "lastStableOffset": 1, "abortedTransactions": None, "records": TEXT}
+    partition = {
+        "partitionIndex": 3,
+        "errorCode": 0,
+        "highWatermark": 1,
+        "lastStableOffset": 1,
+        "abortedTransactions": None,
+        "records": TEXT,
+    }
     value = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
     data, [each] = found("FetchResponse", 4, value)
     assert each == RecordSet("t", 3, data.index(RECORDS), data.index(RECORDS) + len(RECORDS))

@@ -8,19 +8,39 @@ import click
 import pytest
 import record_sets
 from command_line import kwire
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, answered, body_of, capture, conversation, damages, framed, numbers, shows, sized
+from secret_table import (
+    CATALOG,
+    ENTRIES,
+    NEWEST,
+    SECRET,
+    answered,
+    body_of,
+    capture,
+    conversation,
+    damages,
+    framed,
+    numbers,
+    shows,
+    sized,
+)
 from wire import Wire
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
 from kwire_cli.cli.tui import listing_of
-from kwire_cli.message.secrets import redacted_value
+from kwire_cli.message.roles import redacted_value
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
 ONE = ("SaslAuthenticateRequest", "authBytes", 2)
 
 CALLS = {
-    "decode": [["decode", "--full"], ["decode", "--lossless"], ["decode", "--pairs"], ["decode", "--stats"], ["decode", "--fields", "header,body"]],
+    "decode": [
+        ["decode", "--full"],
+        ["decode", "--lossless"],
+        ["decode", "--pairs"],
+        ["decode", "--stats"],
+        ["decode", "--fields", "header,body"],
+    ],
     "explain": [["explain", "--all", "--frame", "3"]],
     "overhead": [["overhead", "--by", by] for by in ("field", "client", "topic")],
     "clients": [["clients"]],
@@ -28,7 +48,8 @@ CALLS = {
     "advise": [["advise"]],
     "diff": [["diff", "--frames", "3,3", "--full"]],
 }
-"""Commands that read frames, and ways to call them with a file of frames; those that don't are below. A new command joins one of the two."""
+"""Commands that read frames, and ways to call them with a file of frames; those that don't are below. A new command
+joins one of the two."""
 OTHERS = {
     "breaking": "definitions",
     "doctor": "what is installed",
@@ -45,7 +66,8 @@ OTHERS = {
 
 
 CLIPPED = re.compile(r"<redacted ([1-9]\d* bytes>|[^>\n]*…)")
-"""The one form in which a hidden value reads, and a cell that is too narrow for it. A hidden value has a size: 0 bytes hide nothing."""
+"""The one form in which a hidden value reads, and a cell that is too narrow for it. A hidden value has a size: 0 bytes
+hide nothing."""
 
 
 def formats(command):
@@ -62,7 +84,13 @@ def printed(path, command, fmt):
     for words in CALLS[command]:
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
         assert "No such option" not in done.err, words
-        text = (done.out + done.err).replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "<").replace("&gt;", ">")
+        text = (
+            (done.out + done.err)
+            .replace("\\u003c", "<")
+            .replace("\\u003e", ">")
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+        )
         assert not CLIPPED.sub("", text).count("<redacted"), (words, fmt)
         yield words, text
 
@@ -97,7 +125,9 @@ SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], 
 
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_no_number_is_made_of_bytes_of_a_secret(number, row):
-    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies, in each view that has frames."""
+    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies, in each
+    view that has frames.
+    """
     message, path, version = row
     _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
     for at, (how, data) in enumerate(damages(frame), number):
@@ -110,10 +140,15 @@ def test_no_number_is_made_of_bytes_of_a_secret(number, row):
 
 def test_the_head_of_a_frame_that_is_not_understood_is_absent():
     data = SECRET.encode().hex()
-    [hidden] = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()]
+    [hidden] = [
+        json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()
+    ]
     assert [hidden["kind"], hidden["apiKey"], hidden["api"], hidden["apiVersion"]] == ["request", None, None, None]
     assert hidden["anomalies"][0]["code"] == "UNKNOWN_API"
-    [whole] = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", "--show-secrets", data).out.splitlines()]
+    [whole] = [
+        json.loads(line)
+        for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", "--show-secrets", data).out.splitlines()
+    ]
     assert [whole["apiKey"], whole["apiVersion"]] == [0x5A71, 0x3723]
 
 
@@ -122,9 +157,13 @@ CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]
 
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_damaged_framing_shows_no_secret(number, row):
-    """Every damage of every message, each with one of the client ids: over all messages each damage meets each of them."""
+    """Every damage of every message, each with one of the client ids: over all messages each damage meets each of
+    them.
+    """
     message, path, version = row
-    said = [conversation(message, version, body_of(message, path, version), client_id=client_id) for client_id in CLIENT_IDS]
+    said = [
+        conversation(message, version, body_of(message, path, version), client_id=client_id) for client_id in CLIENT_IDS
+    ]
     for at, damaged in enumerate(zip(*(damages(frame) for _, (_, frame), _ in said), strict=False), number):
         before, (side, _), after = said[at % len(said)]
         how, data = damaged[at % len(said)]
@@ -143,9 +182,17 @@ def test_damaged_framing_shows_no_secret(number, row):
 def test_what_is_well_understood_stays_readable():
     for message, path, version in FRAMES:
         before, (side, frame), after = conversation(message, version, body_of(message, path, version))
-        lines = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "-", stdin=capture([*before, (side, frame), *after])).out.splitlines()]
+        lines = [
+            json.loads(line)
+            for line in kwire(
+                "decode", "-f", "jsonl", "-", stdin=capture([*before, (side, frame), *after])
+            ).out.splitlines()
+        ]
         assert "gap" not in {line["kind"] for line in lines}
-        assert kwire("decode", "-f", "jsonl", "--show-secrets", "-", stdin=capture([*before, (side, frame), *after])).code == 0
+        assert (
+            kwire("decode", "-f", "jsonl", "--show-secrets", "-", stdin=capture([*before, (side, frame), *after])).code
+            == 0
+        )
 
 
 @pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
@@ -153,8 +200,21 @@ def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path
     body, key = body_of(message, path, version), CATALOG[message].api_key
     frame = framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
     token = b"\0alice\0" + SECRET.encode()
-    options = {"form": "auto", "port": None, "tls_keylog": (), "api": None, "version": None, "kind": None, "framed": None, "topic": None}
-    for data in (frame, frame[1:], len(token).to_bytes(4, "big") + token + len(SECRET).to_bytes(4, "big") + SECRET.encode()):
+    options = {
+        "form": "auto",
+        "port": None,
+        "tls_keylog": (),
+        "api": None,
+        "version": None,
+        "kind": None,
+        "framed": None,
+        "topic": None,
+    }
+    for data in (
+        frame,
+        frame[1:],
+        len(token).to_bytes(4, "big") + token + len(SECRET).to_bytes(4, "big") + SECRET.encode(),
+    ):
         file = tmp_path / "frames.hex"
         file.write_text(data.hex())
         listing = listing_of(CATALOG, str(file), options | {"show_secrets": False})
@@ -181,19 +241,29 @@ def test_frames_of_the_library_redact_unless_told():
     for message, path, version in FRAMES:
         before, (side, frame), after = conversation(message, version, body_of(message, path, version))
         for source in (capture([*before, (side, frame), *after]), frame):
-            shown = [json.dumps([each.to_json(), each.body and each.body.to_json()]) + repr(each) for each in kwire_cli.read_frames(source)]
+            shown = [
+                json.dumps([each.to_json(), each.body and each.body.to_json()]) + repr(each)
+                for each in kwire_cli.read_frames(source)
+            ]
             assert not shows("".join(shown)), message
-            assert shows("".join(json.dumps(each.to_json()) for each in kwire_cli.read_frames(source, show_secrets=True))), message
+            assert shows(
+                "".join(json.dumps(each.to_json()) for each in kwire_cli.read_frames(source, show_secrets=True))
+            ), message
 
 
 def test_errors_of_given_values_have_no_secret():
-    values = {"resources": [{"resourceType": 2, "resourceName": "x", "configs": [{"name": "a", "value": [SECRET]}]}], "validateOnly": False}
+    values = {
+        "resources": [{"resourceType": 2, "resourceName": "x", "configs": [{"name": "a", "value": [SECRET]}]}],
+        "validateOnly": False,
+    }
     done = kwire("encode", "-m", "AlterConfigsRequest", "-n", 1, stdin=json.dumps(values).encode())
     assert done.code == 2
     assert not shows(done.err)
 
 
-@pytest.mark.parametrize(("message", "path", "version"), [row for row in ENTRIES if row[0] == "DescribeConfigsResponse"], ids=str)
+@pytest.mark.parametrize(
+    ("message", "path", "version"), [row for row in ENTRIES if row[0] == "DescribeConfigsResponse"], ids=str
+)
 def test_values_that_are_compared_have_no_secret(message, path, version):
     value = kwire_cli.decode(body_of(message, path, version), message=message, version=version).value
     for fmt in formats("compare"):

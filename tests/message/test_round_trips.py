@@ -8,18 +8,35 @@ from hypothesis import given, settings, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
-from kwire_cli.cost.ledger import ledger
+from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.message.decoded import decode, decode_spec
 from kwire_cli.message.encode import encode, encode_spec
 from kwire_cli.structs.messages import declare
 
 CATALOG = kwire.catalog()
-LAYOUTS = [(entry.name, version) for entry in CATALOG for version in (entry.valid_versions.each() if entry.valid_versions else ())]
+LAYOUTS = [
+    (entry.name, version)
+    for entry in CATALOG
+    for version in (entry.valid_versions.each() if entry.valid_versions else ())
+]
 
 
 def everything():
     """A message with every type of field: plain, nullable, tagged, encoded."""
-    kinds = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64", "string", "bytes", "records")
+    kinds = (
+        "bool",
+        "int8",
+        "int16",
+        "uint16",
+        "int32",
+        "uint32",
+        "int64",
+        "uuid",
+        "float64",
+        "string",
+        "bytes",
+        "records",
+    )
     fields = []
     for kind in (*kinds, *(f"[]{kind}" for kind in kinds if kind != "records")):
         forms = [{}]
@@ -36,7 +53,14 @@ def everything():
         {"name": "Wide", "type": "int32", "encoding": "fixed64"},
         {"name": "Ids", "type": "[]int32", "elementEncoding": "packed32"},
         {"name": "Maybe", "type": "M", "nullableVersions": "0+", "fields": [text]},
-        {"name": "Tagged", "type": "N", "versions": "1+", "taggedVersions": "1+", "nullableVersions": "1+", "fields": [text]},
+        {
+            "name": "Tagged",
+            "type": "N",
+            "versions": "1+",
+            "taggedVersions": "1+",
+            "nullableVersions": "1+",
+            "fields": [text],
+        },
         {"name": "Many", "type": "[]O", "versions": "1+", "taggedVersions": "1+", "fields": [text]},
     ]
     tags = iter(range(len(fields)))
@@ -129,7 +153,12 @@ ODD = [
     ("ApiVersionsResponse", 3, "0000 00 00000000 00", "null where there is none"),
     ("ApiVersionsResponse", 3, "0000 01 00000000 8000", "an overlong tag count"),
     ("ApiVersionsResponse", 3, "0000 01 00000000 01 8100 8100 01 00", "an overlong tag"),
-    ("MetadataResponse", 1, "00000000 00000001 00000000 02 0001 ff 03 00000000 00", "invalid UTF-8, bools and a byte too many"),
+    (
+        "MetadataResponse",
+        1,
+        "00000000 00000001 00000000 02 0001 ff 03 00000000 00",
+        "invalid UTF-8, bools and a byte too many",
+    ),
     ("MetadataResponse", 1, "80000000 00000001 fffffffe", "negative counts"),
     ("ConsumerGroupHeartbeatResponse", 0, "00000000 0000 00 00 00000000 00000000 05 01 00 00", "a presence of 5"),
     ("SaslHandshakeRequest", 1, "0003 efbfbd", "a replacement character that was really there"),

@@ -1,4 +1,6 @@
-"""Secrets are in no view: not as text, not as hex, not as base64, not in the ASCII column; whole, cut, damaged, guessed or forwarded."""
+"""Secrets are in no view: not as text, not as hex, not as base64, not in the ASCII column; whole, cut, damaged, guessed
+or forwarded.
+"""
 
 import base64
 import re
@@ -10,7 +12,7 @@ from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, frame
 
 import kwire_cli
 from kwire_cli.cli.decode import FORMATS
-from kwire_cli.message.secrets import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
 
 
 def views(*arguments, **options):
@@ -23,7 +25,13 @@ def views(*arguments, **options):
 
 def test_shows_sees_every_form():
     raw = SECRET.encode()
-    for text in (SECRET, f"a{SECRET[3:8]}b", raw.hex(), raw.hex(" "), *(base64.b64encode(b"abc"[:i] + raw).decode() for i in range(3))):
+    for text in (
+        SECRET,
+        f"a{SECRET[3:8]}b",
+        raw.hex(),
+        raw.hex(" "),
+        *(base64.b64encode(b"abc"[:i] + raw).decode() for i in range(3)),
+    ):
         assert shows(text)
     assert not shows("<redacted 20 bytes>")
 
@@ -77,7 +85,9 @@ def test_a_request_of_an_unknown_version_shows_no_secret(message, path, version,
 
 
 @given(st.data())
-@pytest.mark.parametrize("message", ["SaslAuthenticateRequest", "AlterUserScramCredentialsRequest", "RenewDelegationTokenRequest"])
+@pytest.mark.parametrize(
+    "message", ["SaslAuthenticateRequest", "AlterUserScramCredentialsRequest", "RenewDelegationTokenRequest"]
+)
 def test_a_damaged_message_shows_no_secret(message, data):
     path = data.draw(st.sampled_from(sorted(SECRET_FIELDS[message])))
     version = data.draw(st.sampled_from([*CATALOG[message].valid_versions.each()]))
@@ -112,12 +122,16 @@ def test_a_header_that_can_not_be_read_hides_what_follows():
 
 def test_unknown_tags_of_a_message_with_secrets_are_hidden():
     tag = {"tag": 5, "data": base64.b64encode(SECRET.encode()).decode()}
-    body = kwire_cli.encode({"authBytes": "AA==", "unknownTaggedFields": [tag]}, message="SaslAuthenticateRequest", version=2)
+    body = kwire_cli.encode(
+        {"authBytes": "AA==", "unknownTaggedFields": [tag]}, message="SaslAuthenticateRequest", version=2
+    )
     for text in views("-m", "SaslAuthenticateRequest", "-n", 2, body.hex()):
         assert not shows(text)
 
 
-@pytest.mark.parametrize("name", ["log.retention.ms", "cleanup.policy", "ssl.protocol", "sasl.mechanism.inter.broker.protocol"])
+@pytest.mark.parametrize(
+    "name", ["log.retention.ms", "cleanup.policy", "ssl.protocol", "sasl.mechanism.inter.broker.protocol"]
+)
 def test_the_value_of_a_harmless_config_is_shown(name):
     body = body_of("ConfigRecord", "value", 0, name=name)
     assert all(shows(text) for text in views("-m", "ConfigRecord", "-n", 0, body.hex()))
@@ -161,7 +175,15 @@ def test_a_config_that_says_it_is_sensitive_is_hidden_whatever_its_name():
 
 def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
     synonyms = [{"name": "harmless too", "value": SECRET, "source": 5}]
-    config = {"name": "harmless", "value": None, "readOnly": False, "configSource": 5, "synonyms": synonyms, "configType": 9, "documentation": None}
+    config = {
+        "name": "harmless",
+        "value": None,
+        "readOnly": False,
+        "configSource": 5,
+        "synonyms": synonyms,
+        "configType": 9,
+        "documentation": None,
+    }
     result = {"errorCode": 0, "errorMessage": None, "resourceType": 4, "resourceName": "1"}
     for sensitive in (True, False):
         value = {"throttleTimeMs": 0, "results": [result | {"configs": [config | {"isSensitive": sensitive}]}]}
@@ -180,7 +202,11 @@ def test_a_forwarded_request_is_hidden_where_it_holds_a_secret():
     for text in views("-m", "EnvelopeRequest", "-n", 0, envelope(secret).hex()):
         assert not shows(text)
         assert "redacted" in text
-    assert all(shows(text) for text in views("--show-secrets", "--full", "-m", "EnvelopeRequest", "-n", 0, envelope(secret).hex()) if "|" not in text)
+    assert all(
+        shows(text)
+        for text in views("--show-secrets", "--full", "-m", "EnvelopeRequest", "-n", 0, envelope(secret).hex())
+        if "|" not in text
+    )
 
 
 def test_a_forwarded_request_is_shown_where_it_holds_none():
@@ -190,7 +216,9 @@ def test_a_forwarded_request_is_shown_where_it_holds_none():
     assert "redacted" not in text
 
 
-@pytest.mark.parametrize("inner", [b"", b"\0", b"\xff\xff\0\0", b"\0\x33" + SECRET.encode()], ids=["empty", "byte", "unknown", "cut"])
+@pytest.mark.parametrize(
+    "inner", [b"", b"\0", b"\xff\xff\0\0", b"\0\x33" + SECRET.encode()], ids=["empty", "byte", "unknown", "cut"]
+)
 def test_a_forwarded_request_that_can_not_be_read_is_hidden(inner):
     for text in views("-m", "EnvelopeRequest", "-n", 0, envelope(inner).hex()):
         assert not shows(text)
@@ -243,7 +271,10 @@ def test_encode_refuses_a_redacted_value():
     assert "upsertions[0].salt: the value was redacted" in done.err
 
 
-SMELLS = re.compile(r"hmac|salt|passw|secret|auth(?!oriz)|token|credential|privat|certificat|storedkey|serverkey|jaas|configs?$", re.IGNORECASE)
+SMELLS = re.compile(
+    r"hmac|salt|passw|secret|auth(?!oriz)|token|credential|privat|certificat|storedkey|serverkey|jaas|configs?$",
+    re.IGNORECASE,
+)
 HARMLESS = {
     # who asked for a token, and the public name of it
     "tokenRequesterPrincipalType",

@@ -1,4 +1,6 @@
-"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, a path for marks, and what is asked."""
+"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, a path for
+marks, and what is asked.
+"""
 
 import os
 import signal
@@ -8,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from kwire_cli.pipeline import tables
-from kwire_cli.pipeline.files import write
+from kwire_cli.pipeline.output import write
 from kwire_cli.pipeline.parts import Rows
 from kwire_cli.pipeline.session import session
 
@@ -30,15 +32,24 @@ def then(make, do, batches):
 
 
 def main(master, died, *asked):
-    """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read again."""
-    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read
+    again.
+    """
+    settings = {
+        "spark.executor.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
     with session(master, settings) as spark:
         for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
             found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
             die = partial(die_once, f"{died}-{table}")
             if isinstance(found, Rows):
                 folder = f"{died}-{table}-files"
-                made = write(replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False)
+                made = write(
+                    replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False
+                )
                 frame = spark.read.parquet(folder)
                 assert made == frame.count()
                 assert not [*Path(folder).glob("_temporary*")]

@@ -1,4 +1,6 @@
-"""What arrives in a folder is read once: files that grow, are renamed, cut, replaced, deleted; and what is kept of them is short."""
+"""What arrives in a folder is read once: files that grow, are renamed, cut, replaced, deleted; and what is kept of them
+is short.
+"""
 
 import gzip
 import json
@@ -16,12 +18,10 @@ pytest.importorskip("pyspark")
 
 from kwire_cli import read_records
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.streaming.arrivals import GONE, REPLACED, Arrivals
-from kwire_cli.pipeline.streaming.files import CaptureFiles, SegmentFiles
-from kwire_cli.pipeline.streaming.progress import Mark, Progress
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.growth import grown
-from kwire_cli.source.capture.parts import Part, PartReader
+from kwire_cli.pipeline.stream_files import CaptureFiles, Mark, Progress, SegmentFiles
+from kwire_cli.pipeline.stream_reader import GONE, REPLACED, Arrivals
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.parts import Part, PartReader, grown
 
 pytestmark = pytest.mark.numba
 
@@ -146,7 +146,9 @@ def test_renamed_files_go_on(stream, tmp_path):
     found, _ = stream.read()
     (tmp_path / "live.pcapng").rename(tmp_path / "live.1.pcapng")
     (tmp_path / "live.1.pcapng").write_bytes(DATA)
-    assert Counter(number for _, number in found) + Counter(number for _, number in stream.rest()) == Counter(range(1, COUNT + 1))
+    assert Counter(number for _, number in found) + Counter(number for _, number in stream.rest()) == Counter(
+        range(1, COUNT + 1)
+    )
     (tmp_path / "live.1.pcapng").rename(tmp_path / "live.2.pcapng")
     assert stream.read() is None
 
@@ -197,7 +199,11 @@ def test_cut_replaced_and_deleted_files_are_told(stream, tmp_path):
 
 def test_what_nobody_writes_to_is_taken_as_it_is(tmp_path):
     stream = Stream(tmp_path, CaptureFiles(3600))
-    for name, content in (("cut.pcapng", DATA[:-20]), ("packed.pcap.gz", gzip.compress(DATA)[:-9]), ("none.pcap", b"not a capture")):
+    for name, content in (
+        ("cut.pcapng", DATA[:-20]),
+        ("packed.pcap.gz", gzip.compress(DATA)[:-9]),
+        ("none.pcap", b"not a capture"),
+    ):
         (tmp_path / name).write_bytes(content)
     found, _ = stream.read()
     assert {name for name, _ in found} == {"cut.pcapng"}  # the others may be whole one day
@@ -283,6 +289,9 @@ def test_what_comes_after_now_is_for_later(stream, tmp_path):
 
 
 def test_progress_is_its_json():
-    files = {f"/folder/{number}": Mark(at=1000 + number, beginning=7 | number << 8 | 1, size=1000 + number) for number in range(100)}
+    files = {
+        f"/folder/{number}": Mark(at=1000 + number, beginning=7 | number << 8 | 1, size=1000 + number)
+        for number in range(100)
+    }
     progress = Progress(files | {"/x": Mark(at=1, beginning=3, size=9, turn=2, was="00")}, {}, 12)
     assert Progress.of(json.loads(json.dumps(progress.to_json()))) == progress

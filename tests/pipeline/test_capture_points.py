@@ -13,9 +13,9 @@ pytest.importorskip("pyarrow")
 
 from command_line import kwire
 
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.points import Naming
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.points import Naming
+from kwire_cli.source.packets.segments import Segments
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
@@ -39,7 +39,10 @@ def decoded(paths, *options):
 def test_points_are_what_decode_says(spark, tmp_path):
     from kwire_cli.pipeline.captures import Captures
 
-    made = [packet_of(segment, number) for number, segment in enumerate(Segments()(packets(SAMPLES / "kafka-python-4.4.0.pcapng")), 1)]
+    made = [
+        packet_of(segment, number)
+        for number, segment in enumerate(Segments()(packets(SAMPLES / "kafka-python-4.4.0.pcapng")), 1)
+    ]
     dice, shared = random.Random(3), [[], []]
     for packet in made:
         dice.choice(shared).append(packet)
@@ -59,4 +62,8 @@ def test_points_are_what_decode_says(spark, tmp_path):
     assert len(ledger) == 3
     assert len({*ledger.values()}) == 1
     merged = Captures(spark, paths, partitions=2, naming=Naming(merged=True))
-    assert merged.frames(["api"]).count() == sum(decoded(paths, "--merge-points").values()) == sum(decoded(paths[:2]).values())
+    assert (
+        merged.frames(["api"]).count()
+        == sum(decoded(paths, "--merge-points").values())
+        == sum(decoded(paths[:2]).values())
+    )

@@ -17,12 +17,12 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.cost.overhead.tallies import Tallies
-from kwire_cli.source.capture.events import Start
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Start
+from kwire_cli.source.packets.segments import Segments
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
@@ -38,7 +38,9 @@ def lines(path, key_logs=()):
     """The lines of a capture, by the packets that their connections began with."""
     starts = {event.connection: event.packet for event in Capture(path) if type(event) is Start}
     capture = Capture(path, key_logs=key_logs)
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path, key_logs=key_logs)):
+    for line in traffic(
+        CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path, key_logs=key_logs)
+    ):
         yield starts[line.stream], line
 
 
@@ -47,9 +49,28 @@ def documents(path, key_logs=()):
     out = []
     for stream, line in lines(path, key_logs):
         document = line.to_json(records="decoded")
-        names = ("time", "src", "dst", "kind", "size", "apiKey", "api", "apiVersion", "header", "body", "latency", "protocol")
+        names = (
+            "time",
+            "src",
+            "dst",
+            "kind",
+            "size",
+            "apiKey",
+            "api",
+            "apiVersion",
+            "header",
+            "body",
+            "latency",
+            "protocol",
+        )
         own = {name: document.get(name) for name in names if line.kind != "gap" or name != "time"}
-        own |= {"stream": stream, "correlationId": line.correlation_id, "clientId": line.client_id, "topics": line.topics, "software": line.software}
+        own |= {
+            "stream": stream,
+            "correlationId": line.correlation_id,
+            "clientId": line.client_id,
+            "topics": line.topics,
+            "software": line.software,
+        }
         own |= {
             "errors": [str(error) for error in line.errors],
             "codes": line.error_codes,
@@ -71,9 +92,27 @@ def shown(frames):
     for row in rows:
         gap = row["kind"] == "gap"
         time = row["time"] and row["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        names = ("src", "dst", "kind", "size", "api", "latency", "protocol", "stream", "topics", "software", "errors", "anomalies")
+        names = (
+            "src",
+            "dst",
+            "kind",
+            "size",
+            "api",
+            "latency",
+            "protocol",
+            "stream",
+            "topics",
+            "software",
+            "errors",
+            "anomalies",
+        )
         own = {name: row[name] for name in names} | ({} if gap else {"time": time})
-        own |= {"apiKey": row["api_key"], "apiVersion": row["api_version"], "correlationId": row["correlation_id"], "clientId": row["client_id"]}
+        own |= {
+            "apiKey": row["api_key"],
+            "apiVersion": row["api_version"],
+            "correlationId": row["correlation_id"],
+            "clientId": row["client_id"],
+        }
         own |= {"codes": row["error_codes"], "inFlight": row["in_flight"], "packet": None if gap else row["packet"]}
         own |= {name: row[name] and json.loads(row[name]) for name in ("header", "body")}
         asked = numbered.get((frozenset((row["src"], row["dst"])), row["request_frame"]))
@@ -94,7 +133,9 @@ def test_samples_are_what_one_machine_decodes(captures, path):
     assert shown(captures(path, part_size=9000, partitions=3).frames()) == documents(path)
 
 
-@pytest.mark.parametrize(("name", "key_logs"), [("broker.pcapng", ["broker.keys"]), ("broker.pcapng", []), ("cases.pcapng", [])])
+@pytest.mark.parametrize(
+    ("name", "key_logs"), [("broker.pcapng", ["broker.keys"]), ("broker.pcapng", []), ("cases.pcapng", [])]
+)
 def test_tls_is_what_one_machine_decrypts(captures, name, key_logs):
     path, keys = TLS / name, [str(TLS / each) for each in key_logs]
     expected = documents(path, keys)
@@ -124,7 +165,10 @@ def rotated(folder, seed):
         out += [segment] * (0 if chance < 0.04 else 2 if chance < 0.15 else 1)
         if chance > 0.9 and len(out) > 1:
             out[-1], out[-2] = out[-2], out[-1]
-    made = [packet_of(segment._replace(time=(1 << 60) + number * 1_000_000), number) for number, segment in enumerate(out, 1)]
+    made = [
+        packet_of(segment._replace(time=(1 << 60) + number * 1_000_000), number)
+        for number, segment in enumerate(out, 1)
+    ]
     one, many = folder / "one.pcap", folder / "many"
     one.write_bytes(make.pcap_file(made))
     many.mkdir()
@@ -144,7 +188,10 @@ def test_rotated_files_are_one_capture_whatever_the_tasks(captures, tmp_path):
 
     def placeless(rows):
         """Packets of packed files are not counted beforehand."""
-        return [{name: value for name, value in json.loads(row).items() if name not in {"packet", "stream", "request"}} for row in rows]
+        return [
+            {name: value for name, value in json.loads(row).items() if name not in {"packet", "stream", "request"}}
+            for row in rows
+        ]
 
     for options in ({"partitions": 1}, {"partitions": 5, "part_size": 600}, {"shuffle_payloads": True}):
         found = captures(many, **options).frames()
@@ -179,7 +226,10 @@ def sums(path):
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_ledger_is_what_overhead_counts(captures, path):
     rows = captures(path, part_size=20_000).ledger().collect()
-    found = {(row.api, row.kind, row.api_version, row.path): (row.prefix_bytes, row.value_bytes, row["count"]) for row in rows}
+    found = {
+        (row.api, row.kind, row.api_version, row.path): (row.prefix_bytes, row.value_bytes, row["count"])
+        for row in rows
+    }
     assert {key: row for key, row in found.items() if any(row[:2])} == sums(path)
     assert sum(sum(row[:2]) for row in found.values()) == sum(line.seen.size for _, line in lines(path))
 
@@ -233,15 +283,31 @@ def test_faults_of_lines(captures):
 
 def test_packets(spark):
     for path in ALL[:3]:
-        found = spark.read.format("kwire").options(table="packets", splitSize="20000", showSecrets="true").load(str(path))
-        rows = [(row.packet, row.time_ns, row.src, row.dst, row.sequence, row.flags, bytes(row.payload), row.missing) for row in found.collect()]
+        found = (
+            spark.read.format("kwire").options(table="packets", splitSize="20000", showSecrets="true").load(str(path))
+        )
+        rows = [
+            (row.packet, row.time_ns, row.src, row.dst, row.sequence, row.flags, bytes(row.payload), row.missing)
+            for row in found.collect()
+        ]
         expected = [
-            (each.packet, each.time, str(each.source), str(each.destination), each.sequence, each.flags, each.payload, each.missing)
+            (
+                each.packet,
+                each.time,
+                str(each.source),
+                str(each.destination),
+                each.sequence,
+                each.flags,
+                each.payload,
+                each.missing,
+            )
             for each in Segments()(packets(path))
         ]
         assert sorted(rows) == expected
         assert "payload" not in spark.read.format("kwire").option("table", "packets").load(str(path)).columns
-        few = spark.read.format("kwire").option("table", "packets").schema("position bigint, size bigint").load(str(path))
+        few = (
+            spark.read.format("kwire").option("table", "packets").schema("position bigint, size bigint").load(str(path))
+        )
         data = path.read_bytes()
         assert {data[row.position : row.position + row.size] for row in few.collect()} == {row[6] for row in expected}
 
@@ -293,7 +359,12 @@ def test_tables_of_segments_and_of_all(spark, views, tmp_path):
 
 def test_the_page_asks_all_tables(spark, views, monkeypatch, capsys):
     monkeypatch.chdir(SAMPLES.parents[1])
-    code = (SAMPLES.parents[1] / "docs" / "pipeline.md").read_text("utf-8").split("\n## All tables at once")[1].split("```")[1]
+    code = (
+        (SAMPLES.parents[1] / "docs" / "pipeline.md")
+        .read_text("utf-8")
+        .split("\n## All tables at once")[1]
+        .split("```")[1]
+    )
     exec(compile(code.removeprefix("python"), "the page", "exec"), {"spark": spark})
     assert "|ApiVersions|" in capsys.readouterr().out.replace(" ", "")
     assert "ledger" in views()
@@ -302,12 +373,21 @@ def test_the_page_asks_all_tables(spark, views, monkeypatch, capsys):
 def test_documented_columns():
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
-    from kwire_cli.pipeline.line_columns import FRAMES
+    from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES
     from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
     from kwire_cli.pipeline.packet_table import PACKETS
 
-    text = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text("utf-8").split("\n## Captures")[1].split("\n## ")[0]
-    found = [re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE) for part in text.split("| column | type | what |")[1:]]
+    text = (
+        (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md")
+        .read_text("utf-8")
+        .split("\n## Captures")[1]
+        .split("\n## ")[0]
+    )
+    found = [
+        re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE)
+        for part in text.split("| column | type | what |")[1:]
+    ]
     schemas = [PACKETS, FRAMES, FIELDS, LEDGER, CAPTURE_FAULTS]
-    assert found == [[(field.name, field.dataType.simpleString()) for field in from_arrow_schema(schema)] for schema in schemas]
+    assert found == [
+        [(field.name, field.dataType.simpleString()) for field in from_arrow_schema(schema)] for schema in schemas
+    ]

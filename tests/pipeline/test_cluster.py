@@ -1,4 +1,6 @@
-"""A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, and an executor may die."""
+"""A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, and
+an executor may die.
+"""
 
 import json
 import os
@@ -19,7 +21,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 LEDGER = "capture_point,api,kind,api_version,path,prefix_bytes,value_bytes,count"
 WORKERS = 2
-SETTINGS = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+SETTINGS = {
+    "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
 CONF = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
 
 
@@ -37,7 +44,9 @@ class Cluster:
         self._start("master", "master.Master", "--port", str(self.port))
         self._wait("master", "I have been elected leader")
         for work in self.work:
-            self._start(work.name, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(work), self.master)
+            self._start(
+                work.name, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(work), self.master
+            )
         for work in self.work:
             self._wait(work.name, "Successfully registered with master")
 
@@ -47,7 +56,15 @@ class Cluster:
         home = Path(pyspark.__file__).parent
         variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         variables |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}", "--host", "127.0.0.1", "--webui-port", "0", *options]
+        command = [
+            str(home / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{program}",
+            "--host",
+            "127.0.0.1",
+            "--webui-port",
+            "0",
+            *options,
+        ]
         with self._log(name).open("wb") as log:
             self.running.append(subprocess.Popen(command, env=variables, stdout=log, stderr=log))
 
@@ -72,7 +89,7 @@ class Cluster:
 def cluster(tmp_path_factory):
     """A cluster whose processes end with the tests."""
     pytest.importorskip("pyspark")
-    from kwire_cli.pipeline.java import check
+    from kwire_cli.pipeline.session import check
 
     try:
         check()
@@ -93,7 +110,9 @@ def bare_python(tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (own,) = folder.glob("lib/python*/site-packages")
     for installed in (Path(path) for path in sys.path if Path(path).name in {"site-packages", "dist-packages"}):
-        for each in installed.iterdir():  # but the lists of more folders, where kwire may be, and these folders are among the installed
+        for each in (
+            installed.iterdir()
+        ):  # but the lists of more folders, where kwire may be, and these folders are among the installed
             if "kwire" not in each.name and each.suffix != ".pth" and not (own / each.name).exists():
                 (own / each.name).symlink_to(each)
     return folder / "bin" / "python"
@@ -101,7 +120,9 @@ def bare_python(tmp_path_factory):
 
 def run(*command, cwd=ROOT):
     variables = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
-    return subprocess.run([*map(str, command)], cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=900)
+    return subprocess.run(
+        [*map(str, command)], cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=900
+    )
 
 
 @pytest.mark.usefixtures("spark")  # for what it is on one machine
@@ -123,18 +144,32 @@ def test_workers_without_kwire_are_sent_it(cluster, bare_python):
 def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
-    asked = [("batches", "topic,position,size", SEGMENTS), ("frames", "src,kind,api,size,packet", CAPTURE), ("ledger", LEDGER, CAPTURE)]
+    asked = [
+        ("batches", "topic,position,size", SEGMENTS),
+        ("frames", "src,kind,api,size,packet", CAPTURE),
+        ("ledger", LEDGER, CAPTURE),
+    ]
     done = run(
-        sys.executable, Path(__file__).with_name("losing_workers.py"), cluster.master, tmp_path / "died", *(part for each in asked for part in each)
+        sys.executable,
+        Path(__file__).with_name("losing_workers.py"),
+        cluster.master,
+        tmp_path / "died",
+        *(part for each in asked for part in each),
     )
     assert done.returncode == 0, done.stderr
     expected = []
     for path in SEGMENTS.glob("*/*"):
         topic = path.parent.name.rpartition("-")[0]
-        expected += [("batches", (topic, item.position, item.size)) for item in kwire_cli.read_records(path) if hasattr(item, "records")]
+        expected += [
+            ("batches", (topic, item.position, item.size))
+            for item in kwire_cli.read_records(path)
+            if hasattr(item, "records")
+        ]
     lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
     expected += [("frames", tuple(line[name] for name in asked[1][1].split(","))) for line in lines]
-    rows = [json.loads(line) for line in kwire("scan", CAPTURE, "--table", "ledger", "--format", "jsonl").out.splitlines()]
+    rows = [
+        json.loads(line) for line in kwire("scan", CAPTURE, "--table", "ledger", "--format", "jsonl").out.splitlines()
+    ]
     expected += [("ledger", tuple(row.values())) for row in rows]
     assert done.stdout.splitlines() == sorted(f"{table} {row}" for table, row in expected)
 
@@ -164,12 +199,17 @@ QUERY = """select 'records' as name, count(*) as number from records union all s
 @pytest.mark.usefixtures("spark")  # as above
 def test_relative_paths_lead_to_the_same_files(cluster, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
-    forms = (["kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"], ["*.pcapng", "./kafka-*.log", f"file://{inputs}/orders-zstd-0"])
+    forms = (
+        ["kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"],
+        ["*.pcapng", "./kafka-*.log", f"file://{inputs}/orders-zstd-0"],
+    )
     for given in forms:
         done = scan(cluster, *given, "--sql", QUERY, "--format", "jsonl", cwd=inputs)
         assert done.returncode == 0, done.stderr
         assert done.stdout == kwire("scan", *given, "--sql", QUERY, "--format", "jsonl").out
-        assert {row["name"].partition(" ")[0]: row["number"] > 0 for row in map(json.loads, done.stdout.splitlines())} == {
+        assert {
+            row["name"].partition(" ")[0]: row["number"] > 0 for row in map(json.loads, done.stdout.splitlines())
+        } == {
             "records": True,
             "packets": True,
             "frames": True,

@@ -1,4 +1,6 @@
-"""Files of a stream: a batch that is done again is there once, batches without rows leave nothing, and all files are whole at any time."""
+"""Files of a stream: a batch that is done again is there once, batches without rows leave nothing, and all files are
+whole at any time.
+"""
 
 import csv
 import json
@@ -27,8 +29,8 @@ def frames(spark):
 
 
 def stream(spark, folder, fmt, by, query="0123456789"):
-    from kwire_cli.pipeline.files import folder_of_tasks
-    from kwire_cli.pipeline.streaming.following import Batches, _BySpark, _InTasks
+    from kwire_cli.pipeline.output import folder_of_tasks
+    from kwire_cli.pipeline.stream_following import Batches, _BySpark, _InTasks
 
     there = folder_of_tasks(spark, str(folder), fmt, by)
     found = Batches(_InTasks(there, by) if there else _BySpark(spark, str(folder), fmt, by))
@@ -64,10 +66,14 @@ def test_each_row_once_however_often_a_batch_is_done(spark, frames, tmp_path, fm
             assert values(folder, fmt) == expected
             assert not [*folder.glob("_temporary*")]
             if killed:
-                for file in [file for file in sorted(folder.rglob(f"*.{fmt}")) if file.name.startswith(f"batch-{number:08}-")][:1]:
+                for file in [
+                    file for file in sorted(folder.rglob(f"*.{fmt}")) if file.name.startswith(f"batch-{number:08}-")
+                ][:1]:
                     file.unlink()
                 (folder / "_temporary-of-a-killed-process" / "x").mkdir(parents=True)
-    assert {each.parent.relative_to(folder).as_posix().split("=")[0] for each in folder.rglob(f"*.{fmt}")} == {by[0] if by else "."}
+    assert {each.parent.relative_to(folder).as_posix().split("=")[0] for each in folder.rglob(f"*.{fmt}")} == {
+        by[0] if by else "."
+    }
     stream(spark, folder, fmt, by, "another").write(frames[0], 3)
     assert values(folder, fmt) == expected + Counter(row.value for row in frames[0].collect())
 
@@ -84,13 +90,15 @@ def test_a_file_has_its_name_when_it_is_whole(tmp_path):
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from kwire_cli.pipeline.parquet_files import Writer
+    from kwire_cli.pipeline.output import Writer
 
     hidden = tmp_path / "_temporary-x"
     hidden.mkdir()
     writer = Writer(str(hidden), (), StructType.fromDDL("value int"), "zstd")
     found = [
-        tuple(row.values()) for made in writer.written(iter([pa.record_batch({"value": pa.array([1], pa.int32())})])) for row in made.to_pylist()
+        tuple(row.values())
+        for made in writer.written(iter([pa.record_batch({"value": pa.array([1], pa.int32())})]))
+        for row in made.to_pylist()
     ]
     assert [*hidden.iterdir()]
     assert not [*tmp_path.rglob("*.parquet")]

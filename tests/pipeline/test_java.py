@@ -12,7 +12,7 @@ import pytest
 from command_line import ROOT, kwire
 
 import kwire_cli as api
-from kwire_cli.pipeline.java import check, java_version
+from kwire_cli.pipeline.session import check, java_version
 
 SCAN = ("scan", "samples/segments", "--table", "batches")
 
@@ -42,7 +42,7 @@ def test_what_is_missing_is_said(tmp_path):
 
 def test_packages_that_are_missing_are_said(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in {"numba", "pandas"} else name)
-    monkeypatch.setattr("kwire_cli.pipeline.java.java_version", lambda _: 21)
+    monkeypatch.setattr("kwire_cli.pipeline.session.java_version", lambda _: 21)
     with pytest.raises(api.InputError, match=r"pandas, numba are not installed: pip install 'kwire\[spark\]'"):
         check({})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "numba" else name)
@@ -62,7 +62,9 @@ def test_packages_that_are_missing_are_named(monkeypatch, tmp_path):
     import importlib.util
 
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else real(name, *rest))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else real(name, *rest)
+    )
     with pytest.raises(api.InputError, match=r"pyspark is not installed: pip install 'kwire\[spark\]'"):
         check({"JAVA_HOME": a_java(tmp_path / "new", "21")})
 
@@ -94,4 +96,6 @@ def started(arguments, **variables):
     pytest.importorskip("pyspark")
     pytest.importorskip("numba")
     command = [sys.executable, "-m", "kwire_cli", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )

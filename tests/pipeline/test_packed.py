@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
-from kwire_cli.pipeline.connections import packed, unpacked
-from kwire_cli.source.capture.segment_columns import DESCRIPTOR
+from kwire_cli.pipeline.captures import packed, unpacked
+from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 
 pytestmark = pytest.mark.numba
 

@@ -10,12 +10,31 @@ pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
 from kwire_cli.pipeline import tables
-from kwire_cli.source.capture.named import captures_of
+from kwire_cli.source.packets.files import captures_of
 
 pytestmark = pytest.mark.numba
 TEXTS = ROOT / "samples" / "text" / "packets"
-PRINTED = {"tcpdump-X": "ipv4.pcapng", "tshark-x": "ipv4.pcapng", "tcpdump-e-v-xx": "ipv6.pcap", "tshark-V-x": "ipv6.pcap"}
-SAME = ["stream", "packet", "kind", "size", "src", "dst", "api_key", "api", "api_version", "correlation_id", "client_id", "header", "body"]
+PRINTED = {
+    "tcpdump-X": "ipv4.pcapng",
+    "tshark-x": "ipv4.pcapng",
+    "tcpdump-e-v-xx": "ipv6.pcap",
+    "tshark-V-x": "ipv6.pcap",
+}
+SAME = [
+    "stream",
+    "packet",
+    "kind",
+    "size",
+    "src",
+    "dst",
+    "api_key",
+    "api",
+    "api_version",
+    "correlation_id",
+    "client_id",
+    "header",
+    "body",
+]
 
 
 def rows(spark, path):
@@ -39,7 +58,10 @@ def test_a_dump_gives_the_rows_of_its_capture(spark, tmp_path, name, capture):
 
 def test_the_table_of_packets_reads_a_dump(spark):
     names = ["packet", "src", "dst", "sequence", "acknowledgment", "flags"]
-    found = [tables(spark, [str(TEXTS / name)]).table("packets", names).collect() for name in ("tcpdump-X.txt", "ipv4.pcapng")]
+    found = [
+        tables(spark, [str(TEXTS / name)]).table("packets", names).collect()
+        for name in ("tcpdump-X.txt", "ipv4.pcapng")
+    ]
     assert sorted(found[0]) == sorted(found[1])
 
 

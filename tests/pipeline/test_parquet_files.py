@@ -1,4 +1,6 @@
-"""Parquet written in tasks: Spark reads back from it what it reads from its own, whatever was there and whatever went wrong before."""
+"""Parquet written in tasks: Spark reads back from it what it reads from its own, whatever was there and whatever went
+wrong before.
+"""
 
 import shutil
 from collections import Counter
@@ -36,11 +38,17 @@ def logs(tmp_path_factory):
 def written(spark, logs, tmp_path):
     """Writes a table to a folder, by tasks or as Spark does; the number of rows."""
     from kwire_cli.pipeline import tables
-    from kwire_cli.pipeline.files import write
+    from kwire_cli.pipeline.output import write
 
     def written(table, name, by=(), *, by_spark=False, overwrite=False, paths=logs, **given):
         found = tables(spark, str(paths), split_size=5000, **given)
-        return write(found.table(table) if by_spark else found.rows(table), str(tmp_path / name), "parquet", by, overwrite=overwrite)
+        return write(
+            found.table(table) if by_spark else found.rows(table),
+            str(tmp_path / name),
+            "parquet",
+            by,
+            overwrite=overwrite,
+        )
 
     return written
 
@@ -64,7 +72,10 @@ def test_spark_reads_what_it_would_have_written(spark, written, logs, tmp_path, 
     finally:
         spark.conf.set(key, before)
     assert read(spark, tmp_path / "own") == read(spark, tmp_path / "of-spark")
-    folders = [{path.parent.relative_to(tmp_path / name) for path in (tmp_path / name).rglob("*.parquet")} for name in ("own", "of-spark")]
+    folders = [
+        {path.parent.relative_to(tmp_path / name) for path in (tmp_path / name).rglob("*.parquet")}
+        for name in ("own", "of-spark")
+    ]
     assert folders[0] == folders[1]
     assert (tmp_path / "own" / "_SUCCESS").exists()
     assert not [*(tmp_path / "own").glob("_temporary*")]
@@ -75,21 +86,27 @@ def test_rows_in_turn_and_row_groups(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
     from pyspark.sql.types import StructType
 
-    from kwire_cli.pipeline import parquet_files
+    from kwire_cli.pipeline import output
 
-    monkeypatch.setattr(parquet_files, "ROW_GROUP", 8)
+    monkeypatch.setattr(output, "ROW_GROUP", 8)
     topics = ["a", "a", None, None, None, "a/b", "", "a"]
     batch = pa.record_batch({"topic": topics, "offset": pa.array(range(8), pa.int64())})
     schema = StructType.fromDDL("topic string, offset bigint")
     found = pa.Table.from_batches(
-        parquet_files.Writer(str(tmp_path), ("topic",), schema, "zstd").written(iter([batch.slice(0, 2), batch.slice(2), batch]))
+        output.Writer(str(tmp_path), ("topic",), schema, "zstd").written(
+            iter([batch.slice(0, 2), batch.slice(2), batch])
+        )
     ).to_pylist()
     null = "topic=__HIVE_DEFAULT_PARTITION__"
     folders = ["topic=a", null, "topic=a%2Fb", null, "topic=a", null, "topic=a%2Fb", null, "topic=a"]
-    assert [(each["folder"], each["rows"]) for each in found] == [*zip(folders, [2, 3, 1, 1, 3, 3, 1, 1, 1], strict=True)]
+    assert [(each["folder"], each["rows"]) for each in found] == [
+        *zip(folders, [2, 3, 1, 1, 3, 3, 1, 1, 1], strict=True)
+    ]
     assert len({each["name"] for each in found}) == len(found)
     files = [pq.ParquetFile(tmp_path / each["name"]) for each in found]
-    assert [row for file in files for row in file.read().to_pylist()] == [{"offset": number} for number in (*range(8), *range(8))]
+    assert [row for file in files for row in file.read().to_pylist()] == [
+        {"offset": number} for number in (*range(8), *range(8))
+    ]
     assert [file.num_row_groups for file in files] == [1, 1, 1, 1, 2, 1, 1, 1, 1]
 
 

@@ -16,15 +16,24 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, IsNotNull, LessThan, LessThanOrEqual, Not
+from pyspark.sql.datasource import (
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import kwire_cli as kwire
-from kwire_cli.pipeline.segment_tables import as_time
+from kwire_cli.pipeline.segments import as_time
 from kwire_cli.pipeline.source import TABLES as ALL_TABLES, KwireReader, KwireSource, PartToRead
+from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import walk
-from kwire_cli.source.logs.reading import read_log_file
 
 pytestmark = pytest.mark.numba
 
@@ -38,7 +47,9 @@ def reader(*paths, columns=None, **options):
     given = {"path": str(paths[0])} if len(paths) == 1 else {"paths": json.dumps([*map(str, paths)])}
     source = KwireSource(given | options)
     schema = source.schema()
-    return pickle.loads(pickle.dumps(source.reader(StructType([schema[name] for name in columns]) if columns else schema)))
+    return pickle.loads(
+        pickle.dumps(source.reader(StructType([schema[name] for name in columns]) if columns else schema))
+    )
 
 
 def parts(made, filters):
@@ -72,7 +83,10 @@ def test_records_are_those_of_read_records():
     for path in sorted(SEGMENTS.glob("*/*")):
         for item in kwire.read_records(path):
             if hasattr(item, "records"):
-                expected += [(str(path), path.parent.name.rpartition("-")[0], 0, item.position, row.offset, row.value) for row in item.records()]
+                expected += [
+                    (str(path), path.parent.name.rpartition("-")[0], 0, item.position, row.offset, row.value)
+                    for row in item.records()
+                ]
     names = ("file", "topic", "partition", "position", "offset", "value")
     assert sorted(tuple(row[name] for name in names) for row in found) == sorted(expected)
 
@@ -89,7 +103,9 @@ def test_only_the_columns_that_are_asked_for(table):
     for name in TABLES[table].schema.names:
         assert rows(SEGMENTS, LOGS, table=table, columns=[name]) == [{name: row[name]} for row in every]
     last = TABLES[table].schema.names[-1]
-    assert rows(SEGMENTS, LOGS, table=table, columns=[last, "file"]) == [{last: row[last], "file": row["file"]} for row in every]
+    assert rows(SEGMENTS, LOGS, table=table, columns=[last, "file"]) == [
+        {last: row[last], "file": row["file"]} for row in every
+    ]
 
 
 PASSES = {
@@ -149,11 +165,15 @@ def test_filters_leave_out_work_and_no_row(table, filters, files):
 def test_filters_do_leave_out_work(tmp_path):
     folder = tmp_path / "t-0"
     folder.mkdir()
-    made = [batch(10 * k, [record(b"k", b"v", n) for n in range(10)], maxTimestamp=1_760_000_000_000 + k) for k in range(9)]
+    made = [
+        batch(10 * k, [record(b"k", b"v", n) for n in range(10)], maxTimestamp=1_760_000_000_000 + k) for k in range(9)
+    ]
     (folder / "00000000000000000000.log").write_bytes(b"".join(made))
     assert len(rows(tmp_path, filters=[EqualTo(("offset",), 35)])) == 10
     assert len(rows(tmp_path, filters=[GreaterThan(("timestamp",), 1_760_000_000_006)])) == 30
-    assert len(rows(tmp_path, table="batches", filters=[LessThan(("base_offset",), 20)])) == 3  # of 20 itself Spark says no
+    assert (
+        len(rows(tmp_path, table="batches", filters=[LessThan(("base_offset",), 20)])) == 3
+    )  # of 20 itself Spark says no
 
 
 @pytest.mark.parametrize("name", [CAPTURE.name, "rotated"])
@@ -226,7 +246,9 @@ def test_faults_of_indexes(tmp_path):
         ]
     )
     assert {code for _, code, *_ in told} >= {"ENTRY_ORDER", "TRUNCATED"}
-    assert len([row for row in rows(tmp_path, table="index") if row["kind"] == "index"]) == len(read_log_file(index).entries)
+    assert len([row for row in rows(tmp_path, table="index") if row["kind"] == "index"]) == len(
+        read_log_file(index).entries
+    )
 
 
 def test_each_table_takes_its_own_of_mixed_inputs(tmp_path):
@@ -242,7 +264,9 @@ def test_each_table_takes_its_own_of_mixed_inputs(tmp_path):
         return [{name: value for name, value in row.items() if name != "file"} for row in found]
 
     for table in TABLES:
-        assert without_files(rows(*mixed, table=table)) == without_files(rows(tmp_path / "txn-out-1", segment, table=table))
+        assert without_files(rows(*mixed, table=table)) == without_files(
+            rows(tmp_path / "txn-out-1", segment, table=table)
+        )
     packets = rows(*mixed, table="packets")
     assert len(packets) == 3 * len(rows(CAPTURE, table="packets"))
     assert len({row["file"] for row in packets}) == 3
@@ -263,7 +287,12 @@ def test_records_are_read_by_definitions_of_ones_own(tmp_path):
     usual = [row["payload"] for row in rows(folder, columns=["payload"])]
     made = reader(folder, columns=["payload"], specs=str(tmp_path), kafka="4.4")
     mine.unlink()  # who reads need not have it
-    found = [payload for part in made.partitions() for some in made.read(part) for payload in some.column("payload").to_pylist()]
+    found = [
+        payload
+        for part in made.partitions()
+        for some in made.read(part)
+        for payload in some.column("payload").to_pylist()
+    ]
     assert found == [text.replace('"metadata"', '"remark"') for text in usual]
     assert found != usual
     with pytest.raises(kwire.InputError, match=r"no layouts of Kafka 1\.0"):
@@ -307,7 +336,14 @@ def test_a_file_that_was_cut_since_is_read_as_it_is(tmp_path):
 def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path):
     folder = tmp_path / "__cluster_metadata-0"
     folder.mkdir()
-    scram = {"name": "u", "mechanism": 1, "salt": "AAAA", "storedKey": "c3RvcmVk", "serverKey": "AAAA", "iterations": 4096}
+    scram = {
+        "name": "u",
+        "mechanism": 1,
+        "salt": "AAAA",
+        "storedKey": "c3RvcmVk",
+        "serverKey": "AAAA",
+        "iterations": 4096,
+    }
     value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
     (folder / "00000000000000000000.log").write_bytes(batch(0, [record(None, value)]))
     (hidden,), (shown,) = rows(tmp_path), rows(tmp_path, showSecrets="true")
@@ -357,10 +393,16 @@ def test_times_that_are_none_are_null():
 
 
 def test_the_documentation_has_every_column_and_its_type():
-    text = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text("utf-8").split("\n## Tables")[1].split("\n## ")[0]
+    text = (
+        (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md")
+        .read_text("utf-8")
+        .split("\n## Tables")[1]
+        .split("\n## ")[0]
+    )
     every, *parts = re.split(r"^`(\w+)`: ", text, flags=re.MULTILINE)
     listed = {
-        name: re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE) for name, part in [("", every), *zip(parts[::2], parts[1::2], strict=True)]
+        name: re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE)
+        for name, part in [("", every), *zip(parts[::2], parts[1::2], strict=True)]
     }
     for table in TABLES:
         schema = KwireSource({"table": table}).schema()

@@ -1,4 +1,6 @@
-"""Reports of `kwire scan` in an embedded Spark: they print what the commands for one machine print for the same input."""
+"""Reports of `kwire scan` in an embedded Spark: they print what the commands for one machine print for the same
+input.
+"""
 
 import json
 import re
@@ -9,7 +11,9 @@ from command_line import ROOT, kwire
 from log_lines import line
 
 SEGMENTS, LOGS, LOG = (str(ROOT / "samples" / name) for name in ("segments", "logs", "request-logs/kafka-request.log"))
-CAPTURE, MIDSTREAM = (str(ROOT / "samples" / "captures" / name) for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap"))
+CAPTURE, MIDSTREAM = (
+    str(ROOT / "samples" / "captures" / name) for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap")
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
 
@@ -21,7 +25,10 @@ def at_root(monkeypatch):
 
 def both(command, paths, *options, fmt="json"):
     """What scan prints, and the command."""
-    one, two = kwire("scan", *paths, "--report", command, *options, "--format", fmt), kwire(command, *paths, *options, "--format", fmt)
+    one, two = (
+        kwire("scan", *paths, "--report", command, *options, "--format", fmt),
+        kwire(command, *paths, *options, "--format", fmt),
+    )
     assert (one.code, two.code) == (0, 0), one.err + two.err
     assert re.search(r"kwire: [\d,]+ rows, \d+ files?, [\d,]+ bytes read", one.err)
     return one.out, two.out
@@ -55,13 +62,15 @@ def test_an_overlay_is_written_as_by_advise(tmp_path):
 
 
 def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
-    from kwire_cli.pipeline import advice, request_logs
-    from kwire_cli.source.request_log.parts import parts_of
+    from kwire_cli.pipeline import reports, request_logs
+    from kwire_cli.source.request_log.reading import parts_of
 
     log = tmp_path / "broken.log"
-    log.write_bytes((ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n")
+    log.write_bytes(
+        (ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n"
+    )
     whole = [kwire(*command, log, "--format", "json").out for command in (("advise",), ("decode", "--stats"))]
-    for module in (advice, request_logs):
+    for module in (reports, request_logs):
         monkeypatch.setattr(module, "parts_of", partial(parts_of, size=3000))
     some = [kwire("scan", "--report", name, log, "--format", "json") for name in ("advise", "stats")]
     assert [done.out for done in some] == whole
@@ -72,7 +81,7 @@ def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
 
 
 def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
-    from kwire_cli.pipeline import folding
+    from kwire_cli.pipeline import parts
 
     inputs = [SEGMENTS, MIDSTREAM, LOG]
     commands = [("advise", inputs), ("overhead", inputs[:2]), ("stats", inputs[1:]), ("verify", inputs[:1])]
@@ -81,14 +90,17 @@ def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
         return [kwire("scan", "--report", name, *paths, "--format", "json").out for name, paths in commands]
 
     before = printed()
-    monkeypatch.setattr(folding, "FEW", 2)
+    monkeypatch.setattr(parts, "FEW", 2)
     assert printed() == before
     assert all(before)
 
 
 def by_packet(text, path):
     """What overhead prints as JSON, with packets in place of frames, as scan names them."""
-    packets = {row["frame"]: row["packet"] for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())}
+    packets = {
+        row["frame"]: row["packet"]
+        for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())
+    }
     document = json.loads(text)
     for limit in document["limits"]:
         if "frame" in limit["where"]:
@@ -102,7 +114,19 @@ def test_overhead_of_a_capture_is_that_of_overhead(path):
     one, two = both("overhead", [path])
     assert json.loads(one) == by_packet(two, path)
     assert json.loads(one)["limits"]
-    by = ("--by", "client,topic,partition", "--by", "message,version", "--by", "broker,file", "--by", "field,kind", "--top", "30", "--no-limits")
+    by = (
+        "--by",
+        "client,topic,partition",
+        "--by",
+        "message,version",
+        "--by",
+        "broker,file",
+        "--by",
+        "field,kind",
+        "--top",
+        "30",
+        "--no-limits",
+    )
     for fmt in ("table", "json"):
         one, two = both("overhead", [path], *by, fmt=fmt)
         assert one == two
@@ -115,7 +139,9 @@ def test_reports_decrypt_tls(report):
     limits = ["--no-limits"] if report == "overhead" else []
     done = kwire("scan", "samples/tls/broker.pcapng", "--report", report, *keys, *limits, "--format", "json")
     assert done.code == 0, done.err
-    assert json.loads(done.out) == json.loads(kwire(*command, "samples/tls/broker.pcapng", *keys, *limits, "--format", "json").out)
+    assert json.loads(done.out) == json.loads(
+        kwire(*command, "samples/tls/broker.pcapng", *keys, *limits, "--format", "json").out
+    )
     assert "Metadata" in done.out
 
 
@@ -141,9 +167,15 @@ def test_overhead_of_segments_and_captures_together():
 
 
 def test_streams_are_named_by_their_first_packets():
-    rows = json.loads(kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json").out)["tables"][0]["rows"]
-    frames = kwire("scan", MIDSTREAM, "--sql", "select stream, sum(size) as bytes from frames group by stream", "--format", "jsonl").out
-    assert {row["stream"]: row["bytes"] for row in rows} == {row["stream"]: row["bytes"] for row in map(json.loads, frames.splitlines())}
+    rows = json.loads(kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json").out)[
+        "tables"
+    ][0]["rows"]
+    frames = kwire(
+        "scan", MIDSTREAM, "--sql", "select stream, sum(size) as bytes from frames group by stream", "--format", "jsonl"
+    ).out
+    assert {row["stream"]: row["bytes"] for row in rows} == {
+        row["stream"]: row["bytes"] for row in map(json.loads, frames.splitlines())
+    }
 
 
 def test_what_does_not_go_together_is_refused():

@@ -17,7 +17,9 @@ def both(tmp_path_factory):
     folder = tmp_path_factory.mktemp("both")
     capture, log = folder / "one.pcapng", folder / "kafka-request.log"
     shutil.copy(CAPTURES / "kafka-python-4.4.0.pcapng", capture)
-    lines = [json.loads(text) for text in kwire("decode", capture, "--format", "jsonl", "--records", "size").out.splitlines()]
+    lines = [
+        json.loads(text) for text in kwire("decode", capture, "--format", "jsonl", "--records", "size").out.splitlines()
+    ]
     asked = {each["frame"]: each for each in lines if each["kind"] == "request"}
     written = []
     for each in lines:
@@ -25,8 +27,10 @@ def both(tmp_path_factory):
             continue
         request = asked[each["requestFrame"]]
         own = line(
-            request["apiKey"], request["apiVersion"], client=request["header"]["clientId"], correlation=request["header"]["correlationId"],
-            request=request["body"], response=each["body"], connection=f"{request['dst']}-{request['src']}-0-1", clientInformation=None,
+            request["apiKey"], request["apiVersion"], client=request["header"]["clientId"],
+            correlation=request["header"]["correlationId"],
+            request=request["body"], response=each["body"], connection=f"{request['dst']}-{request['src']}-0-1",
+            clientInformation=None,
             time=each["time"].replace("T", " ").replace("Z", ""),
         )  # fmt: skip
         written.append(own)
@@ -85,7 +89,14 @@ def test_scan_says_the_same_of_a_folder(both):
             assert together.out == kwire("decode", "--stats", "--format", "json", *both).out
         if report == "clients":
             assert together.out == kwire("clients", "--format", "json", *both).out
-    rows = kwire("scan", folder, "--sql", "select packet is null as logged, count(*) as n from frames group by all order by all", "--format", "jsonl")
+    rows = kwire(
+        "scan",
+        folder,
+        "--sql",
+        "select packet is null as logged, count(*) as n from frames group by all order by all",
+        "--format",
+        "jsonl",
+    )
     assert [json.loads(row)["logged"] for row in rows.out.splitlines()] == [False, True]
     assert "frames has rows of both" in rows.err
 
@@ -98,9 +109,21 @@ def test_scan_says_the_same_of_a_folder(both):
     [
         ("--report", "overhead"),
         ("--report", "advise"),
-        ("--sql", "select kind, api, sum(prefix_bytes + value_bytes) as bytes, sum(count) as n from ledger group by all order by all"),
+        (
+            "--sql",
+            (
+                "select kind, api, sum(prefix_bytes + value_bytes) as bytes, sum(count) as n from ledger group by "
+                "all order by all"
+            ),
+        ),
         ("--sql", "select count(*) as fields, (select count(*) from packets) as packets from fields"),
-        ("--sql", "select kind, api, sum(size) as size, count(*) as n from frames where size is not null group by all order by all"),
+        (
+            "--sql",
+            (
+                "select kind, api, sum(size) as size, count(*) as n from frames where size is not null group by "
+                "all order by all"
+            ),
+        ),
     ],
     ids=" ".join,
 )

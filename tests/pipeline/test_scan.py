@@ -1,4 +1,6 @@
-"""`kwire scan` in an embedded Spark: its output, its files, and reports that say what the commands for one machine say."""
+"""`kwire scan` in an embedded Spark: its output, its files, and reports that say what the commands for one machine
+say.
+"""
 
 import csv
 import json
@@ -26,7 +28,9 @@ def at_root(monkeypatch):
 
 def printed(command):
     """What a command prints, without what depends on the machine."""
-    return re.sub(r"(?:, [\d.]+ MB/s)|(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE).replace(f"{ROOT}/", "")
+    return re.sub(r"(?:, [\d.]+ MB/s)|(?:, |(?<=kwire: ))[\d.]+ s$", "", shell(command), flags=re.MULTILINE).replace(
+        f"{ROOT}/", ""
+    )
 
 
 def test_commands_print_what_the_golden_file_says(updating):
@@ -44,7 +48,9 @@ def test_commands_print_what_the_golden_file_says(updating):
 def test_the_page_shows_what_the_command_prints(updating):
     page = ROOT / "docs" / "pipeline.md"
     text = page.read_text("utf-8")
-    [(whole, command, shown)] = [match.group(0, 1, 2) for match in re.finditer(r"```console\n\$ (kwire scan .*)\n((?:.*\n)*?)```\n", text)]
+    [(whole, command, shown)] = [
+        match.group(0, 1, 2) for match in re.finditer(r"```console\n\$ (kwire scan .*)\n((?:.*\n)*?)```\n", text)
+    ]
     now = "".join(line for line in printed(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
     if updating:
         page.write_text(text.replace(whole, f"```console\n$ {command}\n{now}```\n"), "utf-8")
@@ -74,21 +80,34 @@ def lines_of(*arguments):
 
 def test_batches_are_those_of_dump():
     dumped = [json.loads(line) for line in kwire("dump", SEGMENTS, "--format", "jsonl").out.splitlines()]
-    expected = [(each["position"], each["size"], each["baseOffset"], each["crcValid"]) for each in dumped if "gap" not in each]
+    expected = [
+        (each["position"], each["size"], each["baseOffset"], each["crcValid"]) for each in dumped if "gap" not in each
+    ]
     rows = lines_of(SEGMENTS, "--table", "batches")
-    assert sorted((row["position"], row["size"], row["base_offset"], row["crc_valid"]) for row in rows) == sorted(expected)
+    assert sorted((row["position"], row["size"], row["base_offset"], row["crc_valid"]) for row in rows) == sorted(
+        expected
+    )
     assert rows == lines_of(SEGMENTS, "--table", "batches", "--split-size", "700")
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "csv", "json"])
 def test_files_hold_all_rows(fmt, tmp_path):
     out = tmp_path / "out"
-    query = ("--sql", "select topic, partition, offset, value, headers, time from records", "--partition-by", "topic", "--show-secrets")
+    query = (
+        "--sql",
+        "select topic, partition, offset, value, headers, time from records",
+        "--partition-by",
+        "topic",
+        "--show-secrets",
+    )
     done = kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt)
     assert done.code == 0, done.err
     files = sorted(out.glob(f"topic=*/*.{fmt}"))
     assert {file.parent.name for file in files} == {f"topic={path.name[:-2]}" for path in (ROOT / SEGMENTS).iterdir()}
-    expected = sorted((row["topic"], row["offset"], row["value"], row["time"]) for row in lines_of(SEGMENTS, *query[:2], "--show-secrets"))
+    expected = sorted(
+        (row["topic"], row["offset"], row["value"], row["time"])
+        for row in lines_of(SEGMENTS, *query[:2], "--show-secrets")
+    )
     assert done.err.startswith(f"kwire: {len(expected)} rows")
     found = []
     for file in files:
@@ -99,10 +118,14 @@ def test_files_hold_all_rows(fmt, tmp_path):
             found += [(topic, row["offset"], row["value"], None) for row in pq.ParquetFile(file).read().to_pylist()]
         elif fmt == "csv":
             found += [
-                (topic, int(row["offset"]), row["value"], row["time"]) for row in csv.DictReader(file.read_text("utf-8").splitlines(keepends=True))
+                (topic, int(row["offset"]), row["value"], row["time"])
+                for row in csv.DictReader(file.read_text("utf-8").splitlines(keepends=True))
             ]
         else:
-            found += [(topic, row["offset"], row["value"], row["time"]) for row in map(json.loads, file.read_text("utf-8").splitlines())]
+            found += [
+                (topic, row["offset"], row["value"], row["time"])
+                for row in map(json.loads, file.read_text("utf-8").splitlines())
+            ]
     assert len(found) == len(expected)
     if fmt == "json":
         assert sorted(map(repr, found)) == sorted(map(repr, expected))
@@ -128,7 +151,10 @@ def test_reports_say_what_the_commands_for_one_machine_say(fmt):
         assert (one.code, one.out) == (two.code, two.out)
     if fmt == "json":
         for path in (CAPTURE, "samples/captures/midstream.pcap", "samples/request-logs/kafka-request.log"):
-            one, two = kwire("scan", "--report", "stats", path, "--format", fmt), kwire("decode", "--stats", path, "--format", fmt)
+            one, two = (
+                kwire("scan", "--report", "stats", path, "--format", fmt),
+                kwire("decode", "--stats", path, "--format", fmt),
+            )
             assert one.out == two.out
 
 
@@ -146,7 +172,10 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
     assert (done.code, done.out) == (2, "")
 
 
-@pytest.mark.parametrize("asked", [("--table", "frames"), ("--table", "packets"), ("--table", "ledger"), ("--sql", "select count(*) from frames")])
+@pytest.mark.parametrize(
+    "asked",
+    [("--table", "frames"), ("--table", "packets"), ("--table", "ledger"), ("--sql", "select count(*) from frames")],
+)
 def test_nothing_that_can_be_read_is_an_error(asked, tmp_path):
     for number in range(7):
         (tmp_path / f"none{number}.pcap").write_bytes(b"no capture at all")
@@ -161,9 +190,23 @@ def test_nothing_that_can_be_read_is_an_error(asked, tmp_path):
 
 
 def test_another_default_file_system(tmp_path):
-    """Where Spark's default file system is on other machines, files of this one are read all the same: of its own session, as Spark reads it once."""
-    query = "select count(*) as n, max(r.time) as t from records r join batches b using (file, position) where r.offset > 1"
-    command = [sys.executable, "-m", "kwire_cli", "scan", SEGMENTS, "--sql", query, "--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"]
+    """Where Spark's default file system is on other machines, files of this one are read all the same: of its own
+    session, as Spark reads it once.
+    """
+    query = (
+        "select count(*) as n, max(r.time) as t from records r join batches b using (file, position) where r.offset > 1"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "kwire_cli",
+        "scan",
+        SEGMENTS,
+        "--sql",
+        query,
+        "--conf",
+        "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9",
+    ]
     out = tmp_path / "out"
     for more in (["--format", "jsonl"], ["--out", out.as_uri()]):
         done = subprocess.run([*command, *more], capture_output=True, text=True, check=False, timeout=600)
@@ -174,18 +217,22 @@ def test_another_default_file_system(tmp_path):
 
 
 def test_only_what_a_query_needs_is_made(spark):
-    from kwire_cli.pipeline.named import MAKERS
-    from kwire_cli.pipeline.needed import needed
+    from kwire_cli.pipeline.named import MAKERS, needed
 
     schemas = {name: maker.schema for name, maker in MAKERS.items()}
-    query = "select count(*), max(b.size) from records r join batches b using (file, position) where r.offset > 5 and b.topic in ('a', 'b')"
+    query = (
+        "select count(*), max(b.size) from records r join batches b using (file, position) where r.offset "
+        "> 5 and b.topic in ('a', 'b')"
+    )
     found = needed(spark, query, schemas)
     assert set(found) == {"records", "batches"}
     assert found["records"].columns == ("file", "position", "offset")
     assert found["batches"].columns == ("file", "topic", "position", "size")
     assert any(each.value == 5 for each in found["records"].filters)
     assert any(set(each.value) == {"a", "b"} for each in found["batches"].filters)
-    inner = needed(spark, "select topic from batches where size > (select avg(size) from batches where topic = 'x')", schemas)
+    inner = needed(
+        spark, "select topic from batches where size > (select avg(size) from batches where topic = 'x')", schemas
+    )
     assert inner["batches"].filters == ()
     assert inner["batches"].columns == ("topic", "size")
 
@@ -198,9 +245,14 @@ def test_a_query_that_is_none_is_one_line(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("asked", [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")])
+@pytest.mark.parametrize(
+    "asked",
+    [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")],
+)
 def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
-    done = kwire("scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True, variables={"NO_COLOR": "1"})
+    done = kwire(
+        "scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True, variables={"NO_COLOR": "1"}
+    )
     assert done.code == 0
     assert "[red]" in done.out
     assert not ACTS.search(done.raw)
@@ -208,15 +260,26 @@ def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
 
 
 def test_no_cell_of_csv_runs_in_a_spreadsheet(tmp_path):
-    query = ("--sql", "select '=1+1' as a, '-1' as b, -2 as c, '-1;@2' as d, array('=1') as e, '\t' as f, binary('\u07e6') as g limit 1")
-    safe, raw = ["'=1+1", "-1", "-2", "'-1;@2", '["=1"]', "'\t", "36Y="], ["=1+1", "-1", "-2", "-1;@2", '["=1"]', "\t", "36Y="]
+    query = (
+        "--sql",
+        (
+            "select '=1+1' as a, '-1' as b, -2 as c, '-1;@2' as d, array('=1') as e, '\t' as f, "
+            "binary('\u07e6') as g limit 1"
+        ),
+    )
+    safe, raw = (
+        ["'=1+1", "-1", "-2", "'-1;@2", '["=1"]', "'\t", "36Y="],
+        ["=1+1", "-1", "-2", "-1;@2", '["=1"]', "\t", "36Y="],
+    )
     for number, (options, expected) in enumerate((((), safe), (("--raw-csv",), raw))):
         done = kwire("scan", CAPTURE, *query, *options, "--format", "csv")
         assert list(csv.reader(done.out.splitlines()))[1] == expected
         out = tmp_path / str(number)
         done = kwire("scan", CAPTURE, *query, *options, "--out", out, "--out-format", "csv")
         assert done.code == 0, done.err
-        [row] = [row for file in out.glob("*.csv") for row in list(csv.reader(file.read_text("utf-8").splitlines()))[1:]]
+        [row] = [
+            row for file in out.glob("*.csv") for row in list(csv.reader(file.read_text("utf-8").splitlines()))[1:]
+        ]
         assert row == expected
 
 
@@ -227,5 +290,17 @@ def test_the_payload_of_packets_is_asked_for_by_name_and_with_secrets():
     refused = kwire("scan", "--table", "packets", "--columns", "packet,payload", path)
     assert refused.code == 2
     assert "--show-secrets" in refused.err
-    shown = kwire("scan", "--table", "packets", "--columns", "packet,payload", "--show-secrets", "--limit", 1, "--format", "jsonl", path)
+    shown = kwire(
+        "scan",
+        "--table",
+        "packets",
+        "--columns",
+        "packet,payload",
+        "--show-secrets",
+        "--limit",
+        1,
+        "--format",
+        "jsonl",
+        path,
+    )
     assert "payload" in shown.out

@@ -14,7 +14,10 @@ def at_root(monkeypatch):
 
 
 def test_a_report_and_a_table_are_pages():
-    for arguments in (("--report", "stats", CAPTURE), ("--table", "batches", "--columns", "position,size", "samples/segments/orders-zstd-0")):
+    for arguments in (
+        ("--report", "stats", CAPTURE),
+        ("--table", "batches", "--columns", "position,size", "samples/segments/orders-zstd-0"),
+    ):
         blocks = page("scan", *arguments).data["page"]["blocks"]
         shown = [word for block in blocks if block["type"] in {"lines", "table"} for word in words(block)]
         assert shown == kwire("scan", *arguments, "--format", "table").out.split()

@@ -1,4 +1,6 @@
-"""What is sent to the workers of a cluster: a zip from which kwire can be imported, wherever it lies, with its specs; machine code is kept."""
+"""What is sent to the workers of a cluster: a zip from which kwire can be imported, wherever it lies, with its specs;
+machine code is kept.
+"""
 
 import json
 import os
@@ -8,14 +10,14 @@ import sys
 
 import pytest
 
-from kwire_cli.pipeline.shipping import pack
+from kwire_cli.pipeline.session import pack
 
 USED = """
 import json, sys
 sys.path.insert(0, "./kwire.zip")
 import numpy as np
 import kwire_cli
-from kwire_cli.engine import gathers
+from kwire_cli.engine import numba_loops as gathers
 from kwire_cli.engine.compiled import compiled
 
 code = kwire_cli.decode(bytes(6), message="HeartbeatResponse", version=1).to_json()
@@ -39,7 +41,9 @@ def test_kwire_runs_from_a_zip_and_finds_its_machine_code_again_from_another(tmp
     shutil.copy(folders[0] / "kwire.zip", folders[1])
     found = []
     for folder in folders:
-        done = subprocess.run([sys.executable, "-I", "-c", USED], cwd=folder, env=variables, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", USED], cwd=folder, env=variables, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout))
     for each in found:

@@ -1,4 +1,6 @@
-"""Segments that are really cut while a task reads them: a fault with the offset, and neither the end of the process nor of the job."""
+"""Segments that are really cut while a task reads them: a fault with the offset, and neither the end of the process nor
+of the job.
+"""
 
 import json
 import subprocess
@@ -38,10 +40,16 @@ def test_rows_end_where_the_file_does(tmp_path, table, keep):
     path.write_bytes(data * (12_000_000 // len(data)))
     size = path.stat().st_size
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(READ), path, table, str(keep)], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-c", textwrap.dedent(READ), path, table, str(keep)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
     )
     assert (done.returncode, done.stderr) == (0, "")
     rows, told = json.loads(done.stdout)
-    assert told == [[str(path), f"it became shorter while it was read: it had {size} bytes and ends at byte {keep} now"]]
+    assert told == [
+        [str(path), f"it became shorter while it was read: it had {size} bytes and ends at byte {keep} now"]
+    ]
     assert rows == sorted(rows)
     assert 0 < len(rows) < size // 60

@@ -23,13 +23,20 @@ def records():
     for path in sorted(SEGMENTS.glob("*/*")):
         for item in kwire.read_records(path):
             if hasattr(item, "records"):
-                yield from ((path.parent.name.rpartition("-")[0], row.offset, row.timestamp, row.key, row.value) for row in item.records())
+                yield from (
+                    (path.parent.name.rpartition("-")[0], row.offset, row.timestamp, row.key, row.value)
+                    for row in item.records()
+                )
 
 
 def test_records_are_those_of_read_records_whatever_the_parts(spark):
     for options in ({}, {"splitSize": "700"}):
         found = load(
-            spark, "records", schema="topic string, offset bigint, timestamp bigint, key binary, value binary", showSecrets="true", **options
+            spark,
+            "records",
+            schema="topic string, offset bigint, timestamp bigint, key binary, value binary",
+            showSecrets="true",
+            **options,
         ).collect()
         shown = sorted((*row[:3], *(None if part is None else bytes(part) for part in row[3:])) for row in found)
         assert sorted(shown, key=repr) == sorted(records(), key=repr)
@@ -42,20 +49,33 @@ def test_sql_over_all_tables(spark):
     (row,) = spark.sql("select count(*), sum(size), count_if(not crc_valid), max(last_offset) from batches").collect()
     expected = (len(batches), sum(each.size for each in batches), 1, max(each.head.last_offset for each in batches))
     assert tuple(row) == expected
-    (row,) = spark.sql("select headers[1].key, headers[1].value, year(time) from records where topic = 'orders-zstd' and offset = 4").collect()
+    (row,) = spark.sql(
+        "select headers[1].key, headers[1].value, year(time) from records where topic = 'orders-zstd' and offset = 4"
+    ).collect()
     assert (row[0], bytes(row[1]), row[2]) == ("größe", "ß".encode(), 2026)
     rows = spark.sql("select topic, code from faults order by topic").collect()
-    assert [tuple(row) for row in rows] == [("bitflip", "CRC_MISMATCH"), ("cutheader", "TRUNCATED"), ("garbage", "CORRUPT")]
+    assert [tuple(row) for row in rows] == [
+        ("bitflip", "CRC_MISMATCH"),
+        ("cutheader", "TRUNCATED"),
+        ("garbage", "CORRUPT"),
+    ]
 
 
 def test_rows_are_right_in_any_order_of_queries(spark):
-    """Spark plans a DataFrame once and answers all its queries from that plan: whatever a query asks, the others stay right."""
+    """Spark plans a DataFrame once and answers all its queries from that plan: whatever a query asks, the others stay
+    right.
+    """
     schema = "topic string, offset bigint, value_size int"
-    every = sorted((topic, offset, len(value or b"") if value is not None else -1) for topic, offset, _, _, value in records())
+    every = sorted(
+        (topic, offset, len(value or b"") if value is not None else -1) for topic, offset, _, _, value in records()
+    )
     columns = {"topic": 0, "offset": 1, "value_size": 2}
     queries = {
         "count": (lambda found: found.count(), len),
-        "offset": (lambda found: sorted(map(tuple, found.where("offset = 0").collect())), lambda rows: [row for row in rows if row[1] == 0]),
+        "offset": (
+            lambda found: sorted(map(tuple, found.where("offset = 0").collect())),
+            lambda rows: [row for row in rows if row[1] == 0],
+        ),
         "topic": (
             lambda found: found.where("topic = 'txn-out' and offset >= 2").count(),
             lambda rows: sum(r[0] == "txn-out" and r[1] >= 2 for r in rows),

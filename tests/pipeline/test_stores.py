@@ -1,4 +1,6 @@
-"""Tables, queries and reports over files on a store: the rows of the same files here, whatever the parts, and faults where a file is not whole."""
+"""Tables, queries and reports over files on a store: the rows of the same files here, whatever the parts, and faults
+where a file is not whole.
+"""
 
 import gzip
 import json
@@ -25,7 +27,9 @@ LARGE = "bitflip-0"
 
 @pytest.fixture(scope="module")
 def trees(object_store, tmp_path_factory):
-    """The same files in a folder and on the store: logs, one of them with an index, captures plain, packed and cut, a request log."""
+    """The same files in a folder and on the store: logs, one of them with an index, captures plain, packed and cut, a
+    request log.
+    """
     here = tmp_path_factory.mktemp("stored")
     for path in (SAMPLES / "segments").rglob("*.*"):
         if path.parent.name in {LARGE, "cutheader-0", "__cluster_metadata-0"}:
@@ -34,7 +38,11 @@ def trees(object_store, tmp_path_factory):
     (log,) = (here / "logs" / LARGE).iterdir()
     import kwire_cli as api
 
-    entries = [(item.head.last_offset, item.position) for item in api.read_records(log) if hasattr(item, "head") and item.crc_valid and item.position]
+    entries = [
+        (item.head.last_offset, item.position)
+        for item in api.read_records(log)
+        if hasattr(item, "head") and item.crc_valid and item.position
+    ]
     index = b"".join(OFFSET_INDEX_ENTRY.build({"relativeOffset": offset, "position": at}) for offset, at in entries)
     log.with_suffix(".index").write_bytes(index)
     caps = here / "caps"
@@ -59,7 +67,9 @@ def inside(tree, path):
 
 
 def below(tree, rows):
-    """The rows, with paths below the tree. Files and capture points are named without the query of a URL, which may be a credential."""
+    """The rows, with paths below the tree. Files and capture points are named without the query of a URL, which may be
+    a credential.
+    """
     root, _, query = str(tree).partition("?")
     found = Counter()
     for row in rows:
@@ -89,7 +99,12 @@ def test_files_hold_the_rows_of_the_same_files_here(trees, table):
 
     def held(tree):
         parts = [pickle.loads(pickle.dumps(part)) for part in TABLES[table].parts([inside(tree, HELD[table])], (), 700)]
-        return [row for part in parts for some in TABLES[table].read(part, TABLES[table].schema.names, Reading()) for row in some.to_pylist()]
+        return [
+            row
+            for part in parts
+            for some in TABLES[table].read(part, TABLES[table].schema.names, Reading())
+            for row in some.to_pylist()
+        ]
 
     expected, found = (below(tree, held(tree)) for tree in trees)
     assert expected
@@ -112,7 +127,9 @@ def test_tables_are_those_of_the_same_files_here(spark, trees, table):
 def test_faults_name_their_files(spark, trees):
     from kwire_cli.pipeline import tables
 
-    found = tables(spark, [inside(trees[1], "caps"), inside(trees[1], "logs")]).table("faults", ["file", "code"]).collect()
+    found = (
+        tables(spark, [inside(trees[1], "caps"), inside(trees[1], "logs")]).table("faults", ["file", "code"]).collect()
+    )
     codes = {(row.file.partition("?")[0].rpartition("/")[2], row.code) for row in found if row.file}
     assert {("cut.pcap", "TRUNCATED"), ("none.pcap", "UNREADABLE")} <= codes
     assert {code for _, code in codes} >= {"CRC_MISMATCH", "TRUNCATED", "UNREADABLE"}
@@ -122,16 +139,28 @@ def test_the_data_source_and_a_file_that_goes(spark, object_store):
     data = (SAMPLES / "segments" / "orders-zstd-0" / "00000000000000000000.log").read_bytes()
     for name in ("t-0/00000000000000000000.log", "t-1/00000000000000000000.log"):
         object_store.put(f"going/{name}", data)
-    made = spark.read.format("kwire").schema("topic string, partition int, offset bigint").load(object_store.url("going/t-?"))
+    made = (
+        spark.read.format("kwire")
+        .schema("topic string, partition int, offset bigint")
+        .load(object_store.url("going/t-?"))
+    )
     assert sorted(Counter(row.partition for row in made.collect()).items()) == [(0, 12), (1, 12)]
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.segment_tables import SEGMENT_FAULTS
+    from kwire_cli.pipeline.segments import SEGMENT_FAULTS
 
     found = SEGMENT_FAULTS.parts([object_store.url("going")], (), 1 << 20)
     parts = [*found]
     object_store.files.delete_file(f"{object_store.bucket}/going/t-1/00000000000000000000.log")
-    (fault,) = [row for part in parts for some in SEGMENT_FAULTS.read(part, ["file", "code", "detail"], Reading()) for row in some.to_pylist()]
-    assert (fault["file"], fault["code"]) == (location(object_store.url("going/t-1/00000000000000000000.log")), "UNREADABLE")
+    (fault,) = [
+        row
+        for part in parts
+        for some in SEGMENT_FAULTS.read(part, ["file", "code", "detail"], Reading())
+        for row in some.to_pylist()
+    ]
+    assert (fault["file"], fault["code"]) == (
+        location(object_store.url("going/t-1/00000000000000000000.log")),
+        "UNREADABLE",
+    )
     assert "no such file" in fault["detail"]
 
 

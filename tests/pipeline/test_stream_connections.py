@@ -1,4 +1,6 @@
-"""Connections of a stream, without Spark: batches of any size, rows in any order, what is kept taken up by others each time."""
+"""Connections of a stream, without Spark: batches of any size, rows in any order, what is kept taken up by others each
+time.
+"""
 
 import random
 from collections import Counter
@@ -14,11 +16,11 @@ from pyspark.sql import Row
 from rotated import COLUMNS, Rotated, name
 
 import kwire_cli as kwire
-from kwire_cli.codec.model import Limits
 from kwire_cli.pipeline.line_columns import frame_rows
 from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.streaming.connections import SEGMENTS, Connections, SegmentReader, unwrapped
-from kwire_cli.pipeline.streaming.progress import Progress
+from kwire_cli.pipeline.stream_connections import SEGMENTS, Connections, SegmentReader, unwrapped
+from kwire_cli.pipeline.stream_files import Progress
+from kwire_cli.records.codecs import Limits
 
 pytestmark = pytest.mark.numba
 
@@ -69,7 +71,9 @@ class Query:
         self.restart()
 
     def restart(self):
-        self.reader = SegmentReader([str(self.folder)], SEGMENTS, READING, 3000, {"maxBytesPerTrigger": 1 << 40, "patience": 3600})
+        self.reader = SegmentReader(
+            [str(self.folder)], SEGMENTS, READING, 3000, {"maxBytesPerTrigger": 1 << 40, "patience": 3600}
+        )
 
     def processor(self):
         made = Connections(lambda lines, _: frame_rows(lines, COLUMNS), READING, None, IDLE)
@@ -82,7 +86,12 @@ class Query:
         end = self.reader.latestOffset(self.offset, ReadMaxBytes(most))
         if end is self.offset:
             return None
-        given = [row for each in self.reader.partitions(self.offset, end) for rows in self.reader.read(each) for row in rows.to_pylist()]
+        given = [
+            row
+            for each in self.reader.partitions(self.offset, end)
+            for rows in self.reader.read(each)
+            for row in rows.to_pylist()
+        ]
         self.offset = end
         self.dice.shuffle(given)
         found = Counter()
@@ -105,7 +114,9 @@ class Query:
             if moment <= self.moment:
                 del self.store.timers[key]
                 self.store.at(key)
-                found += _shown(self.processor().handleExpiredTimer(key=key, timerValues=Now(self.moment), expiredTimerInfo=None))
+                found += _shown(
+                    self.processor().handleExpiredTimer(key=key, timerValues=Now(self.moment), expiredTimerInfo=None)
+                )
         return found
 
 
@@ -113,7 +124,9 @@ def _shown(rows):
     import pyarrow as pa
 
     batches = [pa.record_batch([[row.rows]], schema=pa.schema([("rows", pa.binary())])) for row in rows]
-    return Counter((Path(row["file"]).name, *[*row.values()][1:]) for rows in unwrapped(batches) for row in rows.to_pylist())
+    return Counter(
+        (Path(row["file"]).name, *[*row.values()][1:]) for rows in unwrapped(batches) for row in rows.to_pylist()
+    )
 
 
 @pytest.mark.parametrize("sample", ["ipv6.pcap", "midstream.pcap", "kafka-python-4.4.0.pcapng"])

@@ -45,7 +45,21 @@ class Following:
 
     def __init__(self, folder, out):
         self.checkpoint, columns = out / "_checkpoint", ("--columns", ",".join((*COLUMNS, "time")))
-        command = ["scan", folder, "--table", "frames", *columns, "--out", out, "--follow", "--every", "0.3", "--master", "local[2]", *SETTINGS]
+        command = [
+            "scan",
+            folder,
+            "--table",
+            "frames",
+            *columns,
+            "--out",
+            out,
+            "--follow",
+            "--every",
+            "0.3",
+            "--master",
+            "local[2]",
+            *SETTINGS,
+        ]
         command = [sys.executable, "-m", "kwire_cli", *map(str, command)]
         self.process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -86,7 +100,9 @@ def whole(out):
         found = pq.ParquetFile(file)
         assert found.metadata.num_rows
         times = [
-            found.schema_arrow.field(name).type for name in found.schema_arrow.names if pa.types.is_timestamp(found.schema_arrow.field(name).type)
+            found.schema_arrow.field(name).type
+            for name in found.schema_arrow.names
+            if pa.types.is_timestamp(found.schema_arrow.field(name).type)
         ]
         assert times == [pa.timestamp("us", "UTC")]
     if files:
@@ -194,7 +210,10 @@ def test_the_example_of_the_page(spark, run, tmp_path, monkeypatch, capsys, upda
     page = ROOT / "docs" / "pipeline.md"
     text = page.read_text("utf-8")
     section = text.split("\n## Streams\n")[1].split("\n## ")[0]
-    code, printed = section.split("```python\n")[1].split("```\n\n```\n")[0], section.split("```\n\n```\n")[1].split("```")[0]
+    code, printed = (
+        section.split("```python\n")[1].split("```\n\n```\n")[0],
+        section.split("```\n\n```\n")[1].split("```")[0],
+    )
     monkeypatch.chdir(ROOT)
     exec(compile(code.replace('"out/', f'"{tmp_path}/'), "the page", "exec"), {"spark": spark})
     found = capsys.readouterr().out.strip("\n") + "\n"
@@ -214,10 +233,16 @@ def test_silent_connections_end(spark, tmp_path):
     (folder / name(0)).write_bytes(rotated.files[0])
     rows = rotated.rows(tmp_path)
     writer = streams(spark, folder, idle=2).table("frames", COLUMNS).writeStream.format("memory").queryName("silent")
-    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(processingTime="0.5 seconds").start()
+    query = (
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(processingTime="0.5 seconds").start()
+    )
     until = time.monotonic() + LONGEST
     try:
-        while not query.lastProgress or query.lastProgress["stateOperators"][0]["numRowsTotal"] or not spark.table("silent").count():
+        while (
+            not query.lastProgress
+            or query.lastProgress["stateOperators"][0]["numRowsTotal"]
+            or not spark.table("silent").count()
+        ):
             assert query.isActive, query.exception()
             assert time.monotonic() < until
             time.sleep(0.2)
@@ -242,7 +267,9 @@ def test_options_that_do_not_go_together(options, said):
 
 @pytest.mark.usefixtures("spark")  # whose session is the command's
 def test_a_stream_that_fails_is_said(tmp_path):
-    done = command("scan", tmp_path / "no" / "such", "--table", "packets", "--out", tmp_path / "out", "--follow", "--every", "0.2")
+    done = command(
+        "scan", tmp_path / "no" / "such", "--table", "packets", "--out", tmp_path / "out", "--follow", "--every", "0.2"
+    )
     assert done.code == 2
     assert "there is no such file or folder" in done.err
 
@@ -250,9 +277,14 @@ def test_a_stream_that_fails_is_said(tmp_path):
 def test_what_is_wrong_is_said(spark):
     from kwire_cli.pipeline import streams
 
-    with pytest.raises(kwire.InputError, match="no stream of the table 'ledger': there are batches, records, faults, packets, frames, fields"):
+    with pytest.raises(
+        kwire.InputError,
+        match="no stream of the table 'ledger': there are batches, records, faults, packets, frames, fields",
+    ):
         streams(spark, "samples")["ledger"]
     with pytest.raises(kwire.InputError, match="the table frames has no column apis"):
         streams(spark, "samples").table("frames", ["apis"])
     with pytest.raises(Exception, match="the table index cannot be a stream"):
-        spark.readStream.format("kwire").option("table", "index").load("samples").writeStream.format("noop").start().awaitTermination(LONGEST)
+        spark.readStream.format("kwire").option("table", "index").load("samples").writeStream.format(
+            "noop"
+        ).start().awaitTermination(LONGEST)

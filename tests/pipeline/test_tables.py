@@ -1,4 +1,6 @@
-"""All tables of inputs of all kinds in an embedded Spark: whatever the tasks and the order of files, and whatever is wrong with some of them."""
+"""All tables of inputs of all kinds in an embedded Spark: whatever the tasks and the order of files, and whatever is
+wrong with some of them.
+"""
 
 import json
 import random
@@ -13,7 +15,7 @@ from record_sets import SEGMENTS
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from kwire_cli.source.logs.reading import read_log_file
+from kwire_cli.source.logs.contents import read_log_file
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
 
@@ -56,7 +58,10 @@ def test_neither_tasks_nor_the_order_of_files_change_a_table(spark, tables, mixe
         assert content(many[name]) == expected
         assert expected
     captures = [str(mixed / "logs" / "trimmed-0" / path.name) for path in (MIDSTREAM, PYTHON)]
-    made = [Captures(spark, captures[::step], partitions=tasks, part_size=size) for step, tasks, size in ((1, 1, 1 << 20), (-1, 7, 9000))]
+    made = [
+        Captures(spark, captures[::step], partitions=tasks, part_size=size)
+        for step, tasks, size in ((1, 1, 1 << 20), (-1, 7, 9000))
+    ]
     for what in ("frames", "ledger", "faults"):
         first, *others = (content(getattr(each, what)()) for each in made)
         assert first or what == "faults"  # of which these have none
@@ -65,9 +70,14 @@ def test_neither_tasks_nor_the_order_of_files_change_a_table(spark, tables, mixe
 
 def test_each_table_is_made_of_its_own_kind_of_inputs(tables, mixed):
     made = tables(mixed)
-    query = "select count(*), (select count(*) from frames), (select count(*) from index where kind = 'timeindex'), max(offset) from records"
+    query = (
+        "select count(*), (select count(*) from frames), (select count(*) from index where kind = "
+        "'timeindex'), max(offset) from records"
+    )
     (row,) = made.sql(query).collect()
-    batches = [json.loads(line) for line in kwire("dump", mixed / "logs", "--deep", "--format", "jsonl").out.splitlines()]
+    batches = [
+        json.loads(line) for line in kwire("dump", mixed / "logs", "--deep", "--format", "jsonl").out.splitlines()
+    ]
     offsets = [record["offset"] for batch in batches for record in batch.get("records", ())]
     frames = sum(len(kwire("decode", path, "--format", "jsonl").out.splitlines()) for path in (PYTHON, MIDSTREAM))
     entries = sum(len(read_log_file(path).entries) for path in mixed.rglob("*.timeindex*"))
@@ -81,8 +91,12 @@ def test_filters_leave_out_frames_that_are_not_wanted(tables):
     moment = sorted(row.time for row in every)[len(every) // 2]
     wheres = {
         "api = 'Metadata' and kind = 'response'": lambda row: (row.api, row.kind) == ("Metadata", "response"),
-        f"api_key in (0, 1) and time > timestamp'{moment:%Y-%m-%d %H:%M:%S.%f}'": lambda row: row.api_key in {0, 1} and row.time > moment,
-        "api <=> null or api_version >= 4 and latency < 1": lambda row: row.api is None or (row.api_version >= 4 and row.latency is not None),
+        f"api_key in (0, 1) and time > timestamp'{moment:%Y-%m-%d %H:%M:%S.%f}'": lambda row: (
+            row.api_key in {0, 1} and row.time > moment
+        ),
+        "api <=> null or api_version >= 4 and latency < 1": lambda row: (
+            row.api is None or (row.api_version >= 4 and row.latency is not None)
+        ),
     }
     for where, test in wheres.items():
         found = made.sql(f"select file, packet, body, errors from frames where {where}").collect()
@@ -98,7 +112,7 @@ def test_filters_leave_out_frames_that_are_not_wanted(tables):
 def test_of_lines_that_are_not_wanted_nothing_is_made():
     from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, Not
 
-    from kwire_cli.pipeline.line_filters import wanted_lines
+    from kwire_cli.pipeline.line_columns import wanted_lines
 
     class Captured:
         def __init__(self, api, size):
@@ -117,7 +131,12 @@ def test_of_lines_that_are_not_wanted_nothing_is_made():
     assert left() == [1, 20, 300]
     assert left(EqualTo(("api",), "Fetch")) == [1]
     assert left(In(("api",), ("Fetch", "Produce")), GreaterThanOrEqual(("size",), 2)) == [300]
-    assert left(Not(EqualTo(("api",), "Fetch")), EqualTo(("body",), "x"), EqualTo(("api", "x"), "y"), EqualTo(("size",), object())) == [1, 20, 300]
+    assert left(
+        Not(EqualTo(("api",), "Fetch")),
+        EqualTo(("body",), "x"),
+        EqualTo(("api", "x"), "y"),
+        EqualTo(("size",), object()),
+    ) == [1, 20, 300]
 
 
 def broken(folder):
@@ -155,9 +174,18 @@ def test_what_can_not_be_read_is_a_row_and_never_fails_a_job(tables, tmp_path):
     }  # a ledger opens records
     assert {Path(row.file).name for row in rows["packets"]} == {"cut.pcapng"}
     told = {(Path(row.file).relative_to(tmp_path).parts[0], row.code) for row in rows["faults"] if row.frame is None}
-    expected = {("gone-0", "UNREADABLE"), ("turned-0", "UNREADABLE"), ("cut-0", "TRUNCATED"), ("links-0", "UNREADABLE"), ("a.pcap", "UNREADABLE")}
+    expected = {
+        ("gone-0", "UNREADABLE"),
+        ("turned-0", "UNREADABLE"),
+        ("cut-0", "TRUNCATED"),
+        ("links-0", "UNREADABLE"),
+        ("a.pcap", "UNREADABLE"),
+    }
     expected |= {("cut.pcapng", "TRUNCATED"), ("gone.pcapng", "UNREADABLE"), ("none.pcap", "UNREADABLE")}
-    assert told == expected | {("cut.pcapng", "SAME_CONNECTIONS"), ("gone.pcapng", "SAME_CONNECTIONS")}  # they are copies, but for the end
+    assert told == expected | {
+        ("cut.pcapng", "SAME_CONNECTIONS"),
+        ("gone.pcapng", "SAME_CONNECTIONS"),
+    }  # they are copies, but for the end
     assert len([row for row in rows["faults"] if "links-0" in row.file]) == 2
     assert made.inputs.tally.faults > 0
 
@@ -190,12 +218,22 @@ def test_scan_stops_at_the_first_fault_where_it_is_to(tmp_path):
 
 def test_scan_reads_by_definitions_of_ones_own(tmp_path):
     definition = (SAMPLES.parent / "specs" / "MetadataRequest.json").read_text("utf-8")
-    (tmp_path / "MetadataRequest.json").write_text(definition.replace('"AllowAutoTopicCreation"', '"CreateTopics"'), "utf-8")
+    (tmp_path / "MetadataRequest.json").write_text(
+        definition.replace('"AllowAutoTopicCreation"', '"CreateTopics"'), "utf-8"
+    )
     frames = "select body from frames where api = 'Metadata' and kind = 'request'"
-    query = ("--sql", f"{frames} union all select path from ledger where path like 'MetadataRequest.%' order by 1", "--format", "jsonl", PYTHON)
+    query = (
+        "--sql",
+        f"{frames} union all select path from ledger where path like 'MetadataRequest.%' order by 1",
+        "--format",
+        "jsonl",
+        PYTHON,
+    )
     usual, mine = kwire("scan", *query), kwire("scan", *query, "--specs", tmp_path, "--kafka", "4.4")
     assert '"MetadataRequest.allowAutoTopicCreation"' in usual.out
-    assert sorted(mine.out.splitlines()) == sorted(usual.out.replace("allowAutoTopicCreation", "createTopics").splitlines())
+    assert sorted(mine.out.splitlines()) == sorted(
+        usual.out.replace("allowAutoTopicCreation", "createTopics").splitlines()
+    )
     wrong = kwire("scan", PYTHON, "--table", "frames", "--overlay", "none")
     assert wrong.code == 2
     assert "no overlay" in wrong.err

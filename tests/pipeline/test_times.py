@@ -1,4 +1,6 @@
-"""Times in files are microseconds in UTC, whatever table, way of writing and time zone of the session; printed ones are the same."""
+"""Times in files are microseconds in UTC, whatever table, way of writing and time zone of the session; printed ones are
+the same.
+"""
 
 import json
 from collections import Counter
@@ -35,7 +37,9 @@ def written(folder, column):
         for name in names:
             assert read.schema_arrow.field(name).type == UTC
             assert read.schema.column(read.schema_arrow.names.index(name)).physical_type == "INT64"
-        found.update(time and time.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for time in read.read([column]).column(column).to_pylist())
+        found.update(
+            time and time.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for time in read.read([column]).column(column).to_pylist()
+        )
     return found
 
 
@@ -66,12 +70,28 @@ def test_every_table_by_every_way(zone, tmp_path):  # noqa: ARG001 - it is the s
 def test_tables_without_times_have_none(spark):  # noqa: ARG001 - for its imports
     from kwire_cli.pipeline.named import MAKERS
 
-    assert {name for name, maker in MAKERS.items() if any(pa.types.is_temporal(field.type) for field in maker.schema)} == {*TIMES}
-    assert all(field.type == UTC for maker in MAKERS.values() for field in maker.schema if pa.types.is_temporal(field.type))
+    assert {
+        name for name, maker in MAKERS.items() if any(pa.types.is_temporal(field.type) for field in maker.schema)
+    } == {*TIMES}
+    assert all(
+        field.type == UTC for maker in MAKERS.values() for field in maker.schema if pa.types.is_temporal(field.type)
+    )
 
 
 def test_filters_by_time_mean_the_same_moment(zone):  # noqa: ARG001 - as above
-    every = [json.loads(line) for line in kwire("scan", INPUTS[2], "--table", "packets", "--columns", "time", "--format", "jsonl").out.splitlines()]
+    every = [
+        json.loads(line)
+        for line in kwire(
+            "scan", INPUTS[2], "--table", "packets", "--columns", "time", "--format", "jsonl"
+        ).out.splitlines()
+    ]
     middle = sorted(row["time"] for row in every)[len(every) // 2]
-    done = kwire("scan", INPUTS[2], "--sql", f"select count(*) as n from packets where time >= timestamp'{middle}'", "--format", "jsonl")
+    done = kwire(
+        "scan",
+        INPUTS[2],
+        "--sql",
+        f"select count(*) as n from packets where time >= timestamp'{middle}'",
+        "--format",
+        "jsonl",
+    )
     assert json.loads(done.out)["n"] == sum(row["time"] >= middle for row in every)

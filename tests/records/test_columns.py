@@ -1,4 +1,6 @@
-"""Columns of batches and records say what read_records says, over samples, made record sets, real segments and damage."""
+"""Columns of batches and records say what read_records says, over samples, made record sets, real segments and
+damage.
+"""
 
 import base64
 import json
@@ -13,14 +15,12 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.codec.model import Limits
-from kwire_cli.records import exact_rows, located as l
-from kwire_cli.records.batch_columns import BATCHES, batch_columns
-from kwire_cli.records.fault_columns import fault_columns
-from kwire_cli.records.model import Gap
-from kwire_cli.records.opening import items, source_of
-from kwire_cli.records.record_columns import RECORDS, record_columns
-from kwire_cli.records.selecting import Selection
+from kwire_cli.records import bulk_batches as l, columns
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, fault_columns, record_columns
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.records.selection import Selection
 
 pytestmark = pytest.mark.numba
 
@@ -46,7 +46,9 @@ def as_rows(items):
         for row in item.to_json()["records"]:
             made = {snake(name): value for name, value in row.items() if snake(name) in RECORDS.names}
             made |= {"key": unb64(row["key"]), "value": unb64(row["value"])}
-            made["headers"] = [{"key": str(header["key"]), "value": unb64(header["value"])} for header in row["headers"]]
+            made["headers"] = [
+                {"key": str(header["key"]), "value": unb64(header["value"])} for header in row["headers"]
+            ]
             payload = {name: row[name] for name in ("control", "decoded") if name in row}
             made["payload"] = json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload else None
             records.append({"position": item.position, **made, **shared})
@@ -128,7 +130,9 @@ def test_payloads_are_decoded_where_they_are_asked_for():
     assert {each["decoded"]["key"]["type"] for each in payloads if "decoded" in each} >= {"1", "2"}
     assert {each["control"]["type"] for each in payloads if "control" in each} == {"ABORT", "COMMIT"}
     (found,) = record_columns(source_of(data), names=["payload"])
-    assert {name for text in found.column("payload").drop_null().to_pylist() for name in json.loads(text)} == {"control"}
+    assert {name for text in found.column("payload").drop_null().to_pylist() for name in json.loads(text)} == {
+        "control"
+    }
     (found,) = record_columns(source_of(segments()["orders-zstd-0"]), names=["payload"])
     assert found.column("payload").null_count == found.num_rows
     (found,) = record_columns(source_of(segments()["txn-out-0"]), names=["offset", "payload"])
@@ -140,7 +144,14 @@ def test_secrets_are_left_out_of_payloads_keys_and_values():
 
     from kwire_cli.message.redaction import RecordRedaction
 
-    scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "storedKey": b64(b"stored"), "serverKey": b64(b"server"), "iterations": 4096}
+    scram = {
+        "name": "u",
+        "mechanism": 1,
+        "salt": b64(b"salty"),
+        "storedKey": b64(b"stored"),
+        "serverKey": b64(b"server"),
+        "iterations": 4096,
+    }
     value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
     data = batch(0, [record(None, value), record(None, b"\1\x07\0" + b"?", 1)])
     source, hide = source_of(data, topic="__cluster_metadata"), RecordRedaction(kwire.catalog())
@@ -166,8 +177,14 @@ def test_odd_batches_among_plain_ones(most, monkeypatch):
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_old_messages_are_made_into_columns_together(most, monkeypatch):
-    monkeypatch.setattr(exact_rows, "MOST", most)
-    data = b"".join(message("v1", k) for k in range(7)) + bytes(30) + b"x" + b"".join(message("v0", k) for k in range(7, 10)) + batch(10, [record()])
+    monkeypatch.setattr(columns, "MOST", most)
+    data = (
+        b"".join(message("v1", k) for k in range(7))
+        + bytes(30)
+        + b"x"
+        + b"".join(message("v0", k) for k in range(7, 10))
+        + batch(10, [record()])
+    )
     check(data)
     sizes = [item.num_rows for item in record_columns(source_of(data)) if not isinstance(item, Gap)]
     assert sizes == {1: [1] * 11, 3: [3, 3, 3, 1, 1], 1000: [10, 1]}[most]
@@ -204,12 +221,17 @@ def test_only_what_is_asked_for():
     ],
 )
 def test_batches_without_what_is_wanted_are_left_out(selection):
-    parts = [batch(3 * k, [record(b"k", b"v", n) for n in range(3)], maxTimestamp=1_760_000_000_000 + 300 * k, codec=k % 2) for k in range(5)]
+    parts = [
+        batch(3 * k, [record(b"k", b"v", n) for n in range(3)], maxTimestamp=1_760_000_000_000 + 300 * k, codec=k % 2)
+        for k in range(5)
+    ]
     parts.insert(2, message("v1", 6, timestamp=1_760_000_000_100))
     data = b"".join(parts)
     wanted = [item for item in kwire.read_records(data, show_secrets=True) if selection.may_have(item)]
     source = source_of(data)
-    assert [row["position"] for row in taken(batch_columns(source, selection=selection), BATCHES)] == [item.position for item in wanted]
+    assert [row["position"] for row in taken(batch_columns(source, selection=selection), BATCHES)] == [
+        item.position for item in wanted
+    ]
     offsets = [row["offset"] for row in taken(record_columns(source, selection=selection), RECORDS)]
     assert offsets == [row.offset for item in wanted for row in item.records()]
 
@@ -228,10 +250,12 @@ def test_damaged_segments(data):
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 4), st.integers(-1, 3)), max_size=6))
 def test_any_bytes_where_records_should_be(parts):
     """With the right checksum, so that the compiled engine gets them."""
-    from kwire_cli.codec.compression import compress
+    from kwire_cli.records.compression import compress
 
     data = b"".join(
-        batch(k, [], codec=codec, packed=compress(codec, body) if codec else body, recordsCount=count, lastOffsetDelta=5)
+        batch(
+            k, [], codec=codec, packed=compress(codec, body) if codec else body, recordsCount=count, lastOffsetDelta=5
+        )
         for k, (body, codec, count) in enumerate(parts)
     )
     check(data)

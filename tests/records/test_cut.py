@@ -1,11 +1,13 @@
-"""Batches whose end is missing, cut from all samples: what can be read of them is the beginning of what the whole ones say."""
+"""Batches whose end is missing, cut from all samples: what can be read of them is the beginning of what the whole ones
+say.
+"""
 
 import pytest
 from command_line import ROOT
 
 import kwire_cli as kwire
-from kwire_cli.records.batch import Batch
-from kwire_cli.records.model import TRUNCATED, Gap
+from kwire_cli.records.batch import TRUNCATED, Batch
+from kwire_cli.records.gaps import Gap
 
 SEGMENTS = sorted([*(ROOT / "samples").rglob("*.log"), *(ROOT / "samples").rglob("*.checkpoint")])
 HEAD = {0: 18, 1: 26, 2: 61}
@@ -45,7 +47,17 @@ def test_a_cut_batch_says_as_much_as_it_holds(data):
             assert found["records"] == []
             assert "baseOffset" not in found
             continue
-        same = ("magic", "crc", "compression", "timestampType", "maxTimestamp", "producerId", "isControl", "count", "lastOffset")
+        same = (
+            "magic",
+            "crc",
+            "compression",
+            "timestampType",
+            "maxTimestamp",
+            "producerId",
+            "isControl",
+            "count",
+            "lastOffset",
+        )
         assert {name: found[name] for name in same} == {name: shown[name] for name in same}
         assert found["crcValid"] is None
         got = [{name: record[name] for name in names} for record in found["records"]]
@@ -60,7 +72,9 @@ def test_a_cut_batch_says_as_much_as_it_holds(data):
 @pytest.mark.parametrize("size", range(17))
 def test_fewer_bytes_than_tell_a_batch_are_a_gap_alone(size):
     data = SEGMENTS[0].read_bytes()[:size]
-    assert [item.to_json() for item in kwire.read_records(data)] == ([{"position": 0, "size": size, "gap": TRUNCATED}] if size else [])
+    assert [item.to_json() for item in kwire.read_records(data)] == (
+        [{"position": 0, "size": size, "gap": TRUNCATED}] if size else []
+    )
 
 
 @pytest.mark.parametrize("path", SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -4,9 +4,9 @@ import pytest
 from record_sets import batch, record, segments
 
 import kwire_cli as kwire
-from kwire_cli.codec.model import Limits
 from kwire_cli.message.redaction import RecordRedaction
-from kwire_cli.records.opening import items, source_of
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.reading import items, source_of
 
 CATALOG = kwire.catalog()
 

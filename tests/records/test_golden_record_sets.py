@@ -9,10 +9,21 @@ import pytest
 from golden_rows import SHARED
 
 import kwire_cli as kwire
-from kwire_cli.records.model import Gap
+from kwire_cli.records.gaps import Gap
 
 NAMES = {"transactional": "isTransactional", "control": "isControl"}
-SAME = ("magic", "baseOffset", "lastOffset", "size", "crc", "compression", "timestampType", "maxTimestamp", "producerId", "producerEpoch")
+SAME = (
+    "magic",
+    "baseOffset",
+    "lastOffset",
+    "size",
+    "crc",
+    "compression",
+    "timestampType",
+    "maxTimestamp",
+    "producerId",
+    "producerEpoch",
+)
 SAME += ("baseSequence", "partitionLeaderEpoch", "transactional", "control", "deleteHorizonMs", "count")
 
 
@@ -39,7 +50,9 @@ def test_record_sets_are_what_kafka_read():
         assert len(found) == len(row["batches"])
         for shown, batch in zip(found, row["batches"], strict=True):
             assert shown["anomalies"] == []
-            assert {name: shown[NAMES.get(name, name)] for name in SAME if name in batch} == {name: batch[name] for name in SAME if name in batch}
+            assert {name: shown[NAMES.get(name, name)] for name in SAME if name in batch} == {
+                name: batch[name] for name in SAME if name in batch
+            }
             records = [{"key": b64(each["key"]), "value": b64(each["value"])} for each in batch["records"]]
             assert [{name: each[name] for name in ("key", "value")} for each in shown["records"]] == records
             for name in ("offset", "timestamp", "sequence"):
@@ -48,7 +61,11 @@ def test_record_sets_are_what_kafka_read():
 
 @pytest.mark.shared
 def test_every_real_segment_is_read_to_its_last_byte():
-    files = [path for path in (SHARED / "real").rglob("*") if ".log" in path.suffixes[:1] or path.name.endswith(".checkpoint")]
+    files = [
+        path
+        for path in (SHARED / "real").rglob("*")
+        if ".log" in path.suffixes[:1] or path.name.endswith(".checkpoint")
+    ]
     files = [path for path in files if path.suffix != ".txt" and path.is_file()]
     assert len(files) > 150
     for path in files:
@@ -58,6 +75,8 @@ def test_every_real_segment_is_read_to_its_last_byte():
             at = item.end
             if not isinstance(item, Gap) and item.crc_valid and item.magic == 2:
                 shown = item.to_json()
-                assert [note["code"] for note in shown["anomalies"] if not note["path"].startswith("records")] == [], path
+                assert [note["code"] for note in shown["anomalies"] if not note["path"].startswith("records")] == [], (
+                    path
+                )
                 assert shown["count"] == len(shown["records"])
         assert at == path.stat().st_size

@@ -6,7 +6,7 @@ import pytest
 from record_sets import batch, record, wrapper
 
 import kwire_cli as kwire
-from kwire_cli.codec.compression import compress
+from kwire_cli.records.compression import compress
 from kwire_cli.view.batch_json import line_pieces
 
 
@@ -35,7 +35,9 @@ def test_odd_records_of_a_packed_batch_are_not_read_for_ever():
     first, second = kwire.read_records(bomb + last)
     found = first.anomalies
     assert 10_000 <= len(list(first.records())) < 20_000
-    assert [note.code for note in found if note.code in {"DECOMPRESSION_LIMIT", "COUNT_MISMATCH"}] == ["DECOMPRESSION_LIMIT"]
+    assert [note.code for note in found if note.code in {"DECOMPRESSION_LIMIT", "COUNT_MISMATCH"}] == [
+        "DECOMPRESSION_LIMIT"
+    ]
     assert "bytes that follow are not" in found[-1].detail
     assert [each.value for each in second.records()] == [b"v"]
 
@@ -49,7 +51,9 @@ def test_odd_records_are_all_read_where_they_are_not_packed():
 def test_a_line_of_many_records_takes_little_memory():
     records = [record(None, None, i) for i in range(200)]
     area = batch(0, records)[61:] * 60
-    (found,) = kwire.read_records(batch(0, (), packed=compress(4, area), attributes=4, recordsCount=12_000, lastOffsetDelta=199))
+    (found,) = kwire.read_records(
+        batch(0, (), packed=compress(4, area), attributes=4, recordsCount=12_000, lastOffsetDelta=199)
+    )
     tracemalloc.start()
     size = sum(map(len, line_pieces(found, label={}, deep=True)))
     _, most = tracemalloc.get_traced_memory()

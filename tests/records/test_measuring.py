@@ -5,12 +5,12 @@ from golden_rows import ROOT
 from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, record
 
-from kwire_cli.codec.compression import decompress
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.compression import decompress
 from kwire_cli.records.measuring import meter
-from kwire_cli.records.opening import items, source_of
+from kwire_cli.records.reading import items, source_of
 from kwire_cli.structs.records import v2
 
 
@@ -84,7 +84,10 @@ def test_on_any_records_it_counts_what_the_spans_say(records):
     found, named, sums = metered(area, rows)
     spans, _ = by_spans(area)
     assert named == spans
-    assert found == (len(records), sum(spans.get(name, [0, 0, 0])[1] for name in ("key", "value", "headers[].key", "headers[].value")))
+    assert found == (
+        len(records),
+        sum(spans.get(name, [0, 0, 0])[1] for name in ("key", "value", "headers[].key", "headers[].value")),
+    )
     assert [delta for delta, _ in rows] == [each["timestampDelta"] for each in records]
     assert sum(numbers[0] + numbers[1] for numbers in named.values()) == len(area)
     assert [size for _, size in rows] == contents(area)
@@ -108,7 +111,9 @@ def test_what_is_odd_is_left_to_the_spans(records, data):
 
 
 def test_the_largest_are_kept():
-    area = v2.RECORDS.build({"records": [record(b"k" * 5, b"v" * 300), record(None, b"", headers=[("h", b"x" * 10), ("i", None)])]})
+    area = v2.RECORDS.build(
+        {"records": [record(b"k" * 5, b"v" * 300), record(None, b"", headers=[("h", b"x" * 10), ("i", None)])]}
+    )
     _, _, sums = metered(area)
     # A count, and for each header two lengths, a name and a value.
     assert sums[meter().largest : -1] == [5, 300, 1 + (2 + 1 + 10) + (2 + 1)]

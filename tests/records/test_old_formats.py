@@ -6,8 +6,8 @@ import pytest
 from record_sets import b64, batch, message, record, with_crc, wrapper
 
 import kwire_cli as kwire
-from kwire_cli.codec.checksums import crc32
-from kwire_cli.codec.compression import compress
+from kwire_cli.records.codecs import crc32
+from kwire_cli.records.compression import compress
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import kip98
 
@@ -33,9 +33,24 @@ def test_a_message_of_v0():
     shown = read(message("v0", 5, b"k", None)).to_json()
     assert shown["magic"] == 0
     assert shown["timestampType"] == "NoTimestampType"
-    assert (shown["maxTimestamp"], shown["producerId"], shown["isControl"], shown["deleteHorizonMs"], shown["count"]) == (-1, -1, False, None, None)
+    assert (
+        shown["maxTimestamp"],
+        shown["producerId"],
+        shown["isControl"],
+        shown["deleteHorizonMs"],
+        shown["count"],
+    ) == (-1, -1, False, None, None)
     assert shown["records"] == [
-        {"offset": 5, "timestamp": -1, "sequence": -1, "keySize": 1, "valueSize": -1, "key": "aw==", "value": None, "headers": []}
+        {
+            "offset": 5,
+            "timestamp": -1,
+            "sequence": -1,
+            "keySize": 1,
+            "valueSize": -1,
+            "key": "aw==",
+            "value": None,
+            "headers": [],
+        }
     ]
     assert shown["anomalies"] == []
 
@@ -100,7 +115,14 @@ def test_inner_faults_are_said():
 
 
 def test_the_draft_of_kip_82():
-    data = message("kip82-draft", 3, b"k", b"v", attributes=16, headers=[{"key": 1, "value": b64(b"client")}, {"key": 0x100000, "value": ""}])
+    data = message(
+        "kip82-draft",
+        3,
+        b"k",
+        b"v",
+        attributes=16,
+        headers=[{"key": 1, "value": b64(b"client")}, {"key": 0x100000, "value": ""}],
+    )
     shown = read(data, format="kip82-draft").to_json()
     assert shown["records"][0]["headers"] == [{"key": 1, "value": "Y2xpZW50"}, {"key": 0x100000, "value": ""}]
     assert shown["anomalies"] == []
@@ -119,13 +141,28 @@ def test_a_header_of_the_draft_without_a_value():
 def set_of_messages(codec=0):
     parts = []
     for number, (attributes, fields) in enumerate(
-        [(0, {"key": "aw==", "value": "dg=="}), (1, {"value": "dg=="}), (2, {"key": "aw=="}), (4 | 2, {"key": b64(b"\0\0\0\1")})]
+        [
+            (0, {"key": "aw==", "value": "dg=="}),
+            (1, {"value": "dg=="}),
+            (2, {"key": "aw=="}),
+            (4 | 2, {"key": b64(b"\0\0\0\1")}),
+        ]
     ):
-        built = kip98.MESSAGE.build({"attributes": attributes, "timestamp": 9, "offsetDelta": number, "crc": 0, **fields})
+        built = kip98.MESSAGE.build(
+            {"attributes": attributes, "timestamp": 9, "offsetDelta": number, "crc": 0, **fields}
+        )
         parts.append(built[:-4] + crc32(built[1:-4]).to_bytes(4, "big"))
     area = b"".join(parts)
     packed = compress(codec, area) if codec else area
-    head = {"offset": 20, "length": 45 - 12 + len(packed), "crc": 0, "magic": 2, "attributes": 16 | codec, "offsetDelta": 3, "maxTimestamp": 9}
+    head = {
+        "offset": 20,
+        "length": 45 - 12 + len(packed),
+        "crc": 0,
+        "magic": 2,
+        "attributes": 16 | codec,
+        "offsetDelta": 3,
+        "maxTimestamp": 9,
+    }
     return with_crc("kip98-draft", kip98.HEADER.build(head | {"pid": 7, "epoch": 1, "sequence": 0}) + packed)
 
 
@@ -134,7 +171,13 @@ def test_the_draft_of_kip_98(codec):
     data = set_of_messages(codec)
     assert LAYOUTS["kip98-draft"].head.size == 45
     shown = read(data, format="kip98-draft").to_json()
-    assert (shown["baseOffset"], shown["lastOffset"], shown["producerId"], shown["isTransactional"], shown["anomalies"]) == (20, 23, 7, True, [])
+    assert (
+        shown["baseOffset"],
+        shown["lastOffset"],
+        shown["producerId"],
+        shown["isTransactional"],
+        shown["anomalies"],
+    ) == (20, 23, 7, True, [])
     assert [(each["offset"], each["sequence"], each["key"], each["value"]) for each in shown["records"]] == [
         (20, 0, "aw==", "dg=="),
         (21, 1, None, "dg=="),
@@ -153,6 +196,8 @@ def test_a_wrong_checksum_in_the_draft_of_kip_98():
 
 
 def test_drafts_are_read_only_when_asked_for():
-    assert json.dumps(next(iter(kwire.read_records(set_of_messages()))).to_json())  # a batch of v2 whose checksum is wrong
+    assert json.dumps(
+        next(iter(kwire.read_records(set_of_messages()))).to_json()
+    )  # a batch of v2 whose checksum is wrong
     assert not next(iter(kwire.read_records(set_of_messages()))).crc_valid
     assert read(batch(0, [record()])).crc_valid

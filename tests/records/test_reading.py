@@ -9,9 +9,9 @@ from record_sets import SEGMENTS, batch, message, record, segments
 import kwire_cli as kwire
 from kwire_cli.message.reading import split
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.model import Gap
-from kwire_cli.source.binary import MAGICS as BINARY
+from kwire_cli.records.gaps import Gap
 from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.text.reading import MAGICS as BINARY
 
 MAGICS = [magic for magic, _ in BINARY]
 
@@ -105,7 +105,9 @@ def test_a_batch_in_a_value_is_no_batch_of_its_own():
 
 def test_a_path_is_read_where_it_lies():
     path = SEGMENTS / "garbage-0" / f"{0:020}.log"
-    assert [item.to_json() for item in kwire.read_records(path)] == [item.to_json() for item in kwire.read_records(path.read_bytes())]
+    assert [item.to_json() for item in kwire.read_records(path)] == [
+        item.to_json() for item in kwire.read_records(path.read_bytes())
+    ]
     assert list(kwire.read_records(str(path)))[-1] == Gap(7940, 1024, "CORRUPT")
 
 
@@ -130,7 +132,13 @@ def test_batches_around_a_fault_are_found_again(name, data):
     shift = len(damaged) - len(whole)
     found = {(item.position, item.size): item for item in items(damaged) if isinstance(item, Batch)}
     for good in GOOD[name]:
-        place = (good.position, good.size) if good.end <= start else (good.position + shift, good.size) if good.position >= stop else None
+        place = (
+            (good.position, good.size)
+            if good.end <= start
+            else (good.position + shift, good.size)
+            if good.position >= stop
+            else None
+        )
         if place and good.crc_valid:
             if place not in found:  # with the help of its first bytes those before it are what they were
                 assert any(each.crc_valid and each.position < place[0] < each.end for each in found.values())
@@ -160,7 +168,8 @@ def test_any_bytes_are_covered_unless_they_are_of_another_kind(data, form):
 
 
 def test_hostile_sizes_do_not_make_it_slow():
-    # Each header says that its batch reaches to the end, and each is followed by a good one: hashing all of them would be quadratic.
+    # Each header says that its batch reaches to the end, and each is followed by a good one: hashing all of them would
+    # be quadratic.
     good = ONE
     count = 20_000
     size = count * (len(good) + 61)

@@ -8,12 +8,17 @@ from command_line import ROOT, kwire
 from record_sets import SEGMENTS, batch, record
 
 import kwire_cli
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.recognised import is_metadata_log, recognised_source
+from kwire_cli.records.reading import is_metadata_log, recognised_source, source_of
 
-METADATA = sorted(path for path in (ROOT / "samples").glob("*/__cluster_metadata-*/*") if path.suffix in {".log", ".checkpoint"})
+METADATA = sorted(
+    path for path in (ROOT / "samples").glob("*/__cluster_metadata-*/*") if path.suffix in {".log", ".checkpoint"}
+)
 OTHERS = sorted(path for path in SEGMENTS.glob("*/*.log") if not path.parent.name.startswith("__cluster_metadata"))
-OWN = METADATA + sorted((ROOT / "samples").glob("*/__[!c]*/*.log")) + sorted((ROOT / "samples").glob("*/__consumer*/*.log"))
+OWN = (
+    METADATA
+    + sorted((ROOT / "samples").glob("*/__[!c]*/*.log"))
+    + sorted((ROOT / "samples").glob("*/__consumer*/*.log"))
+)
 SCRAM = ROOT.parent / "shared/real/own/segments/k44-clean/__cluster_metadata-0"
 
 
@@ -43,7 +48,10 @@ def test_a_file_elsewhere_is_read_as_what_it_is(tmp_path):
     assert done.out == own.out
     assert "its records are those of __cluster_metadata" in done.err
     assert own.err == ""
-    as_said = [json.loads(line) for line in kwire("dump", "--deep", file, "--as-topic", "orders", "--format", "jsonl").out.splitlines()]
+    as_said = [
+        json.loads(line)
+        for line in kwire("dump", "--deep", file, "--as-topic", "orders", "--format", "jsonl").out.splitlines()
+    ]
     assert not any("decoded" in each for line in as_said for each in line.get("records", ()))
     assert "decoded" in own.out
 
@@ -64,15 +72,29 @@ def test_the_library_hides_what_dump_hides(path, tmp_path):
     elsewhere = tmp_path / "copy.bin"
     shutil.copy(path, elsewhere)
     data = path.read_bytes()
-    for given, options in ((path, {}), (str(path), {}), (elsewhere, {}), (elsewhere, {"stdin": data}), (data, {"stdin": data})):
+    for given, options in (
+        (path, {}),
+        (str(path), {}),
+        (elsewhere, {}),
+        (elsewhere, {"stdin": data}),
+        (data, {"stdin": data}),
+    ):
         argument = "-" if options else given
         for secrets in (False, True):
-            shown = kwire("dump", "--deep", "-f", "jsonl", argument, *["--show-secrets"] * secrets, **options).out.splitlines()
-            assert [item.to_json() for item in kwire_cli.read_records(given, show_secrets=secrets)] == list(map(json.loads, shown))
+            shown = kwire(
+                "dump", "--deep", "-f", "jsonl", argument, *["--show-secrets"] * secrets, **options
+            ).out.splitlines()
+            assert [item.to_json() for item in kwire_cli.read_records(given, show_secrets=secrets)] == list(
+                map(json.loads, shown)
+            )
 
 
 def test_samples_have_secrets_that_are_hidden():
-    hidden = [path for path in OWN if any("<redacted" in json.dumps(item.to_json()) for item in kwire_cli.read_records(path.read_bytes()))]
+    hidden = [
+        path
+        for path in OWN
+        if any("<redacted" in json.dumps(item.to_json()) for item in kwire_cli.read_records(path.read_bytes()))
+    ]
     assert hidden
 
 

@@ -8,13 +8,12 @@ from hypothesis import given, strategies as st
 from record_sets import batch, record, segments
 
 import kwire_cli as kwire
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
-from kwire_cli.records import shipped
-from kwire_cli.records.area import area_of
-from kwire_cli.records.chunks import chunks
-from kwire_cli.records.model import Area
-from kwire_cli.structs.records import v2
+from kwire_cli.records import v2
+from kwire_cli.records.batch import Area
+from kwire_cli.records.v2 import area_of, chunks
+from kwire_cli.structs.records import v2 as v2_module
 from kwire_cli.view.batch_json import line_pieces
 
 LONG = 1 << 63
@@ -31,10 +30,29 @@ def codes(found):
 
 def test_keys_are_those_of_the_design():
     shown = read(
-        batch(7, [record(b"key", b"value", headers=[("h", b"x"), ("null", None)])], codec=4, producerId=9, producerEpoch=1, baseSequence=3)
+        batch(
+            7,
+            [record(b"key", b"value", headers=[("h", b"x"), ("null", None)])],
+            codec=4,
+            producerId=9,
+            producerEpoch=1,
+            baseSequence=3,
+        )
     ).to_json()
     assert list(shown) == [
-        *("position", "size", "baseOffset", "lastOffset", "magic", "crc", "crcValid", "compression", "timestampType", "maxTimestamp", "producerId"),
+        *(
+            "position",
+            "size",
+            "baseOffset",
+            "lastOffset",
+            "magic",
+            "crc",
+            "crcValid",
+            "compression",
+            "timestampType",
+            "maxTimestamp",
+            "producerId",
+        ),
         *(
             "producerEpoch",
             "baseSequence",
@@ -90,7 +108,13 @@ def test_delete_horizon_is_the_base_timestamp():
 
 def test_an_empty_compacted_batch_is_legal():
     shown = read(batch(10, (), lastOffsetDelta=4)).to_json()
-    assert (shown["baseOffset"], shown["lastOffset"], shown["count"], shown["records"], shown["anomalies"]) == (10, 14, 0, [], [])
+    assert (shown["baseOffset"], shown["lastOffset"], shown["count"], shown["records"], shown["anomalies"]) == (
+        10,
+        14,
+        0,
+        [],
+        [],
+    )
 
 
 def test_sums_wrap_as_in_java():
@@ -118,8 +142,10 @@ def test_what_is_odd_is_said(data, expected):
 
 
 def test_places_of_anomalies_count_from_the_start_of_the_input():
-    packed = v2.RECORDS.build({"records": [record(), record(offset=1)]})
-    data = batch(0, [record(), record()], packed=packed[:-1] + b"\x02")  # the last record has a header that is not there
+    packed = v2_module.RECORDS.build({"records": [record(), record(offset=1)]})
+    data = batch(
+        0, [record(), record()], packed=packed[:-1] + b"\x02"
+    )  # the last record has a header that is not there
     _, found = kwire.read_records(batch(9, [record()]) + data)
     notes = found.anomalies
     assert {note.path.split(".")[0] for note in notes if note.code != "COUNT_MISMATCH"} == {"records[1]"}
@@ -168,12 +194,19 @@ RECORDS = st.lists(
 def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
     found = read(batch(5, records, baseSequence=7, attributes=8 * appended, lastOffsetDelta=(1 << 31) - 1))
     area = area_of(found, [])
-    entry = records_entry(v2.RECORDS)
+    entry = records_entry(v2_module.RECORDS)
     spans = walk(entry, area.data)
-    slow = shipped._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
+    slow = v2._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
     assert list(found.records()) == slow
-    quick, at, right, taken, last = shipped._reader()(
-        area.data, 0, len(area.data), -1, 5, found.head.base_timestamp, 7, found.head.max_timestamp if appended else None
+    quick, at, right, taken, last = v2._reader()(
+        area.data,
+        0,
+        len(area.data),
+        -1,
+        5,
+        found.head.base_timestamp,
+        7,
+        found.head.max_timestamp if appended else None,
     )
     assert quick == slow[: len(quick)]
     assert right == (at == len(area.data)) == (len(quick) == len(slow))
@@ -183,7 +216,7 @@ def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
 
 @given(RECORDS, st.data())
 def test_the_quick_reader_stops_before_what_is_odd(records, data):
-    area = bytearray(v2.RECORDS.build({"records": records}))
+    area = bytearray(v2_module.RECORDS.build({"records": records}))
     for _ in range(data.draw(st.integers(1, 3))):
         if area:
             area[data.draw(st.integers(0, len(area) - 1))] = data.draw(st.integers(0, 255))
@@ -191,10 +224,10 @@ def test_the_quick_reader_stops_before_what_is_odd(records, data):
     found = read(batch(5, packed=area)) if area else None
     if not found:
         return
-    spans = walk(records_entry(v2.RECORDS), area)
+    spans = walk(records_entry(v2_module.RECORDS), area)
     notes = []
-    slow = shipped._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
-    quick, at, right, taken, _ = shipped._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
+    slow = v2._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
+    quick, at, right, taken, _ = v2._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
     assert quick == slow[: len(quick)]
     assert taken == len(quick)
     assert not right or (at == len(area) and not notes)
@@ -210,12 +243,16 @@ def test_lines_are_those_of_the_document(records):
     line = b"".join(line_pieces(found, label={}, deep=True))
     assert json.loads(line) == found.to_json()
     assert list(json.loads(line)) == list(found.to_json())
-    assert json.loads(b"".join(line_pieces(found, label={"file": "x"}, deep=False))) == {"file": "x"} | found.to_json(deep=False)
+    assert json.loads(b"".join(line_pieces(found, label={"file": "x"}, deep=False))) == {"file": "x"} | found.to_json(
+        deep=False
+    )
 
 
 def test_chunks_are_the_whole_in_pieces():
-    area = v2.RECORDS.build({"records": [record(b"k", b"v" * (i % 50), i, headers=[("h", b"x")] * (i % 300)) for i in range(500)]})
-    entry = records_entry(v2.RECORDS)
+    area = v2_module.RECORDS.build(
+        {"records": [record(b"k", b"v" * (i % 50), i, headers=[("h", b"x")] * (i % 300)) for i in range(500)]}
+    )
+    entry = records_entry(v2_module.RECORDS)
     whole = walk(entry, area)
     pieces = list(chunks(entry, area))
     assert len(pieces) > 10
@@ -228,7 +265,9 @@ def test_chunks_are_the_whole_in_pieces():
 def test_samples_have_no_anomalies_but_the_damaged_ones():
     for name, data in segments().items():
         odd = [note.code for item in kwire.read_records(data) if hasattr(item, "anomalies") for note in item.anomalies]
-        assert set(odd) <= ({"CRC_MISMATCH", "ZSTD_CHECKSUM", "DECOMPRESSION_FAILED"} if name == "bitflip-0" else set()), name
+        assert set(odd) <= (
+            {"CRC_MISMATCH", "ZSTD_CHECKSUM", "DECOMPRESSION_FAILED"} if name == "bitflip-0" else set()
+        ), name
 
 
 def test_a_view_of_bytes_has_all_of_them():

@@ -3,13 +3,15 @@
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.model import Record
-from kwire_cli.records.selecting import Selection, grep_pattern, offset_range, time_range
+from kwire_cli.records.batch import Record
+from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
 
 TEN = 1_795_255_200_000  # 2026-11-21T10:00:00Z
 
 
-@pytest.mark.parametrize(("text", "expected"), [("3", (3, 3)), ("3-", (3, None)), ("-3", (None, 3)), ("3-5", (3, 5)), ("0-0", (0, 0))])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("3", (3, 3)), ("3-", (3, None)), ("-3", (None, 3)), ("3-5", (3, 5)), ("0-0", (0, 0))]
+)
 def test_offsets(text, expected):
     assert offset_range(text) == expected
 
@@ -30,7 +32,8 @@ def test_times(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("read", "text"), [(offset_range, "a-b"), (offset_range, ""), (offset_range, "5-3"), (time_range, "yesterday"), (grep_pattern, "(")]
+    ("read", "text"),
+    [(offset_range, "a-b"), (offset_range, ""), (offset_range, "5-3"), (time_range, "yesterday"), (grep_pattern, "(")],
 )
 def test_what_is_no_range(read, text):
     with pytest.raises(InputError):

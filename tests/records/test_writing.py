@@ -1,5 +1,7 @@
-"""Record sets from JSON. First vectors that were made by hand from the tables of LegacyRecord, DefaultRecordBatch, DefaultRecord and the two drafts,
-their checksums with zlib and the crc32c library; then what Kafka wrote; then whatever hypothesis thinks of."""
+"""Record sets from JSON. First vectors that were made by hand from the tables of LegacyRecord, DefaultRecordBatch,
+DefaultRecord and the two drafts, their checksums with zlib and the crc32c library; then what Kafka wrote; then whatever
+hypothesis thinks of.
+"""
 
 import gzip
 import json
@@ -60,8 +62,14 @@ T = 1_700_000_000_000
             legacy(7, "00 00" + "ff" * 8) + legacy(8, "00 00 ffffffff 00000000"),
         ),
         ([{"magic": 1, "records": [{"timestamp": T, **TEXT}]}], legacy(0, f"01 00 {STAMP} {KV}")),
-        ([{"magic": 1, "timestampType": "LogAppendTime", "maxTimestamp": T, "records": [TEXT]}], legacy(0, f"01 08 {STAMP} {KV}")),
-        ([{"magic": 1, "records": [{}]}, {"magic": 0, "records": [{}]}], legacy(0, f"01 00 {'ff' * 16}") + legacy(1, "00 00" + "ff" * 8)),
+        (
+            [{"magic": 1, "timestampType": "LogAppendTime", "maxTimestamp": T, "records": [TEXT]}],
+            legacy(0, f"01 08 {STAMP} {KV}"),
+        ),
+        (
+            [{"magic": 1, "records": [{}]}, {"magic": 0, "records": [{}]}],
+            legacy(0, f"01 00 {'ff' * 16}") + legacy(1, "00 00" + "ff" * 8),
+        ),
     ],
     ids=["v0", "v0-nulls", "v1", "v1-appended", "offsets-go-on"],
 )
@@ -86,8 +94,10 @@ SECOND = {"offset": 102, "timestamp": T + 1000, "headers": [{"key": "", "value":
         ),
         (
             {
-                "baseOffset": 0, "lastOffset": 9, "partitionLeaderEpoch": 5, "timestampType": "LogAppendTime", "maxTimestamp": T + 1000,
-                "producerId": 9, "producerEpoch": 2, "baseSequence": 2147483647, "isTransactional": True, "records": [{**FIRST, "timestamp": T}],
+                "baseOffset": 0, "lastOffset": 9, "partitionLeaderEpoch": 5, "timestampType": "LogAppendTime",
+                "maxTimestamp": T + 1000,
+                "producerId": 9, "producerEpoch": 2, "baseSequence": 2147483647, "isTransactional": True,
+                "records": [{**FIRST, "timestamp": T}],
             },
             batch(0, "00000005", f"0018 00000009 {STAMP} {LATER} 0000000000000009 0002 7fffffff 00000001 {RECORD}"),
         ),
@@ -104,7 +114,9 @@ SECOND = {"offset": 102, "timestamp": T + 1000, "headers": [{"key": "", "value":
                 "producerId": 1, "producerEpoch": 0, "isTransactional": True,
                 "records": [{"timestamp": T, "control": {"type": "COMMIT", "coordinatorEpoch": 7}}],
             },
-            batch(0, "ffffffff", f"0030 00000000 {STAMP} {STAMP} 0000000000000001 0000 ffffffff 00000001 20 00 00 00 08 00000001 0c 000000000007 00"),
+            batch(0, "ffffffff",
+            f"0030 00000000 {STAMP} {STAMP} 0000000000000001 0000 ffffffff 00000001 20 00 00 00 08 00000001 0c "
+            f"000000000007 00"),
         ),
     ],
     ids=["records", "all-attributes", "delete-horizon", "empty", "marker"],
@@ -167,7 +179,10 @@ def test_inner_offsets_of_a_wrapper(item, wrapper, inner):
 
 
 def test_a_wrapper_of_v0_has_the_lz4_header_that_its_readers_expect():
-    heads = [write([{"magic": magic, "compression": "lz4", "records": [TEXT]}])[start : start + 7].hex() for magic, start in ((0, 26), (1, 34))]
+    heads = [
+        write([{"magic": magic, "compression": "lz4", "records": [TEXT]}])[start : start + 7].hex()
+        for magic, start in ((0, 26), (1, 34))
+    ]
     assert heads == ["04224d1860401a", "04224d18604082"]
 
 
@@ -181,7 +196,8 @@ def test_the_draft_of_kip_98():
     expected = f"0000000000000064 {size('00000000' + rest)} {crc(rest)} {rest}"
     item = {
         "baseOffset": 100, "producerId": 9, "producerEpoch": 2, "baseSequence": 5, "isTransactional": True,
-        "records": [{"timestamp": 1, "key": {"text": "k"}, "value": {"text": "v"}}, {"timestamp": 1}, {"timestamp": 1, "control": {"type": "ABORT"}}],
+        "records": [{"timestamp": 1, "key": {"text": "k"}, "value": {"text": "v"}}, {"timestamp": 1},
+        {"timestamp": 1, "control": {"type": "ABORT"}}],
     }  # fmt: skip
     data = write([item], form="kip98-draft")
     assert data.hex() == bytes_of(expected).hex()
@@ -197,7 +213,12 @@ def test_the_draft_of_kip_82():
     rest = f"02 10 {STAMP} 00000001 6b {size(headers)} {headers} 00000001 76"
     item = {
         "records": [
-            {"timestamp": T, "key": "aw==", "value": "dg==", "headers": [{"key": 1, "value": "/w=="}, {"key": 0x110000, "value": ""}]},
+            {
+                "timestamp": T,
+                "key": "aw==",
+                "value": "dg==",
+                "headers": [{"key": 1, "value": "/w=="}, {"key": 0x110000, "value": ""}],
+            },
             {"timestamp": T},
         ]
     }
@@ -209,8 +230,17 @@ def test_damage_by_hand():
     right = write([{"records": [FIRST]}])
     wrong = write([{"crc": 5, "crcValid": False, "records": [FIRST]}])
     assert wrong == right[:17] + (5).to_bytes(4, "big") + right[21:]
-    assert write([{"crc": 5, "crcValid": True, "records": [FIRST]}, {"crc": 6, "records": [FIRST]}])[: len(right)] == right
-    said = write([{"fields": {"recordsCount": 9, "batchLength": 1000, "attributes": 0x80}, "records": [{**FIRST, "fields": {"length": 1}}]}])
+    assert (
+        write([{"crc": 5, "crcValid": True, "records": [FIRST]}, {"crc": 6, "records": [FIRST]}])[: len(right)] == right
+    )
+    said = write(
+        [
+            {
+                "fields": {"recordsCount": 9, "batchLength": 1000, "attributes": 0x80},
+                "records": [{**FIRST, "fields": {"length": 1}}],
+            }
+        ]
+    )
     assert (said[8:12].hex(), said[21:23].hex(), said[57:61].hex(), said[61]) == ("000003e8", "0080", "00000009", 2)
     assert int.from_bytes(said[17:21], "big") == crc32c.crc32c(said[21:])
     assert write([{"fields": {"crc": 7}, "records": []}])[17:21] == b"\0\0\0\7"
@@ -221,14 +251,25 @@ def test_damage_by_hand():
 
 
 def test_gaps_are_their_bytes():
-    assert write([{"gap": "CORRUPT", "position": 0, "size": 9, "data": {"hex": "dead beef"}}, {"gap": "PADDING", "data": ""}]) == b"\xde\xad\xbe\xef"
+    assert (
+        write(
+            [{"gap": "CORRUPT", "position": 0, "size": 9, "data": {"hex": "dead beef"}}, {"gap": "PADDING", "data": ""}]
+        )
+        == b"\xde\xad\xbe\xef"
+    )
 
 
 def test_forms_of_bytes():
     forms = [{"text": "ü"}, {"json": {"a": [1, None, "ü"]}}, {"hex": "00 ff"}, "/w==", None]
     data = write([{"records": [{"value": value} for value in forms]}])
     (found,) = kwire.read_records(data, show_secrets=True)
-    assert [record.value for record in found.records()] == ["ü".encode(), '{"a":[1,null,"ü"]}'.encode(), b"\0\xff", b"\xff", None]
+    assert [record.value for record in found.records()] == [
+        "ü".encode(),
+        '{"a":[1,null,"ü"]}'.encode(),
+        b"\0\xff",
+        b"\xff",
+        None,
+    ]
 
 
 def test_batches_come_as_they_are_taken():
@@ -261,7 +302,9 @@ def without_sizes(item):
 
 
 def own_times(data, shown):
-    """LogAppendTime shows one time for all: what the records themselves say is said in the fields of the declaration."""
+    """LogAppendTime shows one time for all: what the records themselves say is said in the fields of the
+    declaration.
+    """
     value = v2.BATCH.parse(data)
     shown["fields"] = {"baseTimestamp": value["baseTimestamp"]}
     for record, row in zip(shown["records"], value["records"], strict=True):
@@ -296,7 +339,8 @@ def test_what_kafka_wrote_is_written_again():
             assert write(json.loads(json.dumps(shown))) == data
     assert set(seen) == {
         ("gap", ""), (0, "none"), (1, "none"), (2, "none"), *((1, codec) for codec in ("gzip", "snappy", "lz4")),
-        *((0, codec) for codec in ("gzip", "snappy", "lz4")), *((2, codec) for codec in ("gzip", "snappy", "lz4", "zstd")),
+        *((0, codec) for codec in ("gzip", "snappy", "lz4")),
+        *((2, codec) for codec in ("gzip", "snappy", "lz4", "zstd")),
     }  # fmt: skip
     assert sum(seen.values()) > 350
 
@@ -310,8 +354,12 @@ def test_sample_segments_are_written_again():
             if "gap" in document:
                 document["data"] = b64(data[item.position : item.position + item.size])
         written = write(json.loads(json.dumps(documents)))
-        again = [item.to_json() for item in kwire.read_records(written, topic=name.rpartition("-")[0], show_secrets=True)]
-        assert [without_sizes(item) for item in again if "gap" not in item] == [without_sizes(item) for item in documents if "gap" not in item], name
+        again = [
+            item.to_json() for item in kwire.read_records(written, topic=name.rpartition("-")[0], show_secrets=True)
+        ]
+        assert [without_sizes(item) for item in again if "gap" not in item] == [
+            without_sizes(item) for item in documents if "gap" not in item
+        ], name
         exact += written == data
     assert exact >= 5
 
@@ -338,17 +386,21 @@ def test_sample_segments_are_written_again():
         ([{"baseOffset": 0, "records": [{"offset": 1 << 31}]}], "[0].records[0].offset", "does not fit int32"),
         ([{"baseOffset": 0, "lastOffset": 1 << 40, "records": []}], "[0].lastOffset", "does not fit int32"),
         ([{"magic": 3, "records": []}], "[0].magic", "it is 0 or 1 or 2, not 3"),
-        ([{"compression": "zip", "records": []}], "[0].compression", "it is one of none, gzip, snappy, lz4, zstd, not 'zip'"),
+        ([{"compression": "zip", "records": []}], "[0].compression",
+        "it is one of none, gzip, snappy, lz4, zstd, not 'zip'"),
         ([{"compression": 5, "records": []}], "[0].compression", "it is a text"),
-        ([{"compression": "gzip", "compressionLevel": 99, "records": []}], "[0].compressionLevel", "gzip has -1 to 9, not 99"),
-        ([{"compression": "snappy", "compressionLevel": 1, "records": []}], "[0].compressionLevel", "snappy has no levels"),
+        ([{"compression": "gzip", "compressionLevel": 99, "records": []}], "[0].compressionLevel",
+        "gzip has -1 to 9, not 99"),
+        ([{"compression": "snappy", "compressionLevel": 1, "records": []}], "[0].compressionLevel",
+        "snappy has no levels"),
         ([{"isControl": "yes", "records": []}], "[0].isControl", "it is true or false"),
         ([{"crcValid": False, "records": []}], "[0].crc", "it is missing"),
         ([{"crcValid": False, "crc": -1, "records": []}], "[0].crc", "does not fit uint32"),
         ([{"fields": [], "records": []}], "[0].fields", "it is an object"),
         ([{"fields": {"crc": "x"}, "records": []}], "[0].crc", "uint32 takes an integer, not str"),
         ([{"fields": {"bogus": 1}, "records": []}], "[0].bogus", "no such field"),
-        ([{"fields": {"recordsCount": None}, "records": []}], "[0].recordsCount", "int32 takes an integer, not NoneType"),
+        ([{"fields": {"recordsCount": None}, "records": []}], "[0].recordsCount",
+        "int32 takes an integer, not NoneType"),
         ([{"records": [{"fields": {"timestampDelta": "x"}}]}], "[0].records[0].timestampDelta", "takes an integer"),
         ([{"records": [{"value": 5}]}], "[0].records[0].value", "it takes base64 text"),
         ([{"records": [{"value": "%"}]}], "[0].records[0].value", "it takes base64 text"),
@@ -363,21 +415,26 @@ def test_sample_segments_are_written_again():
         ([{"records": [{"headers": [{"key": 5}]}]}], "[0].records[0].headers[0].key", "it is a text"),
         ([{"records": [{"headers": [{"key": "\ud800"}]}]}], "[0].records[0].headers[0].key", "lone surrogate"),
         ([{"records": [{"headers": [{"key": "a", "v": 1}]}]}], "[0].records[0].headers[0].v", "no such key"),
-        ([{"magic": 1, "records": [{"headers": [{"key": "a"}]}]}], "[0].records[0].headers", "format v1 has no headers"),
+        ([{"magic": 1, "records": [{"headers": [{"key": "a"}]}]}], "[0].records[0].headers",
+        "format v1 has no headers"),
         ([{"magic": 1, "records": []}], "[0].records", "there is none to write"),
         ([{"magic": 1, "producerId": 5, "records": [{}]}], "[0].producerId", "format v1 has no such thing"),
         ([{"magic": 1, "deleteHorizonMs": 5, "records": [{}]}], "[0].deleteHorizonMs", "format v1 has no such thing"),
         ([{"magic": 1, "records": [{"control": {"type": "COMMIT"}}]}], "[0].records[0].control", "no control records"),
         ([{"magic": 1, "lastOffset": 5, "records": [{}]}], "[0].lastOffset", "it is the offset of the last message, 0"),
-        ([{"magic": 1, "compression": "gzip", "lastOffset": 5, "records": [{}]}], "[0].lastOffset", "has the offset of its last message, 0"),
+        ([{"magic": 1, "compression": "gzip", "lastOffset": 5, "records": [{}]}], "[0].lastOffset",
+        "has the offset of its last message, 0"),
         ([{"magic": 1, "compression": "gzip", "innerOffsets": 5, "records": [{}]}], "[0].innerOffsets", "it is a text"),
         ([{"magic": 1, "crc": 5, "crcValid": False, "records": [{}, {}]}], "[0].crc", "say it of each record"),
         ([{"magic": 1, "fields": {}, "records": [{}, {}]}], "[0].fields", "say it of each record"),
         ([{"magic": 0, "records": [{"timestamp": 5}]}], "[0].records[0].timestamp", "format v0 has no such thing"),
         ([{"magic": 0, "maxTimestamp": 5, "records": [{}]}], "[0].maxTimestamp", "format v0 has no such thing"),
-        ([{"magic": 0, "timestampType": "CreateTime", "records": [{}]}], "[0].timestampType", "format v0 has no such thing"),
-        ([{"timestampType": "NoTimestampType", "records": [{}]}], "[0].timestampType", "it is one of CreateTime, LogAppendTime"),
-        ([{"isControl": False, "records": [{"control": {"type": "ABORT"}}]}], "[0].records[0].control", "not a control batch"),
+        ([{"magic": 0, "timestampType": "CreateTime", "records": [{}]}], "[0].timestampType",
+        "format v0 has no such thing"),
+        ([{"timestampType": "NoTimestampType", "records": [{}]}], "[0].timestampType",
+        "it is one of CreateTime, LogAppendTime"),
+        ([{"isControl": False, "records": [{"control": {"type": "ABORT"}}]}], "[0].records[0].control",
+        "not a control batch"),
         ([{"topic": 5, "records": []}], "[0].topic", "it is a text"),
         ([{"gap": "CORRUPT", "size": 4}], "[0].data", "a gap needs its bytes"),
         ([{"gap": "CORRUPT", "data": 4}], "[0].data", "it takes base64 text"),

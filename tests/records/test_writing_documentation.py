@@ -4,8 +4,7 @@ import re
 
 from command_line import ROOT, hold_page
 
-from kwire_cli.records.payload_bytes import RECORD_KEYS
-from kwire_cli.records.writing import ITEM_KEYS
+from kwire_cli.records.writing import ITEM_KEYS, RECORD_KEYS
 
 FILE = ROOT / "docs" / "encode-records.md"
 
@@ -23,4 +22,8 @@ def test_its_code_runs():
 def test_it_names_every_key():
     page = FILE.read_text("utf-8")
     # A line says which file and partition it is of where there are several.
-    assert {key for key in (ITEM_KEYS | RECORD_KEYS) - {"file", "partition"} if f"`{key}`" not in page and f'"{key}"' not in page} == set()
+    assert {
+        key
+        for key in (ITEM_KEYS | RECORD_KEYS) - {"file", "partition"}
+        if f"`{key}`" not in page and f'"{key}"' not in page
+    } == set()

@@ -1,4 +1,6 @@
-"""Record sets that hypothesis makes up: written and read they say the same, and no JSON gets anything but bytes or an EncodeError."""
+"""Record sets that hypothesis makes up: written and read they say the same, and no JSON gets anything but bytes or an
+EncodeError.
+"""
 
 import base64
 import contextlib
@@ -17,7 +19,11 @@ COUNT = st.integers(0, (1 << 31) - 1)
 BINARY = st.binary(max_size=40).map(lambda data: {"hex": data.hex()})
 DATA = st.none() | BINARY
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-CODECS = {"v0": ["none", "gzip", "snappy", "lz4"], "v1": ["none", "gzip", "snappy", "lz4"], "v2": ["none", "gzip", "snappy", "lz4", "zstd"]}
+CODECS = {
+    "v0": ["none", "gzip", "snappy", "lz4"],
+    "v1": ["none", "gzip", "snappy", "lz4"],
+    "v2": ["none", "gzip", "snappy", "lz4", "zstd"],
+}
 OUTPUTS = {"position", "size", "crc"}
 
 
@@ -38,7 +44,9 @@ def batches(draw):
     base = draw(st.integers(0, 1 << 40))
     appended = draw(st.booleans())
     latest = draw(INT64)
-    rows = draw(records(base, st.fixed_dictionaries({"key": NAME, "value": DATA}), st.just(latest) if appended else INT64))
+    rows = draw(
+        records(base, st.fixed_dictionaries({"key": NAME, "value": DATA}), st.just(latest) if appended else INT64)
+    )
     last = max([base, *(row["offset"] for row in rows)])
     return {
         "baseOffset": base,
@@ -93,7 +101,9 @@ def check(items, form):
     for item, seen in zip(items, found, strict=True):
         assert {code for code in (note["code"] for note in seen["anomalies"]) if code != "EMPTY_WRAPPER"} == set()
         assert seen["crcValid"]
-        assert {key: seen[key] for key in item if key != "records"} == {key: value for key, value in item.items() if key != "records"}
+        assert {key: seen[key] for key in item if key != "records"} == {
+            key: value for key, value in item.items() if key != "records"
+        }
         for given_row, row in zip(item["records"], seen["records"], strict=True):
             for key in given_row:
                 expected = given_row[key]
@@ -115,7 +125,9 @@ def test_batches(items):
 
 
 @given(st.lists(message_sets("v0") | message_sets("v1"), min_size=1, max_size=3))
-@example([{"baseOffset": 18 << 32, "magic": 0, "compression": "gzip", "records": []}])  # its offset reads as the size of a frame that meets another
+@example(
+    [{"baseOffset": 18 << 32, "magic": 0, "compression": "gzip", "records": []}]
+)  # its offset reads as the size of a frame that meets another
 def test_message_sets(items):
     check(items, "auto")
 
@@ -135,14 +147,29 @@ def test_the_draft_of_kip_98(items):
     check(items, "kip98-draft")
 
 
-LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["none", "gzip", "COMMIT", "/w==", 0, 2])
+LEAF = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["none", "gzip", "COMMIT", "/w==", 0, 2])
+)
 PARTS = "offset timestamp key value headers control decoded type data version text json hex gap"
 WORDS = sorted(ITEM_KEYS | set(PARTS.split()))
-ANYTHING = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5), max_leaves=12)
+ANYTHING = st.recursive(
+    LEAF,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=12,
+)
 
 
 @settings(max_examples=400)
-@given(st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=6), max_size=2), st.sampled_from(["auto", *LAYOUTS]), st.booleans())
+@given(
+    st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=6), max_size=2),
+    st.sampled_from(["auto", *LAYOUTS]),
+    st.booleans(),
+)
 def test_no_json_gets_another_exception(items, form, internal):
     with contextlib.suppress(EncodeError):
         assert isinstance(write(items, form=form, topic="__consumer_offsets" if internal else None), bytes)

@@ -3,14 +3,22 @@
 import json
 
 import pytest
-from payload import real_records
-from payload.filled import sample
 from record_sets import b64, segments
+from records import real_records
+from records.filled import sample
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError
-from kwire_cli.payload.control import MESSAGES, decode_control
-from kwire_cli.payload.records import COORDINATORS, FRAMED, RETIRED, decode_record, record_types, type_name
+from kwire_cli.records.kafka_topics import (
+    COORDINATORS,
+    FRAMED,
+    MESSAGES,
+    RETIRED,
+    decode_control,
+    decode_record,
+    record_types,
+    type_name,
+)
 from kwire_cli.records.writing import write
 
 CATALOG = kwire.catalog()
@@ -49,7 +57,10 @@ def test_an_offset_commit():
         "value": {"version": "3", "data": {"offset": 5, "leaderEpoch": -1, "metadata": "m", "commitTimestamp": 7}},
     }
     found = pair({"decoded": decoded}, "__consumer_offsets")
-    assert found == (bytes.fromhex("0001 0001 67 0001 74 00000002"), bytes.fromhex("0003 0000000000000005 ffffffff 0001 6d 0000000000000007"))
+    assert found == (
+        bytes.fromhex("0001 0001 67 0001 74 00000002"),
+        bytes.fromhex("0003 0000000000000005 ffffffff 0001 6d 0000000000000007"),
+    )
     tombstone = pair({"decoded": {**decoded, "value": None}}, "__consumer_offsets")
     assert tombstone == (found[0], None)
     assert pair({"key": {"hex": found[0].hex()}, "decoded": decoded}, "__consumer_offsets") == found
@@ -60,7 +71,9 @@ def test_an_offset_commit():
 
 @pytest.mark.parametrize("topic", ["__cluster_metadata", None])
 def test_a_topic_record(topic):
-    decoded = {"value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}}
+    decoded = {
+        "value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}
+    }
     assert pair({"decoded": decoded}, topic) == (None, bytes.fromhex("01 02 00 02 74" + "00" * 15 + "01 00"))
 
 
@@ -119,7 +132,11 @@ def test_every_framed_record(topic):
         ("__consumer_offsets", b"\x00\x63abc", b"\0\5abc"),  # a type that is not known
         ("__consumer_offsets", b"\0", b"\0"),  # cut
         ("__consumer_offsets", b"", b""),
-        ("__share_group_state", b"\0\1" + sample("ShareUpdateKey", 0)[1], b"\0\1" + sample("ShareUpdateValue", 0)[1]),  # version 1 by the layout of 0
+        (
+            "__share_group_state",
+            b"\0\1" + sample("ShareUpdateKey", 0)[1],
+            b"\0\1" + sample("ShareUpdateValue", 0)[1],
+        ),  # version 1 by the layout of 0
         ("__cluster_metadata", None, bytes((1, 99, 3)) + b"abc"),
         ("__cluster_metadata", None, b"\1"),
         ("__cluster_metadata", None, None),
@@ -137,7 +154,11 @@ def test_members_of_a_group():
             "subscription": {name: subscription[name] for name in names},
             "assignment": {"assignedPartitions": [{"topic": "a", "partitions": [0]}], "userData": None},
         }
-        data = sample("GroupMetadataValue", 3)[0] | {"protocolType": "consumer", "protocol": "range", "members": [member]}
+        data = sample("GroupMetadataValue", 3)[0] | {
+            "protocolType": "consumer",
+            "protocol": "range",
+            "members": [member],
+        }
         record = {"decoded": {"key": {"type": "2", "data": {"group": "g"}}, "value": {"version": "3", "data": data}}}
         key, value = pair(record, "__consumer_offsets")
         assert decode_record(CATALOG, "__consumer_offsets", key, value).to_json() == record["decoded"]
@@ -180,7 +201,12 @@ def test_sample_segments_without_their_bytes():
         ({"control": {"type": "X"}}, None, "control.type", "not 'X'"),
         ({"control": {"type": 5}}, None, "control.type", "it is a text"),
         ({"control": {"type": "COMMIT", "epoch": 1}}, None, "control.epoch", "no such key"),
-        ({"control": {"type": "COMMIT", "coordinatorEpoch": 1 << 40}}, None, "control.coordinatorEpoch", "does not fit int32"),
+        (
+            {"control": {"type": "COMMIT", "coordinatorEpoch": 1 << 40}},
+            None,
+            "control.coordinatorEpoch",
+            "does not fit int32",
+        ),
         ({"control": {"type": "UNKNOWN", "number": 1 << 20}}, None, "control.number", "does not fit int16"),
         ({"control": {"type": "UNKNOWN", "number": 99, "value": 5}}, None, "control.value", "it takes base64 text"),
         ({"control": {"type": "KRaftVersion", "value": {"version": 0}}}, None, "control.value.kRaftVersion", "missing"),
@@ -189,33 +215,63 @@ def test_sample_segments_without_their_bytes():
         ({"decoded": {"x": 5}}, None, "decoded.x", "no such key"),
         ({"decoded": {"key": {"type": "1"}}}, None, "decoded", "--as-topic"),
         ({"decoded": {"key": {"type": "1"}}}, "mine", "decoded", "--as-topic"),
-        ({"decoded": {"key": {"type": "x"}}}, "__consumer_offsets", "decoded.key.type", "it is an integer (int16), not 'x'"),
+        (
+            {"decoded": {"key": {"type": "x"}}},
+            "__consumer_offsets",
+            "decoded.key.type",
+            "it is an integer (int16), not 'x'",
+        ),
         ({"decoded": {"key": {"type": "99999"}}}, "__consumer_offsets", "decoded.key.type", "does not fit int16"),
         ({"decoded": {"key": {"type": "99", "data": {}}}}, "__consumer_offsets", "decoded.key.data", "base64"),
         ({"decoded": {"key": {"type": "1", "data": {}}}}, "__consumer_offsets", "decoded.key.data.group", "missing"),
-        ({"decoded": {"key": {"type": "2", "data": {"group": 5}}}}, "__consumer_offsets", "decoded.key.data.group", "string takes text"),
+        (
+            {"decoded": {"key": {"type": "2", "data": {"group": 5}}}},
+            "__consumer_offsets",
+            "decoded.key.data.group",
+            "string takes text",
+        ),
         (
             {"key": "AAI=", "decoded": {"value": {"version": "99", "data": {}}}},
             "__consumer_offsets",
             "decoded.value.data",
             "versions 0-4, not 99",
         ),
-        ({"key": "AAI=", "decoded": {"value": {"version": [], "data": {}}}}, "__consumer_offsets", "decoded.value.version", "it is an integer"),
+        (
+            {"key": "AAI=", "decoded": {"value": {"version": [], "data": {}}}},
+            "__consumer_offsets",
+            "decoded.value.version",
+            "it is an integer",
+        ),
         (
             {"decoded": {"value": {"type": "NO_RECORD", "version": 0, "data": {}}}},
             "__cluster_metadata",
             "decoded.value.type",
             "no record of metadata",
         ),
-        ({"decoded": {"value": {"type": [], "version": 0, "data": {}}}}, "__cluster_metadata", "decoded.value.type", "no record of"),
-        ({"decoded": {"value": {"type": "TOPIC_RECORD", "data": {}}}}, "__cluster_metadata", "decoded.value.version", "varint"),
+        (
+            {"decoded": {"value": {"type": [], "version": 0, "data": {}}}},
+            "__cluster_metadata",
+            "decoded.value.type",
+            "no record of",
+        ),
+        (
+            {"decoded": {"value": {"type": "TOPIC_RECORD", "data": {}}}},
+            "__cluster_metadata",
+            "decoded.value.version",
+            "varint",
+        ),
         (
             {"decoded": {"value": {"type": "TOPIC_RECORD", "version": -1, "data": {}}}},
             "__cluster_metadata",
             "decoded.value.version",
             "unsigned varint",
         ),
-        ({"decoded": {"value": {"type": "-5", "version": 1, "data": ""}}}, "__cluster_metadata", "decoded.value.apiKey", "varint"),
+        (
+            {"decoded": {"value": {"type": "-5", "version": 1, "data": ""}}},
+            "__cluster_metadata",
+            "decoded.value.apiKey",
+            "varint",
+        ),
         ({"decoded": {"value": {"version": 1, "data": {}}}}, "__cluster_metadata", "decoded.value.data", "base64"),
     ],
 )

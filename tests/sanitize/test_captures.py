@@ -8,17 +8,16 @@ import packets as make
 import pytest
 from command_line import ROOT, kwire
 
-from kwire_cli.message.record_sets import record_sets
+from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import read_items
-from kwire_cli.sanitize.harmless import SOFTWARE, WORDS
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.sanitize.replacing import SOFTWARE, WORDS
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.structs.network.transport import SYN
+from kwire_cli.structs.network import SYN
 
 CATALOG = catalog((), None)
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
@@ -48,7 +47,22 @@ def lines(source):
 def shape(line):
     """What has to stay: all of a line but names, values, ids and addresses."""
     document = line.to_json(records="size")
-    out = {key: document.get(key) for key in ("frame", "time", "stream", "packet", "kind", "size", "apiKey", "api", "apiVersion", "code", "protocol")}
+    out = {
+        key: document.get(key)
+        for key in (
+            "frame",
+            "time",
+            "stream",
+            "packet",
+            "kind",
+            "size",
+            "apiKey",
+            "api",
+            "apiVersion",
+            "code",
+            "protocol",
+        )
+    }
     out |= {
         "latency": line.latency,
         "anomalies": line.anomalies,
@@ -66,15 +80,22 @@ def shape(line):
 def is_known(line):
     """Whether a frame, if it is one, is of an api and version that have a definition."""
     frame = line.frame
-    return not frame or (frame.body is not None and frame.api_version in frame.body.spec.valid_versions and not frame.guess)
+    return not frame or (
+        frame.body is not None and frame.api_version in frame.body.spec.valid_versions and not frame.guess
+    )
 
 
 def same(before, after):
-    """That lines are the same in all that has to stay: of frames that are not known the size, the time, and which request belongs to a response."""
+    """That lines are the same in all that has to stay: of frames that are not known the size, the time, and which
+    request belongs to a response.
+    """
     known = [is_known(line) for line in before]
     few = ("frame", "time", "stream", "packet", "kind", "size", "latency", "in flight")
     both = [
-        [shape(line) if sure else {key: shape(line)[key] for key in few} | {"kind": line.seen.kind} for line, sure in zip(some, known, strict=True)]
+        [
+            shape(line) if sure else {key: shape(line)[key] for key in few} | {"kind": line.seen.kind}
+            for line, sure in zip(some, known, strict=True)
+        ]
         for some in (before, after)
     ]
     assert both[1] == both[0]
@@ -94,7 +115,14 @@ def batch_shape(item):
         (*each[:3], size(each.key), size(each.value), [(len(key.encode()), size(value)) for key, value in each.headers])
         for each in item.records(notes)
     ]
-    return (item.position, item.size, item.crc_valid, item.head._replace(crc=0), records, [note.code for note in (*item.notes, *notes)])
+    return (
+        item.position,
+        item.size,
+        item.crc_valid,
+        item.head._replace(crc=0),
+        records,
+        [note.code for note in (*item.notes, *notes)],
+    )
 
 
 def size(data):
@@ -135,7 +163,11 @@ def test_all_but_what_is_said_stays(path, rewritten):
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_nothing_that_is_said_is_left(path, rewritten):
     out = rewritten(path)
-    secret = {each for each in said(lines(path)[0]) if each and len(each) >= MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")}
+    secret = {
+        each
+        for each in said(lines(path)[0])
+        if each and len(each) >= MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")
+    }
     shown = out.read_bytes() + b"|".join(each for each in said(lines(out)[0]) if each)
     kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()  # the names of software
     assert [each for each in secret if each in shown and each not in kept] == []
@@ -167,7 +199,10 @@ REQUEST_KEYS = [b"the-first-name", b"the-second-name"]
 
 def talk(wire, how):
     """The packets of a connection on which two requests are made, one of them delivered in an odd way."""
-    frames = [wire.request("Metadata", 4, number, name.decode(), topics=[{"name": name.decode()}]) for number, name in enumerate(REQUEST_KEYS, 1)]
+    frames = [
+        wire.request("Metadata", 4, number, name.decode(), topics=[{"name": name.decode()}])
+        for number, name in enumerate(REQUEST_KEYS, 1)
+    ]
     stream, start = b"".join(frames), 1001
     syn = [(b"", 1000, SYN)]
     pieces = {
@@ -203,7 +238,9 @@ def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
 
 def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
     path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    cut = [packet._replace(data=packet.data[:150]) for packet in packets(ROOT / "samples" / "captures" / "midstream.pcap")]
+    cut = [
+        packet._replace(data=packet.data[:150]) for packet in packets(ROOT / "samples" / "captures" / "midstream.pcap")
+    ]
     path.write_bytes(make.pcap_file(cut, link=cut[0].link))
     assert kwire("sanitize", path, out).code == 0
     (before, unseen), (after, unseen_after) = lines(path), lines(out)
@@ -216,7 +253,9 @@ def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
 def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
     path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
     packet = make.packet(make.ethernet(make.ipv4(make.tcp(b"x"))))
-    named = make.section("<") + make.interface("<", options=make.option("<", 2, b"secret-interface") + make.option("<", 0, b""))
+    named = make.section("<") + make.interface(
+        "<", options=make.option("<", 2, b"secret-interface") + make.option("<", 0, b"")
+    )
     path.write_bytes(named + make.enhanced("<", packet) + make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!"))
     assert kwire("sanitize", path, out).code == 0
     assert b"secret" not in out.read_bytes()
@@ -225,7 +264,9 @@ def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn", "java44-admin"])
+@pytest.mark.parametrize(
+    "name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn", "java44-admin"]
+)
 def test_captures_of_real_clients(name, tmp_path):
     path, out = ROOT.parent / "shared" / "real" / "own" / "captures" / name / "capture.pcapng", tmp_path / "out.pcapng"
     assert kwire("sanitize", path, out).code == 0
@@ -281,4 +322,8 @@ def test_damaged_captures(seed, tmp_path):
 @cache
 def names(path):
     """What a whole sample says and is not to be seen."""
-    return [each for each in {*said(lines(path)[0])} if each and len(each) >= 2 * MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")]
+    return [
+        each
+        for each in {*said(lines(path)[0])}
+        if each and len(each) >= 2 * MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")
+    ]

@@ -13,12 +13,12 @@ from command_line import ROOT
 
 from kwire_cli.message.frames import SIZE_BYTES, says_size
 from kwire_cli.sanitize.captures import Sanitizer
-from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import Fields
 from kwire_cli.sanitize.replacing import Replacement
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.segments import Segments
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
 from kwire_cli.spec.catalog import catalog
 
 CATALOG = catalog((), None)
@@ -31,7 +31,9 @@ MOST = 400
 
 
 def flipped(segments, dice, share):
-    """Of some payloads bits are turned over, in the first bytes more often than elsewhere: a size prefix may stand there."""
+    """Of some payloads bits are turned over, in the first bytes more often than elsewhere: a size prefix may stand
+    there.
+    """
     out = []
     for segment in segments:
         data = bytearray(segment.payload)
@@ -55,7 +57,9 @@ DAMAGE = {
 def damaged(path, how, seed):
     segments = [*Segments()(packets(path))][:MOST]
     dice = random.Random(zlib.crc32(f"{path.name} {how} {seed}".encode()))
-    return make.pcap_file([damage.packet_of(segment, number) for number, segment in enumerate(DAMAGE[how](segments, dice), 1)])
+    return make.pcap_file(
+        [damage.packet_of(segment, number) for number, segment in enumerate(DAMAGE[how](segments, dice), 1)]
+    )
 
 
 def sanitized(data):
@@ -67,11 +71,19 @@ def sanitized(data):
 
 def is_known(frame):
     """Whether a frame has a whole header, and an api and version that are known for sure."""
-    return frame.header and frame.header.complete and not frame.guess and frame.body and frame.api_version in frame.body.spec.valid_versions
+    return (
+        frame.header
+        and frame.header.complete
+        and not frame.guess
+        and frame.body
+        and frame.api_version in frame.body.spec.valid_versions
+    )
 
 
 def is_blank(line):
-    """Whether the body of a frame becomes blank: reading it went wrong before its end, or in another way than by missing bytes."""
+    """Whether the body of a frame becomes blank: reading it went wrong before its end, or in another way than by
+    missing bytes.
+    """
     body = line.frame.body
     return any(note.code != "TRUNCATED" for note in body.anomalies) if line.seen.missing else not body.complete
 
@@ -105,8 +117,13 @@ def same(data):
     before, ends = lines(data)
     after, ends_after = lines(sanitized(data))
     lost = {place[:2]: place[2] for place, (kept, _) in reversed(before.items()) if kept == "framing lost"}
-    before, after = ({place: each for place, each in found.items() if place[2] < lost.get(place[:2], math.inf)} for found in (before, after))
-    assert {side: end for side, end in ends_after.items() if side not in lost} == {side: end for side, end in ends.items() if side not in lost}
+    before, after = (
+        {place: each for place, each in found.items() if place[2] < lost.get(place[:2], math.inf)}
+        for found in (before, after)
+    )
+    assert {side: end for side, end in ends_after.items() if side not in lost} == {
+        side: end for side, end in ends.items() if side not in lost
+    }
     for place, (kept, shape) in before.items():
         if kept:
             assert place in after, shape
@@ -128,6 +145,11 @@ def test_a_damaged_capture_keeps_its_frames_gaps_and_anomalies(path, how):
 @pytest.mark.shared
 @pytest.mark.parametrize("how", DAMAGE)
 def test_so_do_the_captures_of_others(how):
-    found = [path for folder in ("real", "defects") for path in (SHARED / folder).rglob("*.pcap*") if path.stat().st_size < LARGE]
+    found = [
+        path
+        for folder in ("real", "defects")
+        for path in (SHARED / folder).rglob("*.pcap*")
+        if path.stat().st_size < LARGE
+    ]
     for path in sorted(found):
         same(damaged(path, how, 0))

@@ -6,12 +6,12 @@ import packets as make
 import pytest
 from command_line import kwire
 
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.kafka.protocols import PROXY_V2
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.first_bytes import PROXY_V2
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.structs.network.transport import SYN
+from kwire_cli.structs.network import SYN
 
 CATALOG = catalog((), None)
 PORTS = ({}, {"source_port": 9092, "destination_port": 50000})
@@ -20,7 +20,9 @@ ENDS = ({}, {"source": make.SERVER, "destination": make.CLIENT})
 
 @pytest.fixture
 def sanitized(tmp_path):
-    """What is said on a connection, as (side, bytes), to what stands in its place; the side may be missing at the start."""
+    """What is said on a connection, as (side, bytes), to what stands in its place; the side may be missing at the
+    start.
+    """
 
     def done(*said):
         path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
@@ -38,7 +40,10 @@ def sanitized(tmp_path):
 
 
 def lines(path):
-    return [(line.seen.kind, line.api, line.seen.size, line.seen.packet, line.time) for line in traffic(CATALOG, Capture(path))]
+    return [
+        (line.seen.kind, line.api, line.seen.size, line.seen.packet, line.time)
+        for line in traffic(CATALOG, Capture(path))
+    ]
 
 
 def software(wire, name, version="1.0"):
@@ -52,7 +57,10 @@ def test_names_of_software_stay(name, sanitized, wire):
     assert b"v2.13.0-PRE1" in shown
 
 
-@pytest.mark.parametrize("name", ["user=alice password=hunter2", "10.20.30.40/prod", "-hunter2", "hunter2.", "hunter2\n", "hünter2", "a" * 65])
+@pytest.mark.parametrize(
+    "name",
+    ["user=alice password=hunter2", "10.20.30.40/prod", "-hunter2", "hunter2.", "hunter2\n", "hünter2", "a" * 65],
+)
 def test_what_is_no_name_of_software_is_replaced(name, sanitized, wire):
     for frame in (software(wire, name), software(wire, "x", name)):
         (shown,) = sanitized((0, frame))
@@ -68,7 +76,9 @@ def test_the_name_of_software_in_a_request_in_which_something_is_odd_is_replaced
 
 
 def test_features_stay_if_they_are_those_of_kafka(sanitized, wire):
-    features = [{"name": name, "minVersion": 0, "maxVersion": 1} for name in ("metadata.version", "acme.secret.feature")]
+    features = [
+        {"name": name, "minVersion": 0, "maxVersion": 1} for name in ("metadata.version", "acme.secret.feature")
+    ]
     answer = wire.response("ApiVersions", 3, supportedFeatures=features)
     _, shown = sanitized((0, software(wire, "x")), (1, answer))
     assert b"metadata.version" in shown
@@ -94,7 +104,9 @@ def test_a_token_after_a_handshake_whose_answer_is_missing_is_blank(sanitized, w
     assert shown[1] in {wire.raw(blank * len(PLAIN)) for blank in (b"\xff", b"x")}
 
 
-@pytest.mark.parametrize("text", [b"hunter2-is-my-password-and-more", b"hunter2", b"\0\x03\x7fXhunter2\0\x05hello", b"\0\x03\0\x01hunter2"])
+@pytest.mark.parametrize(
+    "text", [b"hunter2-is-my-password-and-more", b"hunter2", b"\0\x03\x7fXhunter2\0\x05hello", b"\0\x03\0\x01hunter2"]
+)
 def test_of_frames_that_are_not_known_only_the_size_stays(text, sanitized, wire):
     shown = sanitized((0, good(wire)), (0, wire.raw(text)))[1]
     assert shown in {wire.raw(blank * len(text)) for blank in (b"\xff", b"x")}
@@ -122,19 +134,27 @@ def test_a_wrong_size_that_swallows_all_that_follows_does_not_make_it_numbers(sa
 
 def test_requests_and_responses_of_an_api_that_is_not_known_stay_pairs(sanitized, wire):
     unknown = [wire.raw(b"\x03\xe7\0\x01\0\0\0\x02\0\x08myclient\0"), wire.raw(b"\0\0\0\x02hunter2")]
-    sanitized((0, good(wire)), (1, wire.response("Metadata", 1, 1)), (0, unknown[0]), (1, unknown[1]), (0, good(wire, 3)))
+    sanitized(
+        (0, good(wire)), (1, wire.response("Metadata", 1, 1)), (0, unknown[0]), (1, unknown[1]), (0, good(wire, 3))
+    )
     before, after = sanitized.files
-    pairs = [[line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)]
+    pairs = [
+        [line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)
+    ]
     assert pairs[0] == pairs[1]
     assert [line[:1] + line[2:] for line in lines(before)] == [line[:1] + line[2:] for line in lines(after)]
 
 
 def test_requests_and_responses_of_a_version_that_is_not_known_stay_pairs(sanitized, wire):
     newer = wire.raw(b"\0\x12\0\x63\0\0\0\x02\0\x08myclient\0")
-    shown = sanitized((0, newer), (1, wire.response("ApiVersions", 99, 2, body_version=0, errorCode=35)), (0, good(wire, 3)))
+    shown = sanitized(
+        (0, newer), (1, wire.response("ApiVersions", 99, 2, body_version=0, errorCode=35)), (0, good(wire, 3))
+    )
     assert shown[0] == wire.raw(b"\xff" * (len(newer) - 4))
     before, after = sanitized.files
-    pairs = [[line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)]
+    pairs = [
+        [line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)
+    ]
     assert pairs == [[None, 1, None]] * 2
 
 
@@ -176,7 +196,18 @@ def test_what_follows_a_proxy_header_keeps_its_packet_and_time(header, pieces, s
     assert after == before
     assert ("not-kafka", None, len(header)) in [line[:3] for line in before]
     assert len(shown) == sum(len(data) for _, data in said) + len(wire.response("Metadata", 1, 1))
-    for secret in (b"192.168.", b"203.0.113", b"1.2.3.4", b"2001:db8", b"secret", b"hunter2", b"passw", make.CLIENT + make.SERVER, IPV6, b"myclient"):
+    for secret in (
+        b"192.168.",
+        b"203.0.113",
+        b"1.2.3.4",
+        b"2001:db8",
+        b"secret",
+        b"hunter2",
+        b"passw",
+        make.CLIENT + make.SERVER,
+        IPV6,
+        b"myclient",
+    ):
         assert secret not in shown
 
 
@@ -185,7 +216,9 @@ def test_addresses_in_a_proxy_header_are_addresses_and_ports_stay(sanitized, wir
         before = PROXIED[name]
         (shown,) = sanitized((0, before + good(wire)))
         words = shown.partition(b"\r\n")[0].decode().split(" ")
-        assert [ip_address(word).version for word in words[2:4]] == [ip_address(word).version for word in before.decode().split(" ")[2:4]]
+        assert [ip_address(word).version for word in words[2:4]] == [
+            ip_address(word).version for word in before.decode().split(" ")[2:4]
+        ]
         assert words[:2] + words[4:] == [*before.decode().split()[:2], "50000", "9092"]
     (shown,) = sanitized((0, PROXIED["v2"] + good(wire)))
     assert shown[:16] == PROXIED["v2"][:16]

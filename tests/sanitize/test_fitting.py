@@ -4,16 +4,18 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.codec.compression import CODECS, compress, decompress
-from kwire_cli.codec.model import Limits
-from kwire_cli.sanitize.fitting import fitted
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.compression import CODECS, compress, decompress
+from kwire_cli.sanitize.replacing import fitted
 
 PACKED = sorted(set(CODECS) - {0})
 
 
 def documents(size):
     some = random.Random(size)
-    return json.dumps([{"user": some.randrange(1000), "amount": some.random()} for _ in range(size // 30 + 1)]).encode()[:size]
+    return json.dumps(
+        [{"user": some.randrange(1000), "amount": some.random()} for _ in range(size // 30 + 1)]
+    ).encode()[:size]
 
 
 @pytest.mark.parametrize("codec", PACKED, ids=CODECS.get)

@@ -8,21 +8,23 @@ import record_sets as make
 from command_line import ROOT, kwire
 
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import read_items
-from kwire_cli.sanitize.fields import Fields
-from kwire_cli.sanitize.frames import Frames
-from kwire_cli.sanitize.records import RecordSets
+from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.sanitize.records import Fields, Frames, RecordSets
 from kwire_cli.sanitize.replacing import Replacement
-from kwire_cli.source.logs.names import file_name
+from kwire_cli.source.logs.model import file_name
 from kwire_cli.spec.catalog import catalog
 
-SEGMENTS = sorted(each for pattern in ("*.log", "*.checkpoint") for each in (ROOT / "samples" / "segments").glob(f"*/{pattern}"))
+SEGMENTS = sorted(
+    each for pattern in ("*.log", "*.checkpoint") for each in (ROOT / "samples" / "segments").glob(f"*/{pattern}")
+)
 KEPT = {"offset", "timestamp", "sequence", "keySize", "valueSize"}
 
 
 def dumped(path, topic):
-    return [json.loads(line) for line in kwire("dump", path, "--as-topic", topic, "--deep", "--format", "jsonl").out.splitlines()]
+    return [
+        json.loads(line)
+        for line in kwire("dump", path, "--as-topic", topic, "--deep", "--format", "jsonl").out.splitlines()
+    ]
 
 
 def shape(item):
@@ -49,7 +51,11 @@ def keys(value):
 def said(path):
     for item in read_items(source_of(path)):
         for record in item.records() if isinstance(item, Batch) else ():
-            yield from (record.key, record.value, *(part for key, value in record.headers for part in (key.encode(), value)))
+            yield from (
+                record.key,
+                record.value,
+                *(part for key, value in record.headers for part in (key.encode(), value)),
+            )
 
 
 @pytest.mark.parametrize("path", SEGMENTS, ids=lambda path: path.parent.name)
@@ -69,7 +75,11 @@ def test_nothing_that_is_said_is_left(path, tmp_path):
     out = tmp_path / path.name
     assert kwire("sanitize", path, out).code == 0
     internal = path.parent.name.startswith("__") or "txn" in path.parent.name  # control records are numbers
-    secret = {each for each in said(path) if each and len(each) >= 4 and (not internal or each.strip(bytes(range(32))).isalnum())}
+    secret = {
+        each
+        for each in said(path)
+        if each and len(each) >= 4 and (not internal or each.strip(bytes(range(32))).isalnum())
+    }
     shown = out.read_bytes() + b"|".join(each for each in said(out) if each)
     assert [each for each in secret if each in shown] == []
 
@@ -79,12 +89,19 @@ def test_nothing_that_is_said_is_left(path, tmp_path):
 def test_every_format_and_codec(name, codec):
     if name == "v2":
         records = [
-            make.record(key=f"customer-{i % 3}".encode(), value=b"amount: 12 and more" * 3, offset=i, headers=[("trace", b"abcd-1234")])
+            make.record(
+                key=f"customer-{i % 3}".encode(),
+                value=b"amount: 12 and more" * 3,
+                offset=i,
+                headers=[("trace", b"abcd-1234")],
+            )
             for i in range(9)
         ]
         data = make.batch(records=records, codec=codec)
     else:
-        inner = b"".join(make.message(name, i, key=f"customer-{i % 3}".encode(), value=b"amount: 12 and more" * 3) for i in range(9))
+        inner = b"".join(
+            make.message(name, i, key=f"customer-{i % 3}".encode(), value=b"amount: 12 and more" * 3) for i in range(9)
+        )
         data = make.wrapper(name, 8, inner, codec) if codec else inner
     fields = Fields(catalog((), None), Replacement(b"a key"))
     made = RecordSets(fields)(data, None)
@@ -93,7 +110,10 @@ def test_every_format_and_codec(name, codec):
     assert b"customer" not in made
     assert [[record[:3] for record in item] for item in after] == [[record[:3] for record in item] for item in before]
     flat_before, flat_after = ([record for item in each for record in item] for each in (before, after))
-    assert all(one.key != other.key and len(one.key) == len(other.key) for one, other in zip(flat_before, flat_after, strict=True))
+    assert all(
+        one.key != other.key and len(one.key) == len(other.key)
+        for one, other in zip(flat_before, flat_after, strict=True)
+    )
     items = [list(read_items(source_of(each))) for each in (data, made)]
     assert all(item.crc_valid for item in items[1])
     codes = [[note.code for item in some for note in item.anomalies] for some in items]
@@ -165,7 +185,9 @@ def test_folders_are_named_anew(folder, kept, tmp_path):
     assert file.parts[1].endswith("-0")
 
 
-@pytest.mark.parametrize("name", ["acme-00000000000000000030.log", "acme.log", "acme.log.deleted", f"{'0' * 20}_acme{'a' * 18}.log"])
+@pytest.mark.parametrize(
+    "name", ["acme-00000000000000000030.log", "acme.log", "acme.log.deleted", f"{'0' * 20}_acme{'a' * 18}.log"]
+)
 def test_files_are_named_anew_where_they_have_more_of_a_name_than_those_of_kafka(name, tmp_path):
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()
@@ -177,7 +199,15 @@ def test_files_are_named_anew_where_they_have_more_of_a_name_than_those_of_kafka
 
 
 @pytest.mark.parametrize(
-    "name", ["leader-epoch-checkpoint", f"{30:020}.index", f"{30:020}.timeindex", f"{30:020}.txnindex", f"{30:020}.snapshot", f"{40:020}.snapshot"]
+    "name",
+    [
+        "leader-epoch-checkpoint",
+        f"{30:020}.index",
+        f"{30:020}.timeindex",
+        f"{30:020}.txnindex",
+        f"{30:020}.snapshot",
+        f"{40:020}.snapshot",
+    ],
 )
 @pytest.mark.parametrize("more", [b"", b"password=hunter2 and\nmore\n"])
 def test_what_is_numbers_by_its_name_alone_is_left_out(name, more, tmp_path):

@@ -1,34 +1,45 @@
 import packets as make
 import pytest
 
-from kwire_cli.sanitize.addresses import Addresses
 from kwire_cli.sanitize.packets import Headers, internet_checksum, mend
-from kwire_cli.sanitize.replacing import Replacement
-from kwire_cli.source.capture.model import Packet
-from kwire_cli.source.capture.segments import Segments
-from kwire_cli.structs.network import ip as ips, link as links, tunnels
+from kwire_cli.sanitize.replacing import Addresses, Replacement
+from kwire_cli.source.packets.model import Packet
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs import network
 
 PAYLOAD = b"the payload is not to be seen"
 MACS = bytes.fromhex("0c42a1112233 0c42a1445566")
-ENDS6 = {"source": bytes.fromhex("20010db8000000000000000000000001"), "destination": bytes.fromhex("20010db8000000000000000000000002")}
+ENDS6 = {
+    "source": bytes.fromhex("20010db8000000000000000000000001"),
+    "destination": bytes.fromhex("20010db8000000000000000000000002"),
+}
 V4, V6 = make.ipv4(make.tcp(PAYLOAD)), make.ipv6(make.tcp(PAYLOAD), **ENDS6)
 INSIDE = make.ethernet(V4, padded=False)
 OTHERS = {
-    "ethernet": (links.LINK_ETHERNET, make.ethernet(V4)),
-    "ipv6": (links.LINK_ETHERNET, make.ethernet(V6, links.ETHER_IPV6)),
-    "vlan": (links.LINK_ETHERNET, make.ethernet(make.vlan(V4), 0x8100)),
-    "two vlans": (links.LINK_ETHERNET, make.ethernet(make.vlan(make.vlan(V4), 0x8100), 0x88A8)),
-    "sll": (links.LINK_SLL, make.sll(V4)),
-    "sll2": (links.LINK_SLL2, make.sll2(V4)),
-    "raw": (links.LINK_RAW_IP, V6),
-    "options": (links.LINK_RAW_IP, make.ipv4(make.tcp(PAYLOAD), options=b"\x07\x07\x04" + make.CLIENT + b"\0")),
-    "extension": (links.LINK_RAW_IP, make.ipv6(make.extension(ips.PROTOCOL_TCP) + make.tcp(PAYLOAD), ips.HOP_BY_HOP, **ENDS6)),
-    "vxlan": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.vxlan(INSIDE), ips.PROTOCOL_UDP))),
-    "geneve": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.geneve(INSIDE), ips.PROTOCOL_UDP))),
-    "gre": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(V4, links.ETHER_IPV4), ips.PROTOCOL_GRE))),
-    "gre with ethernet": (links.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(INSIDE, links.ETHER_BRIDGED), ips.PROTOCOL_GRE))),
-    "gre with options": (links.LINK_RAW_IP, make.ipv4(make.gre(V4, links.ETHER_IPV4, 0xB000, bytes(4) + b"GREKEYS!"), ips.PROTOCOL_GRE)),
-    "ip in ip": (links.LINK_RAW_IP, make.ipv4(V4, ips.PROTOCOL_IPV4)),
+    "ethernet": (network.LINK_ETHERNET, make.ethernet(V4)),
+    "ipv6": (network.LINK_ETHERNET, make.ethernet(V6, network.ETHER_IPV6)),
+    "vlan": (network.LINK_ETHERNET, make.ethernet(make.vlan(V4), 0x8100)),
+    "two vlans": (network.LINK_ETHERNET, make.ethernet(make.vlan(make.vlan(V4), 0x8100), 0x88A8)),
+    "sll": (network.LINK_SLL, make.sll(V4)),
+    "sll2": (network.LINK_SLL2, make.sll2(V4)),
+    "raw": (network.LINK_RAW_IP, V6),
+    "options": (network.LINK_RAW_IP, make.ipv4(make.tcp(PAYLOAD), options=b"\x07\x07\x04" + make.CLIENT + b"\0")),
+    "extension": (
+        network.LINK_RAW_IP,
+        make.ipv6(make.extension(network.PROTOCOL_TCP) + make.tcp(PAYLOAD), network.HOP_BY_HOP, **ENDS6),
+    ),
+    "vxlan": (network.LINK_ETHERNET, make.ethernet(make.ipv4(make.vxlan(INSIDE), network.PROTOCOL_UDP))),
+    "geneve": (network.LINK_ETHERNET, make.ethernet(make.ipv4(make.geneve(INSIDE), network.PROTOCOL_UDP))),
+    "gre": (network.LINK_ETHERNET, make.ethernet(make.ipv4(make.gre(V4, network.ETHER_IPV4), network.PROTOCOL_GRE))),
+    "gre with ethernet": (
+        network.LINK_ETHERNET,
+        make.ethernet(make.ipv4(make.gre(INSIDE, network.ETHER_BRIDGED), network.PROTOCOL_GRE)),
+    ),
+    "gre with options": (
+        network.LINK_RAW_IP,
+        make.ipv4(make.gre(V4, network.ETHER_IPV4, 0xB000, bytes(4) + b"GREKEYS!"), network.PROTOCOL_GRE),
+    ),
+    "ip in ip": (network.LINK_RAW_IP, make.ipv4(V4, network.PROTOCOL_IPV4)),
 }
 
 
@@ -75,57 +86,61 @@ def test_checksums_are_right_afterwards(link, data):
 
 def test_hardware_addresses_are_replaced_but_for_those_of_all():
     data = MACS + make.ethernet(V4)[12:]
-    made = headers().rewrite(links.LINK_ETHERNET, data, len(data)).data
+    made = headers().rewrite(network.LINK_ETHERNET, data, len(data)).data
     assert made[:12] != MACS
     assert made[:6] != made[6:12]
     assert made[0] & 1 == 0
     everybody = b"\xff" * 6 + data[6:]
-    assert headers().rewrite(links.LINK_ETHERNET, everybody, len(data)).data[:6] == b"\xff" * 6
+    assert headers().rewrite(network.LINK_ETHERNET, everybody, len(data)).data[:6] == b"\xff" * 6
 
 
 def erspan3(flags, more=b""):
     header = {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
-    return tunnels.ERSPAN3.build(header) + more + INSIDE
+    return network.ERSPAN3.build(header) + more + INSIDE
 
 
 SECRET = b"SECRET!!"
-RESERVED = tunnels.VXLAN.build({"flags": tunnels.VXLAN_VALID, "reserved1": SECRET[:3], "network": b"\0\0\5", "reserved2": 0})
+RESERVED = network.VXLAN.build(
+    {"flags": network.VXLAN_VALID, "reserved1": SECRET[:3], "network": b"\0\0\5", "reserved2": 0}
+)
 
 
 @pytest.mark.parametrize(
     ("protocol", "data", "said"),
     [
-        (ips.PROTOCOL_UDP, make.geneve(INSIDE, options=SECRET * 31), SECRET),
-        (ips.PROTOCOL_UDP, make.geneve(V4, links.ETHER_IPV4, SECRET), SECRET),
-        (ips.PROTOCOL_UDP, make.udp(RESERVED + INSIDE, 4789), SECRET[:3]),
-        (ips.PROTOCOL_GRE, make.gre(V4, links.ETHER_IPV4, 0x3000, SECRET), SECRET),
-        (ips.PROTOCOL_GRE, make.gre(INSIDE, links.ETHER_BRIDGED, 0xB000, b"\0\0\0\0" + SECRET), SECRET),
-        (ips.PROTOCOL_GRE, make.gre(erspan3(1, SECRET), links.ETHER_ERSPAN3, 0x1000, b"\0\0\0\1"), SECRET),
-        (ips.PROTOCOL_GRE, make.gre(b"\xff\x03\0\x21" + V4, tunnels.GRE_PPP, 0x3001, SECRET), SECRET),
+        (network.PROTOCOL_UDP, make.geneve(INSIDE, options=SECRET * 31), SECRET),
+        (network.PROTOCOL_UDP, make.geneve(V4, network.ETHER_IPV4, SECRET), SECRET),
+        (network.PROTOCOL_UDP, make.udp(RESERVED + INSIDE, 4789), SECRET[:3]),
+        (network.PROTOCOL_GRE, make.gre(V4, network.ETHER_IPV4, 0x3000, SECRET), SECRET),
+        (network.PROTOCOL_GRE, make.gre(INSIDE, network.ETHER_BRIDGED, 0xB000, b"\0\0\0\0" + SECRET), SECRET),
+        (network.PROTOCOL_GRE, make.gre(erspan3(1, SECRET), network.ETHER_ERSPAN3, 0x1000, b"\0\0\0\1"), SECRET),
+        (network.PROTOCOL_GRE, make.gre(b"\xff\x03\0\x21" + V4, network.GRE_PPP, 0x3001, SECRET), SECRET),
     ],
 )
 def test_of_tunnels_only_what_is_fixed_stays(protocol, data, said):
     data = make.ipv4(data, protocol)
-    made = headers().rewrite(links.LINK_RAW_IP, data, len(data))
+    made = headers().rewrite(network.LINK_RAW_IP, data, len(data))
     assert said in data
     assert said not in made.data
-    before, after = (Segments().segment(Packet(1, 0, links.LINK_RAW_IP, bytes(each), len(data))) for each in (data, made.data))
+    before, after = (
+        Segments().segment(Packet(1, 0, network.LINK_RAW_IP, bytes(each), len(data))) for each in (data, made.data)
+    )
     assert after[3:6] == before[3:6]
     assert len(after.payload) == len(before.payload) == len(PAYLOAD)
 
 
 def test_of_what_is_not_tcp_only_headers_stay():
     arp = MACS + b"\x08\x06" + bytes(range(46))
-    made = headers().rewrite(links.LINK_ETHERNET, arp, len(arp)).data
+    made = headers().rewrite(network.LINK_ETHERNET, arp, len(arp)).data
     assert made[12:] == b"\x08\x06" + bytes(46)
-    dns = make.ethernet(make.ipv4(make.udp(b"a question", 53), ips.PROTOCOL_UDP))
-    assert b"question" not in headers().rewrite(links.LINK_ETHERNET, dns, len(dns)).data
+    dns = make.ethernet(make.ipv4(make.udp(b"a question", 53), network.PROTOCOL_UDP))
+    assert b"question" not in headers().rewrite(network.LINK_ETHERNET, dns, len(dns)).data
 
 
 def test_options_of_tcp_that_say_who_it_is_become_nothing():
     options = bytes.fromhex("02040550 0101080a 0000000100000002 1312") + b"signature-of-md5" + b"\1\1"
     data = make.ipv4(make.tcp(PAYLOAD, options=options))
-    made = headers().rewrite(links.LINK_RAW_IP, data, len(data))
+    made = headers().rewrite(network.LINK_RAW_IP, data, len(data))
     start, _ = made.payload
     assert bytes(made.data[start - len(options) : start]) == options[:16] + b"\1" * 20
 

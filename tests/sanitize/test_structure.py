@@ -7,14 +7,14 @@ from command_line import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import read_items
-from kwire_cli.sanitize.fields import Fields
-from kwire_cli.sanitize.records import RecordSets
+from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.sanitize.records import Fields, RecordSets
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.spec.catalog import catalog
 
-SEGMENTS = sorted(each for pattern in ("*.log", "*.checkpoint") for each in (ROOT / "samples" / "segments").glob(f"*/{pattern}"))
+SEGMENTS = sorted(
+    each for pattern in ("*.log", "*.checkpoint") for each in (ROOT / "samples" / "segments").glob(f"*/{pattern}")
+)
 OF_HEADS = {"crc", "attributes", "lastOffsetDelta"}
 """Where anomalies lie that have nothing to do with what could be unpacked."""
 HEAD = {0: 18, 1: 26, 2: 61}
@@ -81,7 +81,13 @@ def test_a_batch_that_is_cut_anywhere_stays_one(path):
 
 
 @pytest.mark.parametrize(
-    ("magic", "codec"), [(magic, codec) for magic in (0, 1, 2) for codec in ("none", "gzip", "snappy", "lz4") if magic == 2 or codec != "none"]
+    ("magic", "codec"),
+    [
+        (magic, codec)
+        for magic in (0, 1, 2)
+        for codec in ("none", "gzip", "snappy", "lz4")
+        if magic == 2 or codec != "none"
+    ],
 )
 @pytest.mark.parametrize("at", [12, 17, -1])
 def test_no_batch_shows_in_a_damaged_one_that_was_packed_in_it(magic, codec, at):
@@ -95,6 +101,9 @@ def test_no_batch_shows_in_a_damaged_one_that_was_packed_in_it(magic, codec, at)
     before, after = bytes(data), sanitized(bytes(data), "t")
     assert structure(after, "t") == structure(before, "t")
     codes = [
-        [(note.code, note.path) for note in item.anomalies] for data in (before, after) for item in read_items(source_of(data)) if item.size > 99
+        [(note.code, note.path) for note in item.anomalies]
+        for data in (before, after)
+        for item in read_items(source_of(data))
+        if item.size > 99
     ]
     assert codes[0] == codes[1]

@@ -1,4 +1,6 @@
-"""What inputs are: every golden body and batch, every sample, in every form and by every way in, is the same kind everywhere, and the right one."""
+"""What inputs are: every golden body and batch, every sample, in every form and by every way in, is the same kind
+everywhere, and the right one.
+"""
 
 import base64
 import gzip
@@ -15,9 +17,8 @@ from record_sets import SEGMENTS, batch, message, record
 
 import kwire_cli
 from kwire_cli.cli.tui import listing_of
-from kwire_cli.message.headers import header_version
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import Reader
+from kwire_cli.message.encode import header_version
+from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 from kwire_cli.spec.catalog import catalog
 
@@ -54,10 +55,14 @@ def wrong_frames(rows):
 
 
 def cut_at_each_byte(data, most=400):
-    """A record set, and its first batch cut at each byte: of messages from their header on, of others from the magic byte on."""
+    """A record set, and its first batch cut at each byte: of messages from their header on, of others from the magic
+    byte on.
+    """
     frame = Reader(source_of(data)).frame(0)
     end = min(frame.end, len(data))
-    yield from (data[:cut] for cut in [*range(frame.layout.head.size if frame.layout.is_message else LEAST_BATCH, end)][:most])
+    yield from (
+        data[:cut] for cut in [*range(frame.layout.head.size if frame.layout.is_message else LEAST_BATCH, end)][:most]
+    )
     yield data
 
 
@@ -81,7 +86,8 @@ def test_golden_batches_cut_anywhere_are_batches():
             tried += 1
             if not why_batches(cut):
                 missed.append((row["name"], data[:4] != bytes(4), len(cut)))
-    # Messages of format v0 alone, cut before the lengths of key and value: nearly all have offsets above 2^32, as no log of that time had.
+    # Messages of format v0 alone, cut before the lengths of key and value: nearly all have offsets above 2^32, as no
+    # log of that time had.
     assert tried > 30_000
     assert len(missed) <= 60
     assert all(name.startswith("v0-") for name, *_ in missed)
@@ -197,11 +203,23 @@ def test_other_kinds(tmp_path):
         recognise(b"no bytes of Kafka, but a sentence about it")
     for command in ("decode", "explain", "dump"):
         assert "this is a message definition; kwire lint checks it" in kwire(command, definition).err
-        assert "this is JSON; kwire encode turns it into bytes" in kwire(command, SAMPLES / "json" / "heartbeat-v4.json").err
+        assert (
+            "this is JSON; kwire encode turns it into bytes"
+            in kwire(command, SAMPLES / "json" / "heartbeat-v4.json").err
+        )
 
 
 SEGMENT = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
-OPTIONS = {"form": "auto", "api": None, "kind": None, "framed": None, "version": None, "port": None, "tls_keylog": (), "topic": None}
+OPTIONS = {
+    "form": "auto",
+    "api": None,
+    "kind": None,
+    "framed": None,
+    "version": None,
+    "port": None,
+    "tls_keylog": (),
+    "topic": None,
+}
 
 
 @pytest.mark.parametrize("size", [None, 300])
@@ -212,7 +230,11 @@ def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
     for name, content in files.items():
         file = tmp_path / name
         file.write_bytes(content)
-        for given_, stdin in (((file,), None), (("-",), content), *([((content.decode(),), None)] if name != "raw" else [])):
+        for given_, stdin in (
+            ((file,), None),
+            (("-",), content),
+            *([((content.decode(),), None)] if name != "raw" else []),
+        ):
             for command in (("decode", "--records", "size"), ("dump",)):
                 shown.add(kwire(*command, "--format", "jsonl", *given_, stdin=stdin).out)
             assert "record batches" in kwire("explain", *given_, stdin=stdin).out
@@ -250,7 +272,15 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
 @pytest.mark.parametrize(
     "command",
     [
-        *(["advise"], ["breaking"], ["clients"], ["compare"], ["compare", "--as-records"], ["decode"], ["diff", SEGMENT]),
+        *(
+            ["advise"],
+            ["breaking"],
+            ["clients"],
+            ["compare"],
+            ["compare", "--as-records"],
+            ["decode"],
+            ["diff", SEGMENT],
+        ),
         *(["dump"], ["dump", "--verify"], ["dump", "--state"], ["encode"], ["explain"], ["lint"], ["overhead"]),
         *(["sanitize", SEGMENT], ["tui"], ["decode", "--specs"]),
     ],

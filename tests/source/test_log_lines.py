@@ -9,8 +9,8 @@ from command_line import ROOT, kwire
 
 import kwire_cli
 from kwire_cli.errors import InputError
-from kwire_cli.source.forms.log_lines import LABEL, proves_itself
-from kwire_cli.source.text import read_input
+from kwire_cli.source.text.log_lines import LABEL, proves_itself
+from kwire_cli.source.text.reading import read_input
 
 FRAME = (ROOT / "samples" / "text" / "frame.bin").read_bytes()
 RESPONSE = bytes.fromhex("0000000a00000007000000000000")
@@ -18,19 +18,29 @@ SIGNED = [byte - 256 if byte > 127 else byte for byte in FRAME]
 ROWS = [FRAME[at : at + 16] for at in range(0, len(FRAME), 16)]
 DUMP = "".join(f"{at * 16:08x}: {row.hex(' ') + ' ':<48} {'.' * len(row)}\n" for at, row in enumerate(ROWS))
 LINES = {
-    "java list": f"2026-11-21 10:00:00,125 TRACE [Producer clientId=p-1] Sending bytes {SIGNED} (o.a.k.c.NetworkClient)",
+    "java list": f"2026-11-21 10:00:00,125 TRACE [Producer clientId=p-1] Sending bytes {SIGNED} "
+    f"(o.a.k.c.NetworkClient)",
     "java hex": f"2026-11-21 10:00:00,124 DEBUG Sending {FRAME.hex()} to node 1",
     "upper hex": f"2026-11-21 10:00:00,124 DEBUG Sending {FRAME.hex().upper()} to node 1",
     "spaced hex": f"2026-11-21 DEBUG recv {FRAME.hex(' ')}",
     "colons": f"2026-11-21 DEBUG recv {FRAME.hex(':')}",
     "words": f"2026-11-21 DEBUG recv {FRAME.hex(' ', -2)}" if not len(FRAME) % 2 else f"DEBUG recv 0x{FRAME.hex()}",
-    "kafka-python": f"DEBUG:kafka.conn:<BrokerConnection client_id=a, node_id=1 host=b:9092 <connected>>: Send: {FRAME!r}",
+    "kafka-python": f"DEBUG:kafka.conn:<BrokerConnection client_id=a, node_id=1 host=b:9092 <connected>>: Send: "
+    f"{FRAME!r}",
     "escapes": "trace: sent " + "".join(f"\\x{byte:02x}" for byte in FRAME),
     "quoted escapes": 'level=debug msg="sent" data="' + "".join(f"\\x{byte:02x}" for byte in FRAME) + '"',
     "node": f"[Connection] send <Buffer {FRAME.hex(' ')}>",
-    "kafkajs": json.dumps({"level": "DEBUG", "logger": "kafkajs", "message": "Response", "payload": {"type": "Buffer", "data": list(FRAME)}}),
+    "kafkajs": json.dumps(
+        {
+            "level": "DEBUG",
+            "logger": "kafkajs",
+            "message": "Response",
+            "payload": {"type": "Buffer", "data": list(FRAME)},
+        }
+    ),
     "base64": f"INFO proxied frame={base64.b64encode(FRAME).decode()}",
-    "librdkafka": f"%7|1637|SEND|rdkafka#producer-1| [thrd:b]: Sent\nmsg hexdump ({len(FRAME)} bytes):\n{DUMP}%7|1637|RECV| done",
+    "librdkafka": f"%7|1637|SEND|rdkafka#producer-1| [thrd:b]: Sent\nmsg hexdump ({len(FRAME)} bytes):\n{DUMP}"
+    f"%7|1637|RECV| done",
     "a line of its own": f"2026-11-21 DEBUG Sending request:\n{FRAME.hex()}\ndone at 10:00",
 }
 NO_FRAMES = [
@@ -72,12 +82,17 @@ def test_several_forms_in_one_file_come_in_order():
 def test_each_frame_names_its_line_in_every_format():
     text = "\n".join((NO_FRAMES[0], LINES["java hex"], LINES["kafka-python"]))
     rows = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "-", stdin=text.encode()).out.splitlines()]
-    assert [(row["api"], row["label"].partition(":")[0]) for row in rows] == [("ApiVersions", "line 2"), ("ApiVersions", "line 3")]
+    assert [(row["api"], row["label"].partition(":")[0]) for row in rows] == [
+        ("ApiVersions", "line 2"),
+        ("ApiVersions", "line 3"),
+    ]
     assert rows[0]["label"].endswith("DEBUG Sending … to node 1")
     for fmt in ("tree", "hex"):
         assert "line 2: 2026-11-21" in kwire("decode", "-f", fmt, "-", stdin=text.encode()).out
     assert "log: 94 bytes in 2 chunks" in kwire("decode", "-v", "-", stdin=text.encode()).err
-    assert [frame.to_json()["label"] for frame in kwire_cli.read_frames(text.encode())] == [row["label"] for row in rows]
+    assert [frame.to_json()["label"] for frame in kwire_cli.read_frames(text.encode())] == [
+        row["label"] for row in rows
+    ]
 
 
 def test_two_runs_of_a_line_are_two_frames():
@@ -112,7 +127,10 @@ def test_the_rule_for_a_run(data, proved):
 
 
 def test_what_is_missing_is_said():
-    text = f"INFO buffer java.nio.HeapByteBuffer[pos=0 lim=54 cap=54]\nDEBUG <Buffer {FRAME[:40].hex(' ')} ... 7 more bytes>\n"
+    text = (
+        f"INFO buffer java.nio.HeapByteBuffer[pos=0 lim=54 cap=54]\nDEBUG <Buffer {FRAME[:40].hex(' ')} "
+        f"... 7 more bytes>\n"
+    )
     found = read_input(text.encode())
     assert [chunk.data for chunk in found.chunks] == [FRAME[:40]]
     assert "line 1: java.nio.HeapByteBuffer[pos=0 lim=54 cap=54] names a buffer without its bytes" in found.notes[0]
@@ -155,7 +173,11 @@ def test_hostile_lines_take_linear_time(line):
 
 def test_a_response_in_a_log_is_read_as_its_request_says():
     request, response = (
-        b"".join(bytes.fromhex(line) for line in (ROOT / "samples" / "frames" / name).read_text().split("\n") if line[:1] != "#")
+        b"".join(
+            bytes.fromhex(line)
+            for line in (ROOT / "samples" / "frames" / name).read_text().split("\n")
+            if line[:1] != "#"
+        )
         for name in ("metadata-v0-request.hex", "metadata-v0-response.hex")
     )
     assert request[8:12] == response[4:8]

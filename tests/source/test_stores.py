@@ -1,4 +1,6 @@
-"""Captures and segments on a store: the parts, packets and cuts of the same files here, from the bytes that these need and no more."""
+"""Captures and segments on a store: the parts, packets and cuts of the same files here, from the bytes that these need
+and no more.
+"""
 
 import gzip
 from pathlib import Path
@@ -12,11 +14,11 @@ pytest.importorskip("fsspec")
 
 import fsspec
 
-from kwire_cli.source.capture import parts
-from kwire_cli.source.capture.named import captures_of
-from kwire_cli.source.capture.parts import Part, PartReader, outline
-from kwire_cli.source.logs.segments import segments_of
+from kwire_cli.source.logs.files import segments_of
 from kwire_cli.source.logs.splitting import split_file
+from kwire_cli.source.packets import parts
+from kwire_cli.source.packets.files import captures_of
+from kwire_cli.source.packets.parts import Part, PartReader, outline
 from kwire_cli.stores import opening
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
@@ -44,7 +46,9 @@ def asked(monkeypatch):
     """The bytes that stores are asked for, by place and size."""
     asked = []
     read = opening.Fetched._read
-    monkeypatch.setattr(opening.Fetched, "_read", lambda self, at, size: asked.append((at, size)) or read(self, at, size))
+    monkeypatch.setattr(
+        opening.Fetched, "_read", lambda self, at, size: asked.append((at, size)) or read(self, at, size)
+    )
     return asked
 
 
@@ -97,7 +101,9 @@ def test_a_window_goes_on_and_lets_go(store, monkeypatch, asked):
     monkeypatch.setattr(opening, "KEPT", 0)
     found, _ = packets(Part(there))
     assert len(found) == outline(path).packets
-    assert sum(size for _, size in asked) <= len(data) + 4_000  # the header twice, and what stands between it and the first window
+    assert (
+        sum(size for _, size in asked) <= len(data) + 4_000
+    )  # the header twice, and what stands between it and the first window
     assert max(size for _, size in asked) <= 8_000
 
 
@@ -117,7 +123,9 @@ def test_a_segment_is_cut_by_its_index_and_read_by_its_parts(store, asked, tmp_p
     assert not asked
     store(f"{name}.index", index)
     cuts = split_file(there, 10_000)
-    assert cuts[:-1] == split_file(tmp_path / f"{name}.log", 10_000)[:4]  # behind the last entry of the index only hops find a place
+    assert (
+        cuts[:-1] == split_file(tmp_path / f"{name}.log", 10_000)[:4]
+    )  # behind the last entry of the index only hops find a place
     assert cuts[-1][1] == at
     assert sum(size for _, size in asked) < at * 2  # a batch has 1 kB, and a look at one takes 10 kB
     store(f"{name}.index", index[:-8] + OFFSET_INDEX_ENTRY.build({"relativeOffset": 7, "position": 13}))

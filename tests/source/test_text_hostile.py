@@ -4,12 +4,24 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.text import FORMS, Input, read_input
+from kwire_cli.source.text.reading import FORMS, Input, read_input
 
 # Pieces that forms begin with, continue with, or break at.
 PIECES = [
     *"0123456789abcfx \n\t:*#/|><\\\"'`[]{}(),;=+-_.\r\0é",
-    *("00000000", "0000010", "000000", "0x0000:", "00000000: ", "00000000  ", "  ", "00 00 ", "0000 ", "\n*\n", "ffffffffffffffff"),
+    *(
+        "00000000",
+        "0000010",
+        "000000",
+        "0x0000:",
+        "00000000: ",
+        "00000000  ",
+        "  ",
+        "00 00 ",
+        "0000 ",
+        "\n*\n",
+        "ffffffffffffffff",
+    ),
     *(
         "b'",
         "\\x0",

@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kwire_cli.source.text import read_input
+from kwire_cli.source.text.reading import read_input
 
 
 def gutter(data):
@@ -69,7 +69,10 @@ def wireshark(data):
 
 
 def follow(data):
-    return "\n".join(f"{index * 16:08X}  {spaced(row):<48}  {gutter(row[:8])} {gutter(row[8:])}" for index, row in enumerate(parts(data)))
+    return "\n".join(
+        f"{index * 16:08X}  {spaced(row):<48}  {gutter(row[:8])} {gutter(row[8:])}"
+        for index, row in enumerate(parts(data))
+    )
 
 
 def tcpdump_ascii(data):
@@ -87,8 +90,19 @@ def java(data):
 
 
 FORMS = {
-    "hex": [bytes.hex, lambda data: data.hex(" "), lambda data: data.hex(":"), lambda data: ", ".join(f"0x{byte:02x}" for byte in data)],
-    "xxd": [xxd, lambda data: xxd(data, 7, 1), lambda data: xxd(data, 16, 0), lambda data: xxd(data, 32, 4), lambda data: xxd(data, 10, 3)],
+    "hex": [
+        bytes.hex,
+        lambda data: data.hex(" "),
+        lambda data: data.hex(":"),
+        lambda data: ", ".join(f"0x{byte:02x}" for byte in data),
+    ],
+    "xxd": [
+        xxd,
+        lambda data: xxd(data, 7, 1),
+        lambda data: xxd(data, 16, 0),
+        lambda data: xxd(data, 32, 4),
+        lambda data: xxd(data, 10, 3),
+    ],
     "hexdump": [hexdump_c, words(lambda at: f"{at:07x}", 2, lambda unit: f"{unit:04x}")],
     "od": [
         od_x1z,
@@ -102,18 +116,28 @@ FORMS = {
     "c": [c_string, lambda data: "unsigned char x[] = {" + ", ".join(str(byte) for byte in data) + "};"],
     "java": [java],
     "python": [repr, lambda data: f"bytes.fromhex('{data.hex()}')", lambda data: f"bytes({list(data)})"],
-    "node": [lambda data: f"<Buffer {data.hex(' ')}>", lambda data: f"Buffer.from('{base64.b64encode(data).decode()}', 'base64')"],
+    "node": [
+        lambda data: f"<Buffer {data.hex(' ')}>",
+        lambda data: f"Buffer.from('{base64.b64encode(data).decode()}', 'base64')",
+    ],
     "json": [lambda data: str(list(data)), lambda data: json.dumps({"type": "Buffer", "data": list(data)})],
-    "base64": [lambda data: base64.b64encode(data).decode(), lambda data: base64.urlsafe_b64encode(data).decode().rstrip("=")],
+    "base64": [
+        lambda data: base64.b64encode(data).decode(),
+        lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
+    ],
 }
 # Gutters that look like hex, like another gutter's start, like comments, like quotes.
 hostile = st.lists(
-    st.sampled_from([*(bytes([byte]) for byte in b"0123456789abcdef |>*#/\\\"':=.,<\n"), b"61 62 ", b"  ", b"\0" * 16, b"a" * 32])
+    st.sampled_from(
+        [*(bytes([byte]) for byte in b"0123456789abcdef |>*#/\\\"':=.,<\n"), b"61 62 ", b"  ", b"\0" * 16, b"a" * 32]
+    )
 ).map(b"".join)
 payloads = st.one_of(st.binary(min_size=1, max_size=90), hostile.filter(bool))
 
 
-@pytest.mark.parametrize(("form", "index"), [(form, index) for form, writers in FORMS.items() for index in range(len(writers))])
+@pytest.mark.parametrize(
+    ("form", "index"), [(form, index) for form, writers in FORMS.items() for index in range(len(writers))]
+)
 @given(data=payloads)
 @example(data=b"61 62 63 64 65 6")
 @example(data=b"61 62 63")

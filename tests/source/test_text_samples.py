@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.text import read_input
+from kwire_cli.source.text.reading import read_input
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "text"
 FRAME, SQUEEZED, GUTTER = ((SAMPLES / f"{name}.bin").read_bytes() for name in ("frame", "squeezed", "gutter"))
@@ -72,7 +72,9 @@ def test_auto_reads_what_the_tool_dumped(name, newline):
     assert read_input(sample(name), found.form).chunks == found.chunks
 
 
-@pytest.mark.parametrize("name", ["xxd", "xxd-gutter", "hexdump-C", "hexdump-C-squeezed", "hexdump", "od", "od-A-x-t-x1z", "od-squeezed"])
+@pytest.mark.parametrize(
+    "name", ["xxd", "xxd-gutter", "hexdump-C", "hexdump-C-squeezed", "hexdump", "od", "od-A-x-t-x1z", "od-squeezed"]
+)
 def test_dumps_one_after_another_are_chunks(name):
     assert [chunk.data for chunk in read_input(sample(name) * 2).chunks] == [expected(name)] * 2
 
@@ -92,7 +94,11 @@ def test_a_followed_stream_is_one_chunk_until_the_side_changes():
     assert [chunk.data for chunk in read_input(text.encode()).chunks] == [FRAME * 2]
     rows = text.splitlines()[6:9]
     both = "\n".join([*rows, *(f"    {row}" for row in rows), *(row.replace("000000", "000001") for row in rows)])
-    assert [(chunk.data, chunk.line) for chunk in read_input(both.encode()).chunks] == [(FRAME, 1), (FRAME, 4), (FRAME, 7)]
+    assert [(chunk.data, chunk.line) for chunk in read_input(both.encode()).chunks] == [
+        (FRAME, 1),
+        (FRAME, 4),
+        (FRAME, 7),
+    ]
 
 
 @pytest.mark.parametrize(("name", "place"), REFUSED.items())

@@ -35,7 +35,9 @@ def headers(versions, **keys):
 
 A = {"name": "A", "versions": "0+"}
 SUB = [field(name="G")]
-CHAIN = [A | {"name": f"S{n}", "fields": [field(type=f"S{n + 1}")]} for n in range(70)] + [A | {"name": "S70", "fields": []}]
+CHAIN = [A | {"name": f"S{n}", "fields": [field(type=f"S{n + 1}")]} for n in range(70)] + [
+    A | {"name": "S70", "fields": []}
+]
 WIDE = [A | {"name": f"S{n}", "fields": [field(name=f"F{i}", type=f"S{n + 1}") for i in range(10)]} for n in range(6)]
 WIDE += [A | {"name": "S6", "fields": [field()]}]
 
@@ -134,7 +136,9 @@ MORE_BAD = [
     ("ENCODING_TYPE", with_field(type="[]int32", encoding="packed32")),
     (
         "ENCODING_OVERLAP",
-        message(fields=["@"]).replace('"@"', '{"name": "F", "type": "int64", "versions": "2+", "encoding": {"2+": "fixed64", "2+": "fixed64"}}'),
+        message(fields=["@"]).replace(
+            '"@"', '{"name": "F", "type": "int64", "versions": "2+", "encoding": {"2+": "fixed64", "2+": "fixed64"}}'
+        ),
     ),
     ("ENCODING_RANGES", with_field(encoding={"0": "packed32", "2+": "packed32"})),
     ("ENCODING_NAME", with_field(type="[]int32", elementEncoding="packed8")),

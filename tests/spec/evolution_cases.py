@@ -1,11 +1,13 @@
-"""Pairs of definitions, for each rule of compatibility at least one that breaks it: what a change is called, and what it does to bytes."""
+"""Pairs of definitions, for each rule of compatibility at least one that breaks it: what a change is called, and what
+it does to bytes.
+"""
 
 import json
 from typing import NamedTuple
 
 from kwire_cli.spec.evolution.breaking import breaking
-from kwire_cli.spec.evolution.given import Given
-from kwire_cli.spec.loader import read_text_leniently
+from kwire_cli.spec.evolution.sources import Given
+from kwire_cli.spec.overlay import read_text_leniently
 
 A = {"name": "A", "type": "int32", "versions": "0+"}
 B = {"name": "B", "type": "int32", "versions": "0+"}
@@ -104,25 +106,52 @@ CASES = {
     ],
     "ENCODING_CHANGED": [
         Case(message(A), message(A | {"encoding": "packed32"}), "a"),
-        Case(message(A | {"encoding": "upacked32"}), message(A | {"encoding": {"0-1": "upacked32", "2+": "upacked64"}}), "a", (2,)),
+        Case(
+            message(A | {"encoding": "upacked32"}),
+            message(A | {"encoding": {"0-1": "upacked32", "2+": "upacked64"}}),
+            "a",
+            (2,),
+        ),
         Case(message(A | {"type": "[]int32"}), message(A | {"type": "[]int32", "elementEncoding": "packed32"}), "a"),
-        Case(message(A | {"encoding": "packed32"}), message(A | {"type": "int64", "encoding": "packed64"}), "a", fails="old"),
-        Case(message(A | {"type": "int64", "encoding": "packed64"}), message(A | {"type": "int64", "encoding": "packed32"}), "a", fails="new"),
+        Case(
+            message(A | {"encoding": "packed32"}),
+            message(A | {"type": "int64", "encoding": "packed64"}),
+            "a",
+            fails="old",
+        ),
+        Case(
+            message(A | {"type": "int64", "encoding": "packed64"}),
+            message(A | {"type": "int64", "encoding": "packed32"}),
+            "a",
+            fails="new",
+        ),
     ],
     "NULLABLE_ADDED": [
         Case(message(S), message(S | {"nullableVersions": "1+"}), "s", (1, 2), "old"),
         Case(message(ARRAY), message(ARRAY | {"nullableVersions": "0+"}), "p", fails="old"),
     ],
-    "NULLABLE_REMOVED": [Case(message(S | {"nullableVersions": "0+"}), message(S | {"nullableVersions": "1+"}), "s", (0,), "new")],
+    "NULLABLE_REMOVED": [
+        Case(message(S | {"nullableVersions": "0+"}), message(S | {"nullableVersions": "1+"}), "s", (0,), "new")
+    ],
     "NULLABLE_STRUCT_CHANGED": [
         Case(message(STRUCT), message(STRUCT | {"nullableVersions": "0+"}), "p"),
         Case(message(STRUCT | {"nullableVersions": "0+"}), message(STRUCT), "p"),
-        Case(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A], nullableVersions="1+")), "t", (1, 2)),
+        Case(
+            message(tagged(type="Part", fields=[A])),
+            message(tagged(type="Part", fields=[A], nullableVersions="1+")),
+            "t",
+            (1, 2),
+        ),
     ],
     "COMPACT_CHANGED": [Case(message(S), message(S | {"flexibleVersions": "none"}), "s", (1, 2))],
     "TAG_ON_INFLEXIBLE_VERSION": [Case(message(A), message(A, tagged(versions="0+")), "t", (0,))],
     "MANDATORY_TO_TAGGED": [
-        Case(message(A, tagged(versions="1+") | {"tag": None, "taggedVersions": None}), message(A, tagged(versions="1+")), "t", (1, 2)),
+        Case(
+            message(A, tagged(versions="1+") | {"tag": None, "taggedVersions": None}),
+            message(A, tagged(versions="1+")),
+            "t",
+            (1, 2),
+        ),
         Case(message(A, B), message(A, B | {"tag": 0, "taggedVersions": "2+"}), "b", (2,)),
     ],
     "TAGGED_TO_MANDATORY": [Case(message(A, B | {"tag": 0, "taggedVersions": "1+"}), message(A, B), "b", (1, 2))],
@@ -143,13 +172,27 @@ CASES = {
     "TAG_NUMBER_CHANGED": [Case(message(tagged(tag=0)), message(tagged(tag=1)), "t", (1, 2))],
     "TAG_DEFAULT_CHANGED": [
         Case(message(tagged()), message(tagged(default="-1")), "t", (1, 2)),
-        Case(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A | {"default": "3"}])), "t", (1, 2)),
+        Case(
+            message(tagged(type="Part", fields=[A])),
+            message(tagged(type="Part", fields=[A | {"default": "3"}])),
+            "t",
+            (1, 2),
+        ),
     ],
     "TAG_NUMBER_TAKEN": [
-        Case(message(tagged("T", versions="1+")), message(tagged("U", versions="3+"), validVersions="0-3"), "u", (), "none"),
+        Case(
+            message(tagged("T", versions="1+")),
+            message(tagged("U", versions="3+"), validVersions="0-3"),
+            "u",
+            (),
+            "none",
+        ),
         Case(
             message({"name": "P", "type": "[]Part", "versions": "0+", "fields": [A, tagged("T")]}),
-            message({"name": "Q", "type": "[]Part", "versions": "0+", "fields": [A, tagged("U", versions="3+")]}, validVersions="0-3"),
+            message(
+                {"name": "Q", "type": "[]Part", "versions": "0+", "fields": [A, tagged("U", versions="3+")]},
+                validVersions="0-3",
+            ),
             "q[].u",
             (),
             "none",
@@ -160,10 +203,14 @@ CASES = {
         Case(message(A), message(A | {"type": "int64", "encoding": "fixed32"}), "a", fails="none"),
         Case(message(A), message(STRUCT | {"name": "A"}), "a", (0,), fails="none"),
     ],
-    "MESSAGE_KIND_CHANGED": [Case(message(A), message(A, type="coordinator-value", apiKey=3), versions=(), fails="none")],
+    "MESSAGE_KIND_CHANGED": [
+        Case(message(A), message(A, type="coordinator-value", apiKey=3), versions=(), fails="none")
+    ],
     "DEFAULT_CHANGED": [Case(message(A), message(A | {"default": "-1"}), "a", (), "none")],
     "MAP_KEY_CHANGED": [Case(message(ARRAY), message(ARRAY | {"fields": [A | {"mapKey": True}]}), "p[].a", (), "none")],
-    "ZERO_COPY_CHANGED": [Case(message(S | {"type": "bytes"}), message(S | {"type": "bytes", "zeroCopy": True}), "s", (), "none")],
+    "ZERO_COPY_CHANGED": [
+        Case(message(S | {"type": "bytes"}), message(S | {"type": "bytes", "zeroCopy": True}), "s", (), "none")
+    ],
     "MESSAGE_RENAMED": [Case(request(A), request(A, name="OtherRequest"), versions=(), fails="none", part=False)],
     "FIELD_RENAMED": [
         Case(message(A, S), message(A | {"name": "Z"}, S), "z", (), "none"),
@@ -175,7 +222,9 @@ CASES = {
     "STRUCT_RENAMED": [Case(message(ARRAY), message(ARRAY | {"type": "[]Piece"}), "p", (), "none")],
     "IGNORABLE_CHANGED": [Case(message(A), message(A | {"ignorable": True}), "a", (), "none")],
     "ENTITY_TYPE_CHANGED": [Case(message(S), message(S | {"entityType": "topicName"}), "s", (), "none")],
-    "LISTENERS_REMOVED": [Case(request(listeners=["broker", "controller"]), request(listeners=["broker"]), versions=(), fails="none")],
+    "LISTENERS_REMOVED": [
+        Case(request(listeners=["broker", "controller"]), request(listeners=["broker"]), versions=(), fails="none")
+    ],
 }
 
 COMMON = {"commonStructs": [{"name": "Part", "versions": "0+", "fields": [A]}]}
@@ -190,7 +239,10 @@ COMPATIBLE = {
         message(A, B, validVersions="0-2"),
         message(A, B | {"tag": 0, "taggedVersions": "3+"}, validVersions="0-3"),
     ),
-    "a field becomes nullable in the new version": (message(S), message(S | {"nullableVersions": "3+"}, validVersions="0-3")),
+    "a field becomes nullable in the new version": (
+        message(S),
+        message(S | {"nullableVersions": "3+"}, validVersions="0-3"),
+    ),
     "a struct becomes a common one": (message(ARRAY), message(USE, **COMMON)),
     "a common struct becomes that of its field": (message(USE, **COMMON), message(ARRAY)),
     "fields of different versions change places": (
@@ -206,6 +258,12 @@ COMPATIBLE = {
     "a default is written otherwise": (message(tagged(default="16")), message(tagged(default="0x10"))),
     "a version range is written otherwise": (message(A), message(A | {"versions": "0-2"})),
     "an encoding is that of the type": (message(A), message(A | {"encoding": "fixed32"})),
-    "a zig-zag varint has room to spare": (message(A | {"encoding": "packed32"}), message(A | {"encoding": "packed64"})),
-    "a versions key is left to taggedVersions": (message(tagged()), message({k: v for k, v in tagged().items() if k != "versions"})),
+    "a zig-zag varint has room to spare": (
+        message(A | {"encoding": "packed32"}),
+        message(A | {"encoding": "packed64"}),
+    ),
+    "a versions key is left to taggedVersions": (
+        message(tagged()),
+        message({k: v for k, v in tagged().items() if k != "versions"}),
+    ),
 }

@@ -7,7 +7,7 @@ import pytest
 from kwire_cli import catalog
 from kwire_cli.errors import InputError
 from kwire_cli.spec.accepted import accepted_by, known_releases
-from kwire_cli.spec.versions import Versions
+from kwire_cli.spec.model import Versions
 
 OWN = Path(__file__).parents[3] / "shared" / "real" / "own" / "captures"
 

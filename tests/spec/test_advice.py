@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 from bad_definitions import field, message, request, response, with_field
 
-from kwire_cli.cost.definition_advice import advise, definition_advice
-from kwire_cli.spec.files import json_files, read_text
-from kwire_cli.spec.location import specs_folder
-from kwire_cli.spec.rules.advice import CONVENTIONS, kept
-from kwire_cli.spec.rules.book import examine
-from kwire_cli.spec.rules.table import ADVICE, RULES
+from kwire_cli.analysis.costs.definition_advice import CONVENTIONS, advise, definition_advice, kept
+from kwire_cli.spec.files import json_files, read_text, specs_folder
+from kwire_cli.spec.rules.book import ADVICE, RULES, examine
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 THROTTLED = field(name="ThrottleTimeMs", type="int32")
@@ -71,7 +68,10 @@ def test_every_piece_of_advice_has_an_id_of_its_own():
 def test_a_wider_type_says_what_it_costs():
     (found,) = advise(with_field(name="PartitionIndex", type="int64"))
     assert found.message == "PartitionIndex is an int32 elsewhere, not an int64: 4 bytes more each time"
-    assert (found.path, found.column) == ("PartitionIndex.type", advise(with_field(name="PartitionIndex", type="int64"))[0].column)
+    assert (found.path, found.column) == (
+        "PartitionIndex.type",
+        advise(with_field(name="PartitionIndex", type="int64"))[0].column,
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,11 @@ def test_a_wider_type_says_what_it_costs():
     ],
 )
 def test_a_tag_is_priced_by_writing_it(kind, keys, written, plain):
-    (found,) = [each for each in advise(message(fields=[tag(kind, **keys), field(type="int64")])) if each.rule == "TAG_CHEAPER_AS_FIELD"]
+    (found,) = [
+        each
+        for each in advise(message(fields=[tag(kind, **keys), field(type="int64")]))
+        if each.rule == "TAG_CHEAPER_AS_FIELD"
+    ]
     assert found.message.startswith(f"written it takes {written} bytes, and {plain} as an ordinary field")
     assert found.path == "T.tag"
 
@@ -95,7 +99,10 @@ def test_a_tag_is_priced_by_writing_it(kind, keys, written, plain):
 def test_tags_within_structs_are_priced_too():
     inner = field(name="Rows", type="[]Row", fields=[field(name="A", type="int8", versions="0+"), tag("bool")])
     found = advise(message(fields=[inner]))
-    assert [(each.rule, each.path) for each in found] == [("TAGS_OUTWEIGH_FIELDS", "Rows"), ("TAG_CHEAPER_AS_FIELD", "Rows.T.tag")]
+    assert [(each.rule, each.path) for each in found] == [
+        ("TAGS_OUTWEIGH_FIELDS", "Rows"),
+        ("TAG_CHEAPER_AS_FIELD", "Rows.T.tag"),
+    ]
     assert "3 bytes on them, and 2 on" in found[0].message
 
 

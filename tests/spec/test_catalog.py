@@ -11,8 +11,8 @@ from command_line import ROOT
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.location import read_bundled, specs_folder
-from kwire_cli.spec.values import field_at
+from kwire_cli.spec.files import read_bundled, specs_folder
+from kwire_cli.spec.model import field_at
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,9 @@ def test_every_definition_is_there_and_is_what_its_entry_says(bundled):
 def test_pages_say_how_many_there_are(page, bundled, updating):
     versions = sum(1 for entry in bundled for _ in entry.valid_versions.each())
     text = (ROOT / page).read_text("utf-8")
-    now = re.sub(r"\d+(?= message definitions)", str(len(bundled)), re.sub(r"\d+(?= message versions)", str(versions), text))
+    now = re.sub(
+        r"\d+(?= message definitions)", str(len(bundled)), re.sub(r"\d+(?= message versions)", str(versions), text)
+    )
     assert "message versions" in text
     if updating:
         (ROOT / page).write_text(now, "utf-8")
@@ -98,7 +100,17 @@ def test_close_matches_are_offered(bundled):
 
 @pytest.mark.parametrize(
     ("key", "version", "request_header", "response_header"),
-    [(3, 8, 1, 0), (3, 9, 2, 1), (7, 0, 0, 0), (7, 1, 1, 0), (7, 3, 2, 1), (18, 0, 1, 0), (18, 3, 2, 0), (18, 99, 2, 0), (17, 1, 1, 0)],
+    [
+        (3, 8, 1, 0),
+        (3, 9, 2, 1),
+        (7, 0, 0, 0),
+        (7, 1, 1, 0),
+        (7, 3, 2, 1),
+        (18, 0, 1, 0),
+        (18, 3, 2, 0),
+        (18, 99, 2, 0),
+        (17, 1, 1, 0),
+    ],
 )
 def test_header_versions(bundled, key, version, request_header, response_header):
     assert bundled.request_header_version(key, version) == request_header
@@ -221,7 +233,7 @@ sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "
 from kwire_cli.spec.catalog import catalog
 catalog().message("MetadataResponse")
 print(json.dumps([[name.rpartition("/")[2] for name in opened], sorted(name for name in sys.modules if name.startswith("kwire_cli"))]))
-"""
+"""  # noqa: E501
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     opened, modules = json.loads(done.stdout)
     assert opened == ["index.json", "MetadataResponse.json"]

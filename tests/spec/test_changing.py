@@ -8,9 +8,8 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.errors import SpecError
-from kwire_cli.spec.changing import changed, fields_by_path
-from kwire_cli.spec.loader import load_text
-from kwire_cli.spec.model import MessageSpec, StructSpec
+from kwire_cli.spec.model import MessageSpec, StructSpec, changed, fields_by_path
+from kwire_cli.spec.overlay import load_text
 from kwire_cli.structs.messages import declare
 
 SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
@@ -18,7 +17,14 @@ SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
 
 def test_the_paths_are_those_of_the_ledger() -> None:
     paths = [path for path, _ in fields_by_path(kwire.catalog().message("MetadataResponse"))]
-    assert paths[:6] == ["throttleTimeMs", "brokers", "brokers[].nodeId", "brokers[].host", "brokers[].port", "brokers[].rack"]
+    assert paths[:6] == [
+        "throttleTimeMs",
+        "brokers",
+        "brokers[].nodeId",
+        "brokers[].host",
+        "brokers[].port",
+        "brokers[].rack",
+    ]
     assert "topics[].partitions[].replicaNodes" in paths
 
 
@@ -35,14 +41,19 @@ def test_each_use_of_a_common_struct_is_changed_by_itself() -> None:
     spec = kwire.catalog().message("ConsumerGroupDescribeResponse")
     path = "groups[].members[].assignment.topicPartitions[].partitions"
     other = path.replace("assignment", "targetAssignment")
-    new = changed(spec, lambda at, field: replace(field, element_encoding=()) if at != path else replace(field, name="Parts"))
+    new = changed(
+        spec, lambda at, field: replace(field, element_encoding=()) if at != path else replace(field, name="Parts")
+    )
     names = [at for at, _ in fields_by_path(new)]
     assert path.removesuffix("partitions") + "parts" in names
     assert other in names
 
 
 def test_a_changed_definition_is_a_layout() -> None:
-    spec = changed(kwire.catalog().message("MetadataResponse"), lambda _, field: replace(field, type="int64") if field.name == "LeaderId" else field)
+    spec = changed(
+        kwire.catalog().message("MetadataResponse"),
+        lambda _, field: replace(field, type="int64") if field.name == "LeaderId" else field,
+    )
     assert declare(spec, 12) is not None
 
 

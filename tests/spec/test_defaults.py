@@ -1,9 +1,7 @@
 import pytest
 
 from kwire_cli.errors import SpecError
-from kwire_cli.spec.defaults import ZERO_UUID, default_value
-from kwire_cli.spec.model import FieldSpec
-from kwire_cli.spec.versions import Versions
+from kwire_cli.spec.model import ZERO_UUID, FieldSpec, Versions, default_value
 
 
 def of(kind, default=None):
@@ -38,7 +36,8 @@ def test_implicit_defaults(kind, value):
         ("uint32", "4294967295", 4294967295),
         ("int32", "010", 10), ("float64", "1.5f", 1.5), ("float64", "-Infinity", "-Infinity"),
         ("float64", "1e999", "Infinity"), ("float64", "NaN", "NaN"),
-        ("string", "null", None), ("string", "hello world", "hello world"), ("bytes", "null", None), ("[]Foo", "null", None), ("Foo", "null", None),
+        ("string", "null", None), ("string", "hello world", "hello world"), ("bytes", "null", None),
+        ("[]Foo", "null", None), ("Foo", "null", None),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAAAQ"),
     ],
 )  # fmt: skip
@@ -49,9 +48,11 @@ def test_stated_defaults(kind, text, value):
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("bool", "1"), ("int8", "0xff"), ("int8", "128"), ("uint16", "-1"), ("int32", "1_0"), ("int32", "0x"), ("int32", "--1"), ("int32", "null"),
+        ("bool", "1"), ("int8", "0xff"), ("int8", "128"), ("uint16", "-1"), ("int32", "1_0"), ("int32", "0x"),
+        ("int32", "--1"), ("int32", "null"),
         ("int32", "²"),
-        ("int64", "9" * 5000), ("int32", "0x-1"), ("float64", "1_0"), ("float64", "inf"), ("float64", "e"), ("uuid", "AAAA"), ("uuid", "!"),
+        ("int64", "9" * 5000), ("int32", "0x-1"), ("float64", "1_0"), ("float64", "inf"), ("float64", "e"),
+        ("uuid", "AAAA"), ("uuid", "!"),
         ("uuid", "é"),
         ("bytes", "abc"), ("[]int32", "0"), ("Foo", "x"), ("records", "x"), ("bool", "null"), ("uuid", "null"),
     ],

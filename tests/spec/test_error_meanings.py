@@ -6,7 +6,13 @@ import kwire_cli as kwire
 
 CATALOG = kwire.catalog()
 SENTENCES = re.compile(r"[A-Z].*\.", re.DOTALL)
-REJOINING = ("MEMBER_ID_REQUIRED", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "FENCED_MEMBER_EPOCH")
+REJOINING = (
+    "MEMBER_ID_REQUIRED",
+    "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID",
+    "REBALANCE_IN_PROGRESS",
+    "FENCED_MEMBER_EPOCH",
+)
 
 
 def test_every_error_code_has_a_meaning_and_nothing_else_has():

@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from kwire_cli.spec.accepted import definition_text
+from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.importer import main
-from kwire_cli.spec.location import specs_folder
-from kwire_cli.spec.writer import definition_text
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 NEW_FETCH = """// a licence
 { "apiKey": "1", "type": "request", "listeners": "broker", "name": "FetchRequest", "validVersions": "4-19", "flexibleVersions": "12+",
-  "fields": [ { "name": "MaxWaitMs", "type": "int32", "versions": "0+", "about": "prose", "ignorable": "true", "default": -1 } ] }"""
+  "fields": [ { "name": "MaxWaitMs", "type": "int32", "versions": "0+", "about": "prose", "ignorable": "true", "default": -1 } ] }"""  # noqa: E501
 GONE = '{ "apiKey": 0, "type": "request", "name": "ProduceRequest", "validVersions": "none" }'
-FOO = '{ "apiKey": 99, "type": "request", "name": "FooRequest", "validVersions": "0", "flexibleVersions": "0+", "fields": [] }'
+FOO = (
+    '{ "apiKey": 99, "type": "request", "name": "FooRequest", "validVersions": "0", '
+    '"flexibleVersions": "0+", "fields": [] }'
+)
 
 
 @pytest.fixture
@@ -41,7 +44,9 @@ def test_the_shipped_files_are_what_the_facts_give(tmp_path):
     shipped = files(Path(specs_folder()))
     assert {name: shipped.get(name) for name in files(tmp_path)} == files(tmp_path)
     union = {row["name"]: row for row in json.loads((FACTS / "kafka-union.json").read_text("utf-8"))}
-    assert {name: json.loads(text) for name, text in shipped.items() if name[0].isupper()} == {f"{name}.json": row for name, row in union.items()}
+    assert {name: json.loads(text) for name, text in shipped.items() if name[0].isupper()} == {
+        f"{name}.json": row for name, row in union.items()
+    }
 
 
 def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, capsys):
@@ -65,9 +70,16 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
         "dropped: FetchRequest: field MinBytes is gone",
     } <= set(told)
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {"FetchRequest.json", "FooRequest.json", "index.json", "releases.json"}
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "FetchRequest.json",
+        "FooRequest.json",
+        "index.json",
+        "releases.json",
+    }
     fetch = json.loads(after["FetchRequest.json"])
-    assert fetch["fields"] == [{"name": "MaxWaitMs", "type": "int32", "versions": "0+", "ignorable": True, "default": "-1"}]
+    assert fetch["fields"] == [
+        {"name": "MaxWaitMs", "type": "int32", "versions": "0+", "ignorable": True, "default": "-1"}
+    ]
     assert (fetch["apiKey"], fetch["listeners"]) == (1, ["broker"])
     index = json.loads(after["index.json"])
     assert index["release"] == "4.5"
@@ -76,15 +88,22 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
     [*older, newest] = releases
     assert (newest, older) == ("4.5", [*json.loads(before["releases.json"])])
     changed = {key: (releases["4.4"]["accepted"].get(key), text) for key, text in releases["4.5"]["accepted"].items()}
-    assert {key: texts for key, texts in changed.items() if len({*texts}) > 1} == {"1": ("4-18", "4-19"), "99": (None, "0")}
+    assert {key: texts for key, texts in changed.items() if len({*texts}) > 1} == {
+        "1": ("4-18", "4-19"),
+        "99": (None, "0"),
+    }
     assert "0" not in releases["4.5"]["accepted"]
 
 
 def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
     folder = tmp_path / "json"
     folder.mkdir()
-    (folder / "FooRequest.json").write_text(FOO.replace('"0",', '"0-3", "deprecatedVersions": "0-1", "latestVersionUnstable": true,', 1))
-    (folder / "BarRequest.json").write_text(FOO.replace("Foo", "Bar").replace("99", "98").replace('"0",', '"0", "latestVersionUnstable": true,', 1))
+    (folder / "FooRequest.json").write_text(
+        FOO.replace('"0",', '"0-3", "deprecatedVersions": "0-1", "latestVersionUnstable": true,', 1)
+    )
+    (folder / "BarRequest.json").write_text(
+        FOO.replace("Foo", "Bar").replace("99", "98").replace('"0",', '"0", "latestVersionUnstable": true,', 1)
+    )
     before = files(specs)
     assert main(["--specs", str(specs), "accepted", "10.1.2", str(folder)]) == 0
     assert capsys.readouterr().out == "10.1.2 accepts 1 apis\n"
@@ -97,12 +116,20 @@ def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
 
 def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, capsys):
     (tmp_path / "FooRequest.json").write_text("// a licence\n" + FOO.replace('"fields"', '"about": "prose", "fields"'))
-    (tmp_path / "FooResponse.json").write_text(FOO.replace("FooRequest", "FooResponse").replace('"request"', '"response"'))
+    (tmp_path / "FooResponse.json").write_text(
+        FOO.replace("FooRequest", "FooResponse").replace('"request"', '"response"')
+    )
     before = files(specs)
-    assert main(["--specs", str(specs), "add", str(tmp_path / "FooRequest.json"), str(tmp_path / "FooResponse.json")]) == 0
+    assert (
+        main(["--specs", str(specs), "add", str(tmp_path / "FooRequest.json"), str(tmp_path / "FooResponse.json")]) == 0
+    )
     assert capsys.readouterr().out == "new: FooRequest\nnew: FooResponse\n"
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {"FooRequest.json", "FooResponse.json", "index.json"}
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "FooRequest.json",
+        "FooResponse.json",
+        "index.json",
+    }
     assert after["FooRequest.json"] == definition_text(json.loads(after["FooRequest.json"]))
     old, index = (json.loads(text["index.json"]) for text in (before, after))
     assert index["messages"] == [*old["messages"], *index["messages"][-2:]]

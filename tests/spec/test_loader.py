@@ -5,28 +5,36 @@ from bad_definitions import field, message, tagged, with_field
 from hypothesis import given, settings, strategies as st
 
 from kwire_cli.errors import InputError, KwireError, SpecError
-from kwire_cli.spec.defaults import default_value
-from kwire_cli.spec.encodings import element_encoding_at, encoding_at
-from kwire_cli.spec.loader import load_file, load_text
-from kwire_cli.spec.model import Encoding
-from kwire_cli.spec.reading import FIELD_KEYS, MESSAGE_KEYS, TYPES
+from kwire_cli.spec.model import NONE, Encoding, Versions, default_value
+from kwire_cli.spec.overlay import load_file, load_text
+from kwire_cli.spec.reading import FIELD_KEYS, MESSAGE_KEYS, TYPES, element_encoding_at, encoding_at
 from kwire_cli.spec.rules import check
-from kwire_cli.spec.versions import NONE, Versions
 
 SCALARS = (
-    st.sampled_from(["0+", "none", "0", "2-1", "1+", "Foo", "[]Foo", "int32", "string", "null", "data", "request", "packed32", "", "-1", "0x7f"])
-    | st.none() | st.booleans() | st.integers(-3, 40000) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+    st.sampled_from(["0+", "none", "0", "2-1", "1+", "Foo", "[]Foo", "int32", "string", "null", "data", "request",
+    "packed32", "", "-1", "0x7f"])
+    | st.none() | st.booleans() | st.integers(-3, 40000) | st.floats(allow_nan=False,
+    allow_infinity=False) | st.text(max_size=5)
 )  # fmt: skip
 KEYS = st.sampled_from(sorted(MESSAGE_KEYS | FIELD_KEYS | {"0+", "1"}))
-ANY = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25)
+ANY = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25
+)
 FIELDS = st.lists(
     st.fixed_dictionaries(
-        {"name": SCALARS, "type": SCALARS, "versions": SCALARS}, optional=dict.fromkeys(sorted(FIELD_KEYS - {"name", "type", "versions"}), ANY)
+        {"name": SCALARS, "type": SCALARS, "versions": SCALARS},
+        optional=dict.fromkeys(sorted(FIELD_KEYS - {"name", "type", "versions"}), ANY),
     ),
     max_size=4,
 )
 DEFINITIONS = st.fixed_dictionaries(
-    {"name": st.just("M"), "type": st.sampled_from(TYPES), "validVersions": st.just("0-3"), "flexibleVersions": st.just("1+"), "fields": FIELDS},
+    {
+        "name": st.just("M"),
+        "type": st.sampled_from(TYPES),
+        "validVersions": st.just("0-3"),
+        "flexibleVersions": st.just("1+"),
+        "fields": FIELDS,
+    },
     optional={"commonStructs": ANY | FIELDS, "headerVersions": ANY, "apiKey": SCALARS, "optionalFields": FIELDS},
 )
 
@@ -68,14 +76,18 @@ def test_versions_left_out_are_those_of_the_tag():
 
 def test_draft_lists_become_tagged_fields():
     loaded = load_text(message(fields=[field(name="A")], optionalFields=[field(name="B", tag=0, versions=None)]))
-    assert [(item.name, item.tag, str(item.tagged_versions)) for item in loaded.spec.fields] == [("A", None, "none"), ("B", 0, "1+")]
+    assert [(item.name, item.tag, str(item.tagged_versions)) for item in loaded.spec.fields] == [
+        ("A", None, "none"),
+        ("B", 0, "1+"),
+    ]
     assert "UNKNOWN_KEY" in {finding.rule for finding in loaded.findings}
 
 
 def test_json_null_is_no_default_but_the_text_null_is():
     assert (
         field_of(
-            '{"name": "M", "type": "data", "validVersions": "0", "fields": [{"name": "F", "type": "string", "versions": "0", "default": null}]}'
+            '{"name": "M", "type": "data", "validVersions": "0", "fields": [{"name": "F", "type": "string", '
+            '"versions": "0", "default": null}]}'
         ).default
         is None
     )
@@ -91,7 +103,9 @@ def test_defaults_may_be_json_literals(literal, text):
 def test_old_files_without_flexible_versions_load():
     loaded = load_text(message(flexibleVersions=None))
     assert loaded.spec.flexible_versions == NONE
-    assert [(finding.rule, finding.severity) for finding in loaded.findings] == [("FLEXIBLE_VERSIONS_MISSING", "warning")]
+    assert [(finding.rule, finding.severity) for finding in loaded.findings] == [
+        ("FLEXIBLE_VERSIONS_MISSING", "warning")
+    ]
 
 
 def test_header_versions_and_reserved_keys_load():
@@ -117,7 +131,12 @@ def test_an_error_names_its_place(tmp_path):
     path.write_text('{\n "name": "M",\n "type": "data",\n "validVersions": "zero"}')
     with pytest.raises(SpecError) as error:
         load_file(path)
-    assert (error.value.file, error.value.line, error.value.column, error.value.path) == (str(path), 4, 2, "validVersions")
+    assert (error.value.file, error.value.line, error.value.column, error.value.path) == (
+        str(path),
+        4,
+        2,
+        "validVersions",
+    )
 
 
 def test_files_that_are_no_text(tmp_path):

@@ -11,10 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.errors import EncodeError, InputError, SpecError
-from kwire_cli.message.decoded import decode_spec
-from kwire_cli.message.encode import build
-from kwire_cli.spec.changing import fields_by_path
-from kwire_cli.spec.overlay_files import FIELD_KEYS, bundled_overlays, load_overlay, read_overlay
+from kwire_cli.message.decoded import build, decode_spec
+from kwire_cli.spec.model import fields_by_path
+from kwire_cli.spec.overlay import FIELD_KEYS, bundled_overlays, load_overlay, read_overlay
 from kwire_cli.structs.messages import declare
 
 METADATA = kwire.catalog().message("MetadataResponse")
@@ -31,10 +30,23 @@ def field(spec, path):
 
 def metadata(partitions, replicas, **changes):
     nodes = list(range(1, replicas + 1))
-    partition = {"errorCode": 0, "leaderId": 1, "leaderEpoch": 3, "replicaNodes": nodes, "isrNodes": nodes, "offlineReplicas": []} | changes
+    partition = {
+        "errorCode": 0,
+        "leaderId": 1,
+        "leaderEpoch": 3,
+        "replicaNodes": nodes,
+        "isrNodes": nodes,
+        "offlineReplicas": [],
+    } | changes
     topic = {"errorCode": 0, "name": "t", "isInternal": False, "topicAuthorizedOperations": -(1 << 31)}
     topic["partitions"] = [{"partitionIndex": n} | partition for n in range(partitions)]
-    ends = {"throttleTimeMs": 0, "brokers": [], "clusterId": None, "controllerId": 1, "clusterAuthorizedOperations": -(1 << 31)}
+    ends = {
+        "throttleTimeMs": 0,
+        "brokers": [],
+        "clusterId": None,
+        "controllerId": 1,
+        "clusterAuthorizedOperations": -(1 << 31),
+    }
     return ends | {"topics": [topic]}
 
 
@@ -60,7 +72,9 @@ def test_an_encoding_without_a_width_has_that_of_the_field():
 
 
 def test_what_is_said_of_a_field_counts_more_than_what_is_said_of_all():
-    laid = overlay({LEADER: {"encoding": "fixed"}, "*": {"encoding": "upacked"}, "topics[].*": {"encoding": "packed"}}).laid(METADATA)
+    laid = overlay(
+        {LEADER: {"encoding": "fixed"}, "*": {"encoding": "upacked"}, "topics[].*": {"encoding": "packed"}}
+    ).laid(METADATA)
     names = [field(laid, path).encoding[0].name for path in ("controllerId", "topics[].errorCode", LEADER)]
     assert names == ["upacked32", "packed16", "fixed32"]
 
@@ -81,17 +95,28 @@ def test_each_bundled_overlay_lies_over_all_that_it_names(name):
 @pytest.mark.parametrize("entry", kwire.catalog().entries, ids=lambda entry: entry.name)
 def test_every_integer_of_every_message_can_be_encoded(entry):
     encodable = {"int16", "int32", "int64"} if entry.type not in {"header", "data"} else {}
-    fields = [found for _, found in fields_by_path(load_overlay("all-packed").laid(kwire.catalog().message(entry.name)))]
+    fields = [
+        found for _, found in fields_by_path(load_overlay("all-packed").laid(kwire.catalog().message(entry.name)))
+    ]
     assert all(bool(found.encoding) == (found.type in encodable) for found in fields)
     assert all(bool(found.element_encoding) == (found.is_array and found.element_type in encodable) for found in fields)
 
 
 @pytest.mark.parametrize(("partitions", "replicas"), [*product((1, 100), (0, 1, 3))])
 def test_the_formulas_of_kafka9927_from_encoded_bytes(partitions, replicas):
-    """17 + 4 (R + I + O) bytes a partition as shipped and 7 + R + I + O unsigned; the document forgets the byte of the tag section."""
+    """17 + 4 (R + I + O) bytes a partition as shipped and 7 + R + I + O unsigned; the document forgets the byte of the
+    tag section.
+    """
     elements = 2 * replicas
-    for name, size in ((None, 17 + 4 * elements), ("metadata-upacked", 7 + elements), ("metadata-upacked-fields", 7 + 4 * elements)):
-        more, fewer = (len(kwire.encode(metadata(n, replicas), message="MetadataResponse", version=9, overlays=name)) for n in (partitions + 1, 1))
+    for name, size in (
+        (None, 17 + 4 * elements),
+        ("metadata-upacked", 7 + elements),
+        ("metadata-upacked-fields", 7 + 4 * elements),
+    ):
+        more, fewer = (
+            len(kwire.encode(metadata(n, replicas), message="MetadataResponse", version=9, overlays=name))
+            for n in (partitions + 1, 1)
+        )
         assert more - fewer == partitions * (size + 1)
 
 
@@ -100,7 +125,10 @@ def test_a_new_version_is_one_that_the_catalogue_knows():
     value = metadata(2, 2) | {"errorCode": 0}
     del value["clusterAuthorizedOperations"]
     value["topics"][0]["topicId"] = "AAAAAAAAAAAAAAAAAAAAAA"
-    sizes = [len(kwire.encode(value, message="MetadataResponse", version=version, overlays="metadata-v14")) for version in (13, 14)]
+    sizes = [
+        len(kwire.encode(value, message="MetadataResponse", version=version, overlays="metadata-v14"))
+        for version in (13, 14)
+    ]
     assert sizes[1] < sizes[0]
     assert catalog.response_header_version(3, 14) == 1
     assert str(catalog.entry("MetadataRequest").valid_versions) == "0-14"
@@ -109,14 +137,21 @@ def test_a_new_version_is_one_that_the_catalogue_knows():
 
 
 def test_a_tagged_field_at_its_default_costs_nothing():
-    shipped, tagged = (kwire.encode(metadata(10, 3), message="MetadataResponse", version=9, overlays=name) for name in (None, "metadata-tagged"))
+    shipped, tagged = (
+        kwire.encode(metadata(10, 3), message="MetadataResponse", version=9, overlays=name)
+        for name in (None, "metadata-tagged")
+    )
     # throttleTimeMs, isInternal and topicAuthorizedOperations once, ten times the count of no offline replicas
     assert len(shipped) - len(tagged) == 4 + 1 + 4 + 10
 
 
 def test_widening_reads_what_was_written_narrow_and_refuses_what_does_not_fit():
     spec = load_overlay("kafka9927-too-small").laid(METADATA)
-    value = decode_spec(METADATA, kwire.encode({"brokers": [], "controllerId": 1, "topics": []}, message="MetadataResponse", version=1), 1).value
+    value = decode_spec(
+        METADATA,
+        kwire.encode({"brokers": [], "controllerId": 1, "topics": []}, message="MetadataResponse", version=1),
+        1,
+    ).value
     value["topics"] = [{"errorCode": 0, "name": "t", "isInternal": False, "partitions": []}]
     partition = {"errorCode": 0, "partitionIndex": 5, "leaderId": 1, "replicaNodes": [], "isrNodes": []}
     value["topics"][0]["partitions"] = [partition]
@@ -137,7 +172,11 @@ def test_every_message_is_written_and_read_with_every_integer_encoded(row, name)
 
 BAD = {
     "unknown field": ({"topics[].leaderId": {"encoding": "packed32"}}, 5, "did you mean topics"),
-    "close field": ({"topics[].partitions[].leaderid": {"encoding": "packed32"}}, 5, f"did you mean {LEADER.replace('[', '.').split('.')[0]}"),
+    "close field": (
+        {"topics[].partitions[].leaderid": {"encoding": "packed32"}},
+        5,
+        f"did you mean {LEADER.replace('[', '.').split('.')[0]}",
+    ),
     "unknown name": ({LEADER: {"encoding": "unsigned32"}}, 6, "ENCODING_NAME"),
     "wrong type": ({"topics[].name": {"encoding": "packed32"}}, 6, "ENCODING_TYPE"),
     "encoding of an array": ({"topics[].partitions[].isrNodes": {"encoding": "packed"}}, 6, "ENCODING_TYPE"),
@@ -146,7 +185,11 @@ BAD = {
     "versions twice": ({LEADER: {"encoding": {"0-10": "fixed32", "10+": "upacked32"}}}, 6, "ENCODING_OVERLAP"),
     "no range": ({LEADER: {"encoding": {"ten": "upacked32"}}}, 7, "VERSIONS_SYNTAX"),
     "an encoding of 5": ({LEADER: {"encoding": 5}}, 6, "KEY_TYPE"),
-    "a tag twice": ({"clusterId": {"tag": 0, "taggedVersions": "9+"}, "controllerId": {"tag": 0, "taggedVersions": "9+"}}, 10, "TAG_DUPLICATE"),
+    "a tag twice": (
+        {"clusterId": {"tag": 0, "taggedVersions": "9+"}, "controllerId": {"tag": 0, "taggedVersions": "9+"}},
+        10,
+        "TAG_DUPLICATE",
+    ),
     "a tag in an inflexible version": ({"clusterId": {"tag": 0, "taggedVersions": "2+"}}, 7, "TAGGED_NOT_FLEXIBLE"),
     "a tag with a gap": ({"clusterId": {"tag": 3, "taggedVersions": "9+"}}, 6, "TAG_NOT_CONTIGUOUS"),
     "a tagged key": ({"brokers[].nodeId": {"tag": 0, "taggedVersions": "9+"}}, 5, "TAG_MAP_KEY"),
@@ -192,7 +235,10 @@ def test_a_text_that_is_no_overlay(text, place, message):
 
 
 def test_the_same_versions_twice_overlap():
-    text = '{"messages": {"MetadataResponse": {"fields": {"controllerId": {"encoding": {"1+": "packed32", "1+": "fixed32"}}}}}}'
+    text = (
+        '{"messages": {"MetadataResponse": {"fields": {"controllerId": {"encoding": {"1+": "packed32", '
+        '"1+": "fixed32"}}}}}}'
+    )
     with pytest.raises(SpecError, match="ENCODING_OVERLAP"):
         read_overlay(text).laid(METADATA)
 
@@ -238,21 +284,30 @@ def test_each_use_of_a_common_struct_can_be_changed():
 
 def test_headers_stay_as_they_are():
     with pytest.raises(SpecError, match="an overlay cannot change headers"):
-        overlay({"correlationId": {"encoding": "packed"}}, "RequestHeader").laid(kwire.catalog().message("RequestHeader"))
+        overlay({"correlationId": {"encoding": "packed"}}, "RequestHeader").laid(
+            kwire.catalog().message("RequestHeader")
+        )
 
 
 _WORDS = ("packed", "upacked32", "fixed64", "0+", "9+", "3-1", "none", "int64", "[]int8", "", "null", "x")
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(_WORDS),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["0+", "0-9", "10+", "tag", "encoding", "x"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["0+", "0-9", "10+", "tag", "encoding", "x"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 _PATHS = [*(path for path, _ in fields_by_path(METADATA)), "*", "topics[].*", "nothing"]
-_FIELDS = st.dictionaries(st.sampled_from(_PATHS), st.dictionaries(st.sampled_from(FIELD_KEYS), _VALUES, max_size=4) | _VALUES, max_size=4)
+_FIELDS = st.dictionaries(
+    st.sampled_from(_PATHS), st.dictionaries(st.sampled_from(FIELD_KEYS), _VALUES, max_size=4) | _VALUES, max_size=4
+)
 
 
 @pytest.mark.fuzz
-@given(_FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1))
+@given(
+    _FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1)
+)
 @settings(max_examples=300)
 def test_any_overlay_is_laid_or_refused(fields, keys):
     """What is laid is a layout in every version."""

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.spec.versions import MAX, NONE, Versions
+from kwire_cli.spec.model import MAX, NONE, Versions
 
 RANGES = st.builds(Versions, st.integers(0, 20), st.integers(0, 20) | st.just(MAX)).filter(bool) | st.just(NONE)
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.folders import tree
+from kwire_cli.stores.opening import tree
 
 
 def put(folder, *names):
@@ -23,7 +23,9 @@ def test_each_folder_is_entered_once_and_the_real_one_wins(tmp_path):
     (tmp_path / "a-link").symlink_to(tmp_path / "z" / "real")
     found = tree(tmp_path)
     assert below(tmp_path) == ["z/real/a"]
-    assert [(link.path.name, link.target, link.entered) for link in found.links] == [("a-link", tmp_path / "z" / "real", False)]
+    assert [(link.path.name, link.target, link.entered) for link in found.links] == [
+        ("a-link", tmp_path / "z" / "real", False)
+    ]
 
 
 def test_links_that_leave_the_tree_are_followed_once(tmp_path):
@@ -42,7 +44,11 @@ def test_loops_of_links_end(tmp_path):
     (tmp_path / "logs" / "self").symlink_to("self")
     (tmp_path / "logs" / "other").symlink_to(tmp_path / "other")
     (tmp_path / "other" / "back").symlink_to(tmp_path / "logs")
-    assert below(tmp_path / "logs") == ["deep/a", "other/b", "self"]  # a link that leads nowhere is a file that cannot be read
+    assert below(tmp_path / "logs") == [
+        "deep/a",
+        "other/b",
+        "self",
+    ]  # a link that leads nowhere is a file that cannot be read
 
 
 def test_a_deep_tree_is_no_trouble(tmp_path):

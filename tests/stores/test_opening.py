@@ -42,7 +42,9 @@ def test_windows(monkeypatch, kept):
         assert view[at:stop] == DATA[at:stop]
         held.append((view, at, min(stop, len(DATA))))
         at = chosen.choice([chosen.randrange(len(DATA)), min(stop, len(DATA) - 1), at])
-    assert all(view[start:end] == DATA[start:end] for view, start, end in held)  # windows that moved on stay as they were
+    assert all(
+        view[start:end] == DATA[start:end] for view, start, end in held
+    )  # windows that moved on stay as they were
     assert found.view() == DATA
     assert mapped(URL) == DATA
 
@@ -50,7 +52,9 @@ def test_windows(monkeypatch, kept):
 def test_what_was_fetched_is_not_fetched_again(monkeypatch):
     asked = []
     read = opening.Fetched._read
-    monkeypatch.setattr(opening.Fetched, "_read", lambda self, at, size: asked.append((at, size)) or read(self, at, size))
+    monkeypatch.setattr(
+        opening.Fetched, "_read", lambda self, at, size: asked.append((at, size)) or read(self, at, size)
+    )
     found = opened(URL)
     for start, stop in ((10, 20), (12, 18), (15, 30), (30, 40), (0, 5)):
         found.view(start, stop)
@@ -86,6 +90,8 @@ def test_what_goes_wrong_is_said(monkeypatch):
             found.view(0, 10)
     assert found.view(0, 10)[:10] == DATA[:10]
     fsspec.filesystem("memory").pipe("/kwire-bytes/file", DATA[:50])
-    monkeypatch.setattr(found, "_file", type("Cut", (), {"read_at": staticmethod(lambda size, at: DATA[:50][at : at + size])}))
+    monkeypatch.setattr(
+        found, "_file", type("Cut", (), {"read_at": staticmethod(lambda size, at: DATA[:50][at : at + size])})
+    )
     with pytest.raises(kwire.InputError, match="became shorter"):
         found.view(40, 60)

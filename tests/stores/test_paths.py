@@ -12,7 +12,7 @@ pytest.importorskip("fsspec")
 import fsspec
 
 import kwire_cli as kwire
-from kwire_cli.source.naming import named
+from kwire_cli.source.files import named
 from kwire_cli.stores import Stored, in_order, in_parallel, is_url, path_of, sizes
 
 TREE = (
@@ -64,7 +64,11 @@ def test_folders_and_files(trees):
         if one.is_dir():
             assert below(in_order(other.iterdir()), there) == below(in_order(one.iterdir()), here)
         else:
-            assert (other.name, other.parent.name, other.stat().st_size) == (one.name, one.parent.name, one.stat().st_size)
+            assert (other.name, other.parent.name, other.stat().st_size) == (
+                one.name,
+                one.parent.name,
+                one.stat().st_size,
+            )
             assert other.read_bytes() == one.read_bytes()
             assert other.with_suffix(".index").name == one.with_suffix(".index").name
             assert os.fspath(other) == str(other) == f"{there}/{one.relative_to(here)}"
@@ -91,8 +95,14 @@ def test_globs_match_what_they_match_here(trees, pattern):
         ("s3://bucket", ("s3://bucket", "", "")),
         ("s3://bucket/logs/", ("s3://bucket", "logs", "")),
         ("s3://bucket/a-?/b.log", ("s3://bucket", "a-?/b.log", "")),
-        ("s3://bucket/a-?/b.log?region=eu-west-1&scheme=http", ("s3://bucket", "a-?/b.log", "?region=eu-west-1&scheme=http")),
-        ("s3://bucket?endpoint_override=http://127.0.0.1:1/", ("s3://bucket", "", "?endpoint_override=http://127.0.0.1:1/")),
+        (
+            "s3://bucket/a-?/b.log?region=eu-west-1&scheme=http",
+            ("s3://bucket", "a-?/b.log", "?region=eu-west-1&scheme=http"),
+        ),
+        (
+            "s3://bucket?endpoint_override=http://127.0.0.1:1/",
+            ("s3://bucket", "", "?endpoint_override=http://127.0.0.1:1/"),
+        ),
         ("hdfs://node:8020/logs/x y.log", ("hdfs://node:8020", "logs/x y.log", "")),
         ("hdfs:///logs", ("hdfs://", "logs", "")),
     ],
@@ -148,5 +158,8 @@ def test_the_base_commands_import_no_pyarrow():
     import subprocess
     import sys
 
-    program = "import sys, kwire_cli.cli.dump, kwire_cli.source.frames; sys.exit(any(name in sys.modules for name in ('pyarrow', 'fsspec', 'numpy')))"
+    program = (
+        "import sys, kwire_cli.cli.dump, kwire_cli.source.text.reading; sys.exit(any(name in sys.modules "
+        "for name in ('pyarrow', 'fsspec', 'numpy')))"
+    )
     assert subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent).returncode == 0

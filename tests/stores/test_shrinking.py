@@ -15,7 +15,7 @@ READ = """
     import os, sys
     import kwire_cli as kwire
     from kwire_cli.errors import InputError
-    from kwire_cli.records.opening import source_of
+    from kwire_cli.records.reading import source_of
     from kwire_cli.records.reading import Reader, read_items
 
     path, keep, way = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -61,12 +61,16 @@ def test_a_segment_that_becomes_shorter_is_an_error_with_its_offset(tmp_path, wa
     assert text in done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("options", [(), ("--deep",), ("--format", "table"), ("--format", "csv", "--deep"), ("--verify", "--deep")])
+@pytest.mark.parametrize(
+    "options", [(), ("--deep",), ("--format", "table"), ("--format", "csv", "--deep"), ("--verify", "--deep")]
+)
 def test_dump_of_a_segment_that_becomes_shorter(tmp_path, options):
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(SEGMENT.read_bytes() * 4000)
     command = [sys.executable, "-m", "kwire_cli", "dump", *options, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:  # it waits for the pipe to be read
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:  # it waits for the pipe to be read
         process.stdout.readline()
         os.truncate(path, 8192)
         _, err = process.communicate()

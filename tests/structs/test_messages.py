@@ -7,12 +7,12 @@ import kwire_cli as kwire
 from kwire_cli import EncodeError, SpecError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
-from kwire_cli.spec.model import MAX_NESTING, FieldSpec, MessageSpec, StructSpec
-from kwire_cli.spec.versions import NONE, Versions
+from kwire_cli.spec.model import MAX_NESTING, NONE, FieldSpec, MessageSpec, StructSpec, Versions
 from kwire_cli.structs.messages import declare
 
 PARTITION = {
-    "errorCode": 0, "partitionIndex": 0, "leaderId": 1, "leaderEpoch": 2, "replicaNodes": [1], "isrNodes": [1], "offlineReplicas": [],
+    "errorCode": 0, "partitionIndex": 0, "leaderId": 1, "leaderEpoch": 2, "replicaNodes": [1], "isrNodes": [1],
+    "offlineReplicas": [],
 }  # fmt: skip
 METADATA = {
     "throttleTimeMs": 0,
@@ -49,8 +49,18 @@ def changed(value, path, new):
     [
         (("topics", 0, "partitions", 3, "leaderId"), "x", "topics[0].partitions[3].leaderId", "int32 takes an integer"),
         (("topics", 0, "partitions", 3, "leaderId"), 1 << 31, "topics[0].partitions[3].leaderId", "does not fit int32"),
-        (("topics", 0, "partitions", 3, "leaderId"), KeyError, "topics[0].partitions[3].leaderId", "the field is missing"),
-        (("topics", 0, "partitions", 2, "replicaNodes", 0), None, "topics[0].partitions[2].replicaNodes[0]", "int32 takes an integer"),
+        (
+            ("topics", 0, "partitions", 3, "leaderId"),
+            KeyError,
+            "topics[0].partitions[3].leaderId",
+            "the field is missing",
+        ),
+        (
+            ("topics", 0, "partitions", 2, "replicaNodes", 0),
+            None,
+            "topics[0].partitions[2].replicaNodes[0]",
+            "int32 takes an integer",
+        ),
         (("topics", 0, "partitions", 1), None, "topics[0].partitions[1]", "a struct takes an object, not null"),
         (("topics", 0, "partitions", 1, "leader"), 1, "topics[0].partitions[1].leader", "no such field"),
         (("topics", 0, "isInternal"), 1, "topics[0].isInternal", "bool takes true or false"),
@@ -98,14 +108,20 @@ def test_only_the_size_of_records_is_no_records():
 
 
 def test_common_structs():
-    spec = definition(field("S"), {"name": "G", "type": "[]S"}, common=[{"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8"}]}])
+    spec = definition(
+        field("S"),
+        {"name": "G", "type": "[]S"},
+        common=[{"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8"}]}],
+    )
     assert encode_spec(spec, {"f": {"a": 1}, "g": [{"a": 2}]}, 1).hex() == "01000202" + "0000"
 
 
 def test_structs_that_nest_too_deep_have_no_layout():
     # The loader refuses a struct that holds itself; the layout relies on no loader.
     sub = FieldSpec("A", "S", Versions(0, 0))
-    spec = MessageSpec("Test", "data", Versions(0, 0), NONE, (sub,), common_structs=(StructSpec("S", Versions(0, 0), (sub,)),))
+    spec = MessageSpec(
+        "Test", "data", Versions(0, 0), NONE, (sub,), common_structs=(StructSpec("S", Versions(0, 0), (sub,)),)
+    )
     with pytest.raises(SpecError, match=f"nest deeper than {MAX_NESTING} levels"):
         declare(spec, 0)
 
@@ -113,7 +129,12 @@ def test_structs_that_nest_too_deep_have_no_layout():
 def nested(levels):
     """A message of that many levels, itself among them."""
     structs = [
-        {"name": f"S{n}", "versions": "0+", "fields": [{"name": "A", "type": f"S{n + 1}" if n + 2 < levels else "int8"}]} for n in range(levels - 1)
+        {
+            "name": f"S{n}",
+            "versions": "0+",
+            "fields": [{"name": "A", "type": f"S{n + 1}" if n + 2 < levels else "int8"}],
+        }
+        for n in range(levels - 1)
     ]
     return definition(field("S0"), common=structs)
 

@@ -47,7 +47,14 @@ def test_strings_are_measured_in_utf_8():
 
 
 @pytest.mark.parametrize(
-    ("kind", "plain"), [("string", "ffff"), ("bytes", "ffffffff"), ("records", "ffffffff"), ("[]int8", "ffffffff"), ("[]string", "ffffffff")]
+    ("kind", "plain"),
+    [
+        ("string", "ffff"),
+        ("bytes", "ffffffff"),
+        ("records", "ffffffff"),
+        ("[]int8", "ffffffff"),
+        ("[]string", "ffffffff"),
+    ],
 )
 def test_null_differs_from_empty(kind, plain):
     spec = definition(field(kind, nullableVersions="0+"))

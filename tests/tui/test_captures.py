@@ -13,11 +13,11 @@ from screens import read
 from wire import Wire
 
 import kwire_cli
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.columns import COLUMNS
-from kwire_cli.source.kafka.names import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.tui.kept import PIECE, Kept
+from kwire_cli.tui.captures import PIECE, Kept
 
 CAPTURES = sorted(ROOT.glob("samples/captures/*.pcap*"))
 LATER = {"software", "broker"}
@@ -87,14 +87,20 @@ def test_rows_of_large_frames_are_those_of_others(monkeypatch):
         kept = read(file)
         assert len(kept._known) == len(found)
         for width in (80, 130, 200):
-            assert [kept.row(number, width) for number in range(len(kept))] == [found.row(number, width) for number in range(len(found))]
+            assert [kept.row(number, width) for number in range(len(kept))] == [
+                found.row(number, width) for number in range(len(found))
+            ]
         monkeypatch.undo()
         found.close()
         kept.close()
 
 
 def test_lost_bytes(tmp_path):
-    fetch = Wire.request("Fetch", version=4, topics=[{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 9}]}])
+    fetch = Wire.request(
+        "Fetch",
+        version=4,
+        topics=[{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 9}]}],
+    )
     same(capture_of(tmp_path / "lost.pcap", [(0, fetch[:-3], 3), (1, b"", 50), (0, fetch, 0)]))
 
 
@@ -142,7 +148,9 @@ def test_kept_bytes():
 def test_memory_does_not_hold_the_frames(tmp_path):
     import tracemalloc
 
-    frame = Wire.request("Produce", version=3, acks=0, topicData=[{"name": "t", "partitionData": [{"index": 0, "records": None}]}])
+    frame = Wire.request(
+        "Produce", version=3, acks=0, topicData=[{"name": "t", "partitionData": [{"index": 0, "records": None}]}]
+    )
     big = bytearray(frame + bytes(60_000))
     big[:4] = (len(big) - 4).to_bytes(4, "big")
     size = 1400

@@ -87,7 +87,9 @@ def test_a_filter_and_none():
         async with opened(CAPTURE) as pilot:
             app = pilot.app
             await say(pilot, "slash", "api == Produce and kind == request")
-            assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {"Produce request version 9"}
+            assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {
+                "Produce request version 9"
+            }
             assert "1 match api == Produce" in screen(app)
             await press(pilot, "escape")
             assert app.rows.count == 52
@@ -106,7 +108,9 @@ def test_a_filter_and_none():
 def test_a_filter_from_the_start_waits_for_what_is_still_read():
     async def steps():
         async with opened(CAPTURE, filter_text="size > 800") as pilot:
-            assert [*pilot.app.rows.chosen] == [number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800]
+            assert [*pilot.app.rows.chosen] == [
+                number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800
+            ]
 
     run(steps())
 
@@ -297,7 +301,7 @@ def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
     def unreadable(*_, **__):
         raise InputError("\x1b[2J cannot be read")
 
-    monkeypatch.setattr("kwire_cli.tui.index.Index.add", full_disk)
+    monkeypatch.setattr("kwire_cli.tui.captures.Index.add", full_disk)
     monkeypatch.setattr(Captures, "look", unreadable)
 
     async def steps():

@@ -84,7 +84,11 @@ def test_nothing_from_the_bytes_reaches_the_terminal_as_more_than_text(size, tmp
                 await press(pilot, key)
                 found = segments(app)
                 assert all(segment.text.isprintable() and not segment.control for segment in found)
-                assert not any(segment.style and segment.style.meta.get("@click") for segment in found if "app.quit" in segment.text)
+                assert not any(
+                    segment.style and segment.style.meta.get("@click")
+                    for segment in found
+                    if "app.quit" in segment.text
+                )
                 app.clear_notifications()
 
     run(steps())

@@ -1,4 +1,6 @@
-"""No secret is on the screen of the terminal interface, whatever row somebody walks to, and whatever bytes are missing or too many."""
+"""No secret is on the screen of the terminal interface, whatever row somebody walks to, and whatever bytes are missing
+or too many.
+"""
 
 import pytest
 from screens import opened, press, run, screen

@@ -18,7 +18,9 @@ def capture(tmp_path_factory):
     asked = Wire.request("FindCoordinator", 3, 3, "c", key="k1")
     said = [*talk.handshake(), talk.segment(0, asked), talk.segment(0, NO_FRAME), *talk.goodbye()]
     path = tmp_path_factory.mktemp("capture") / "no-frame.pcap"
-    path.write_bytes(make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)]))
+    path.write_bytes(
+        make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)])
+    )
     return path
 
 
@@ -35,9 +37,8 @@ def test_a_frame_that_no_layout_fits_is_a_gap_in_every_view(capture):
 
 def test_a_row_of_faults_names_it(capture):
     pytest.importorskip("pyarrow")
-    from kwire_cli.pipeline.capture_faults import line_faults
-    from kwire_cli.pipeline.line_columns import Line, Options
-    from kwire_cli.source.capture.reading import Capture
+    from kwire_cli.pipeline.line_columns import Line, Options, line_faults
+    from kwire_cli.source.captures import Capture
     from kwire_cli.source.kafka.traffic import traffic
     from kwire_cli.spec.catalog import catalog
 

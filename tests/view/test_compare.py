@@ -3,10 +3,8 @@
 import pytest
 from definitions import definition
 
-from kwire_cli.cost.forms.choices import FLEXIBLE, INFLEXIBLE, Choice, forms_of
-from kwire_cli.cost.forms.model import Form
-from kwire_cli.cost.forms.pricing import price
-from kwire_cli.cost.forms.sums import Comparison
+from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Choice, Comparison, forms_of
+from kwire_cli.analysis.costs.forms import Form, price
 from kwire_cli.view.compare import MOST, SHOWN, example, flexible_lines, form_lines, loss_lines, names_text, title_lines
 from kwire_cli.view.lines import plain
 

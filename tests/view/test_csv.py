@@ -9,7 +9,7 @@ from log_lines import line as log_line
 from named_traffic import hostile_capture, hostile_frames
 from record_sets import batch, record
 
-from kwire_cli.view.csv import RUNS, csv_row
+from kwire_cli.view.tables import RUNS, csv_row
 
 FIRST = "=+-@\t\r"
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -24,13 +24,18 @@ def runs(cell):
     return cell[:1] in {*FIRST} and not all(NUMBER.fullmatch(part) for part in cell.split(";"))
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", "--1", "-1\n=2", "=", "+1;=2", "-1;"])
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", "--1", "-1\n=2", "=", "+1;=2", "-1;"],
+)
 def test_a_cell_that_runs_has_an_apostrophe(text):
     assert cells(csv_row([text, 1])) == [[f"'{text}", "1"]]
     assert cells(csv_row([text, 1], raw=True)) == [[text, "1"]]
 
 
-@pytest.mark.parametrize("value", [-1, -1.5, "-1", "+1", "-1.5e-3", "-.5", [-1, 2], "a=1", "1-1", "'=1", "", "é=", None, True])
+@pytest.mark.parametrize(
+    "value", [-1, -1.5, "-1", "+1", "-1.5e-3", "-.5", [-1, 2], "a=1", "1-1", "'=1", "", "é=", None, True]
+)
 def test_numbers_and_all_other_text_stay(value):
     assert csv_row([value]) == csv_row([value], raw=True)
 
@@ -57,7 +62,9 @@ def folder(tmp_path_factory):
     (top / "capture.pcap").write_bytes(hostile_capture(NAME))
     (top / "lines.log").write_bytes(log_line(3, 1, client=NAME, request={"topics": [{"name": NAME}]}, principal=NAME))
     (top / f"{NAME}-0").mkdir()
-    data = batch(0, [record(NAME.encode(), NAME.encode(), number, 0, [(NAME, NAME.encode())] * 2) for number in range(2)])
+    data = batch(
+        0, [record(NAME.encode(), NAME.encode(), number, 0, [(NAME, NAME.encode())] * 2) for number in range(2)]
+    )
     (top / f"{NAME}-0" / "00000000000000000000.log").write_bytes(data + b"=" * 9)
     return top
 
@@ -78,7 +85,9 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("words", "name", "has_any"), COMMANDS, ids=[" ".join([*words, name]) for words, name, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("words", "name", "has_any"), COMMANDS, ids=[" ".join([*words, name]) for words, name, _ in COMMANDS]
+)
 def test_no_command_writes_a_cell_that_runs(folder, monkeypatch, words, name, has_any):
     monkeypatch.chdir(folder)
     shown, raw = (kwire(*words, "--format", "csv", *more, name) for more in ((), ("--raw-csv",)))

@@ -1,4 +1,6 @@
-"""Messages that end in a record set, cut at every byte: every view shows the records in front of the cut, and no secret."""
+"""Messages that end in a record set, cut at every byte: every view shows the records in front of the cut, and no
+secret.
+"""
 
 import base64
 import json
@@ -9,20 +11,18 @@ from command_line import ROOT
 
 import kwire_cli
 from kwire_cli.engine.tree import places
-from kwire_cli.explain.messages import Look, explain_frame
-from kwire_cli.explain.model import Step
-from kwire_cli.message.frames import Hints
-from kwire_cli.message.reading import read
-from kwire_cli.message.record_fields import CLUSTER_METADATA_ID
-from kwire_cli.message.record_sets import record_sets
+from kwire_cli.message.decoded import record_sets
+from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
+from kwire_cli.spec.kafka import CLUSTER_METADATA_ID
 from kwire_cli.tui.look import look_of
 from kwire_cli.view import hex as hex_view, tree as tree_view
-from kwire_cli.view.batch_hex import declared_part
-from kwire_cli.view.explain import explanation_lines
-from kwire_cli.view.explain_json import explanation_objects
+from kwire_cli.view.explain.lines import explanation_lines, explanation_objects
+from kwire_cli.view.explain.messages import Look, explain_frame
+from kwire_cli.view.explain.model import Step
+from kwire_cli.view.hex import declared_part
 from kwire_cli.view.html.frames import frame_entry
 from kwire_cli.view.html.outline import Outline
 from kwire_cli.view.lines import plain
@@ -70,8 +70,14 @@ def fetched(version, *sets):
 
 
 PRODUCE = frame_of("produce-v13-request"), Hints()
-PLAIN = fetched(12, ("t", segment("compacted-txn-0")), ("u", segment("txn-out-0")[:180])), Hints(CATALOG.api("Fetch"), 12, "response")
-PACKED = fetched(11, ("old", segment("v1-kp-gzip-0")), ("z", segment("orders-zstd-0")[:300])), Hints(CATALOG.api("Fetch"), 11, "response")
+PLAIN = (
+    fetched(12, ("t", segment("compacted-txn-0")), ("u", segment("txn-out-0")[:180])),
+    Hints(CATALOG.api("Fetch"), 12, "response"),
+)
+PACKED = (
+    fetched(11, ("old", segment("v1-kp-gzip-0")), ("z", segment("orders-zstd-0")[:300])),
+    Hints(CATALOG.api("Fetch"), 11, "response"),
+)
 LARGE = frame_of("fetch-v18-response"), Hints(CATALOG.api("Fetch"), 18, "response")
 METADATA = segment("__cluster_metadata-0")
 SCRAM = [
@@ -89,8 +95,12 @@ class Views:
         redaction = Redaction(CATALOG)
         hidden, reading = redaction.frame(self.frame), redaction.reading()
         self.json = self.frame.to_json(records="decoded", hidden=hidden, reading=reading)
-        self.tree = [plain(line) for line in tree_view.frame_lines(CATALOG, self.frame, hidden, full=True, reading=reading)]
-        self.hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, hidden, rows=None, reading=reading)]
+        self.tree = [
+            plain(line) for line in tree_view.frame_lines(CATALOG, self.frame, hidden, full=True, reading=reading)
+        ]
+        self.hex = [
+            plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, hidden, rows=None, reading=reading)
+        ]
         raw = Redaction(CATALOG, raw_records=True).frame(self.frame)
         self.raw_hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, raw, rows=None)]
         self.page = frame_entry(CATALOG, self.frame, hidden, reading, Outline(full=True))
@@ -110,7 +120,9 @@ def records_in(document):
 def codes_in(document):
     """The codes of all anomalies and gaps in a JSON document."""
     if isinstance(document, dict):
-        return {document[name] for name in ("code", "gap") if isinstance(document.get(name), str)} | codes_in([*document.values()])
+        return {document[name] for name in ("code", "gap") if isinstance(document.get(name), str)} | codes_in(
+            [*document.values()]
+        )
     return {code for each in document for code in codes_in(each)} if isinstance(document, list) else set()
 
 
@@ -132,14 +144,24 @@ def check(data, hints, size, ends):
     views = Views(data, hints, size)
     whole = sum(end <= size for end, _ in ends)
     seen = len(records_in(views.json))
-    more = ends.count(ends[whole]) if whole < len(ends) and ends[whole][1] else 0  # of packed records that are cut some may be readable
+    more = (
+        ends.count(ends[whole]) if whole < len(ends) and ends[whole][1] else 0
+    )  # of packed records that are cut some may be readable
     assert whole <= seen <= whole + more, size
     assert sum(bool(re.match(r"[ │├└─]*record -?\d+", line)) for line in views.tree) == seen, size
     assert codes_in(views.json) <= {"TRUNCATED"}, size
-    assert {line.split("! ")[1].split()[0] for line in [*views.tree, *views.hex] if line.lstrip().startswith("! ")} <= {"TRUNCATED"}, size
-    paths = [line.split("  ")[-1].split(" =")[0] for line in views.hex], [node.path for node in views.look.nodes], [step.path for step in views.steps]
+    assert {line.split("! ")[1].split()[0] for line in [*views.tree, *views.hex] if line.lstrip().startswith("! ")} <= {
+        "TRUNCATED"
+    }, size
+    paths = (
+        [line.split("  ")[-1].split(" =")[0] for line in views.hex],
+        [node.path for node in views.look.nodes],
+        [step.path for step in views.steps],
+    )
     for each in paths:
-        assert sum(bool(LENGTH.search(path)) for path in each) >= sum(end <= size for end, packed in ends if not packed), size
+        assert sum(bool(LENGTH.search(path)) for path in each) >= sum(
+            end <= size for end, packed in ends if not packed
+        ), size
     covered = [step for step in views.steps if step.level == 0]
     assert [step.start for step in covered[1:]] == [step.end for step in covered[:-1]]
     if size > 4:
@@ -161,7 +183,9 @@ def test_every_view_shows_the_records_in_front_of_the_cut(case):
 def test_a_large_response_shows_the_records_in_front_of_the_cut():
     data, hints = LARGE
     ends = ends_of(data, hints)
-    for size in {len(data) * percent // 100 for percent in range(50, 100, 5)} | {end + by for end, _ in ends[::5] for by in (-1, 0, 1)}:
+    for size in {len(data) * percent // 100 for percent in range(50, 100, 5)} | {
+        end + by for end, _ in ends[::5] for by in (-1, 0, 1)
+    }:
         if size < len(data):
             check(data, hints, size, ends)
 
@@ -169,7 +193,11 @@ def test_a_large_response_shows_the_records_in_front_of_the_cut():
 @pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
 def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
     batch = SCRAM[0]
-    found = [record["decoded"]["value"] for record in records_in(batch.to_json()) if "SCRAM" in record["decoded"]["value"].get("type", "")]
+    found = [
+        record["decoded"]["value"]
+        for record in records_in(batch.to_json())
+        if "SCRAM" in record["decoded"]["value"].get("type", "")
+    ]
     secrets = [base64.b64decode(each["data"][name]) for each in found for name in ("salt", "storedKey", "serverKey")]
     assert all(secrets)
     packed = METADATA[batch.position : batch.position + batch.size]

@@ -52,7 +52,11 @@ def test_every_byte_of_a_body_is_shown_once_in_order(data):
     check(message_lines(CATALOG, decoded, frozenset(), rows=None), raw)
 
 
-@given(st.binary(min_size=1, max_size=120), st.sampled_from([None, "request", "response"]), st.sampled_from([None, True, False]))
+@given(
+    st.binary(min_size=1, max_size=120),
+    st.sampled_from([None, "request", "response"]),
+    st.sampled_from([None, True, False]),
+)
 def test_every_byte_of_frames_is_shown_once_in_order(raw, kind, framed):
     at = 0
     for frame in read_all(CATALOG, raw, Hints(kind=kind), framed=framed):
@@ -76,7 +80,9 @@ def test_golden_bodies_are_shown_whole(row):
 def hidden_bytes(decoded, hidden):
     masked = [False] * len(decoded.data)
     for span in hidden:
-        masked[decoded.raw.value[span] : decoded.raw.end[span]] = [True] * (decoded.raw.end[span] - decoded.raw.value[span])
+        masked[decoded.raw.value[span] : decoded.raw.end[span]] = [True] * (
+            decoded.raw.end[span] - decoded.raw.value[span]
+        )
     return masked
 
 
@@ -89,7 +95,11 @@ def test_long_fields_are_cut_and_the_rest_is_counted():
 
 
 def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_have_others():
-    body = kwire_cli.encode({"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None}, message="HeartbeatRequest", version=4)
+    body = kwire_cli.encode(
+        {"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None},
+        message="HeartbeatRequest",
+        version=4,
+    )
     decoded = kwire_cli.decode(body, message="HeartbeatRequest", version=4)
     _, *shown = message_lines(CATALOG, decoded, frozenset(), rows=None)
     colours = []
@@ -103,11 +113,15 @@ def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_hav
 
 @cache
 def sasl_frame():
-    [frame] = read_all(CATALOG, bytes.fromhex("0000000f 0024 0002 00000001 ffff 00 03 6869 00".replace(" ", "")), Hints())
+    [frame] = read_all(
+        CATALOG, bytes.fromhex("0000000f 0024 0002 00000001 ffff 00 03 6869 00".replace(" ", "")), Hints()
+    )
     return frame
 
 
 def test_a_secret_keeps_its_length_prefix_and_hides_both_columns():
     hidden = hidden_in_frame(CATALOG, sasl_frame())
-    [line] = [text for line in frame_lines(CATALOG, sasl_frame(), hidden, rows=None) if "authBytes" in (text := plain(line))]
+    [line] = [
+        text for line in frame_lines(CATALOG, sasl_frame(), hidden, rows=None) if "authBytes" in (text := plain(line))
+    ]
     assert line.split() == ["0000000f", "03", "**", "**", ".**", "authBytes", "=", "<redacted", "2", "bytes>"]

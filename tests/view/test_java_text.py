@@ -1,4 +1,6 @@
-"""Text as Java writes it. The values follow from the documentation of `Double.toString` and the sources of `String` and Jackson."""
+"""Text as Java writes it. The values follow from the documentation of `Double.toString` and the sources of `String` and
+Jackson.
+"""
 
 import json
 import math
@@ -7,7 +9,7 @@ import struct
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.view.java_text import jackson, java_double, java_string
+from kwire_cli.view.kafka_tool import jackson, java_double, java_string
 
 DOUBLES = {
     0.0: "0.0",
@@ -88,6 +90,11 @@ def test_json():
     assert json.loads(text) == document
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    )
+)
 def test_json_keeps_what_it_says(document):
     assert json.loads(jackson(document)) == document

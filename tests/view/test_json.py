@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.message.record_fields import RecordsAs
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.message.roles import RecordsAs
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.batch_json import field_text
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
-from kwire_cli.view.quick_lines import field_text
-from kwire_cli.view.table import TABLE, plain_rows, row
+from kwire_cli.view.tables import TABLE, plain_rows, row
 
 CATALOG = kwire.catalog()
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,11 @@ def test_lines_are_printed_the_same_quickly(path):
         assert usual(line) == "".join(text for text, _ in row(cells, TABLE)).rstrip()
         assert any_row(line) == "".join(text for text, _ in row(cells, columns)).rstrip()
         document = line.to_json()
-        assert json.loads(many_dumps(document)) == json.loads(dumps(document, indent=False)) == json.loads(dumps(document, indent=True))
+        assert (
+            json.loads(many_dumps(document))
+            == json.loads(dumps(document, indent=False))
+            == json.loads(dumps(document, indent=True))
+        )
         if line.message:
             for records in ("base64", "size", "decoded"):
                 shown = line_dumps(line, records, None, items)
@@ -63,7 +67,21 @@ def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
     said = []
     for number, name in enumerate(name for name in names for _ in range(8)):
         padded = name + "x" * (12 - len(name.encode()))
-        said.append((0, wire.request("Heartbeat", 3, number, name, groupId=padded, memberId=padded, generationId=-number, groupInstanceId=None)))
+        said.append(
+            (
+                0,
+                wire.request(
+                    "Heartbeat",
+                    3,
+                    number,
+                    name,
+                    groupId=padded,
+                    memberId=padded,
+                    generationId=-number,
+                    groupInstanceId=None,
+                ),
+            )
+        )
     texts = 0
     for line in wire.lines(*said):
         assert line.message == "HeartbeatRequest"

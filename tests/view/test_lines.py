@@ -7,7 +7,9 @@ from hypothesis import given, strategies as st
 from kwire_cli.view.lines import escaped, is_hidden, json_escaped, plain, printable, quoted
 
 TURNING = [
-    point for point in range(0x3000) if unicodedata.bidirectional(chr(point)) in {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+    point
+    for point in range(0x3000)
+    if unicodedata.bidirectional(chr(point)) in {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
 ]
 
 

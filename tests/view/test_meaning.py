@@ -4,7 +4,7 @@ import pytest
 
 import kwire_cli
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.view.meaning import meaning
+from kwire_cli.view.lines import meaning
 
 CATALOG = kwire_cli.catalog()
 
@@ -36,7 +36,13 @@ def leaf(message, version, path):
         ("ListOffsetsRequest", 7, "topics[].partitions[].timestamp", 1_700_000_000_000_000, None),
         ("ListOffsetsRequest", 7, "topics[].partitions[].timestamp", 5, None),
         ("CreateDelegationTokenResponse", 2, "expiryTimestampMs", 1_700_000_000_001, "2023-11-14T22:13:20.001Z"),
-        ("ProduceResponse", 9, "responses[].partitionResponses[].logAppendTimeMs", 1_700_000_000_000, "2023-11-14T22:13:20.000Z"),
+        (
+            "ProduceResponse",
+            9,
+            "responses[].partitionResponses[].logAppendTimeMs",
+            1_700_000_000_000,
+            "2023-11-14T22:13:20.000Z",
+        ),
         ("FetchRequest", 12, "isolationLevel", 1, "READ_COMMITTED"),
         ("FetchRequest", 12, "replicaId", -1, "ORDINARY_CONSUMER_ID"),
         ("FetchRequest", 12, "maxWaitMs", 500, None),

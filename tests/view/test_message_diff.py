@@ -1,11 +1,11 @@
 """Two messages for eyes: signs, places, fields that one version lacks, and what is kept short."""
 
 import kwire_cli as kwire
-from kwire_cli.message.comparison.operands import Operand
-from kwire_cli.message.comparison.walk import compare
+from kwire_cli.analysis.comparison.elements import Operand
+from kwire_cli.analysis.comparison.messages import compare
 from kwire_cli.message.decoded import decode
+from kwire_cli.view.differences import comparison_lines
 from kwire_cli.view.lines import STYLES, plain
-from kwire_cli.view.message_diff import comparison_lines
 
 CATALOG = kwire.catalog()
 
@@ -15,7 +15,9 @@ def body(*ids, version=12, host="h"):
     value = {"throttleTimeMs": 0, "brokers": brokers, "clusterId": "c", "controllerId": 1, "topics": []}
     if 8 <= version <= 10:
         value["clusterAuthorizedOperations"] = -2147483648
-    return decode(CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version)
+    return decode(
+        CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version
+    )
 
 
 def lines(a, b, **options):
@@ -48,7 +50,10 @@ def test_fields_of_one_version_are_one_line_each():
     found = lines(body(1, version=7), body(1, version=8))
     assert found[:2] == [
         "fields of one version alone",
-        "+ clusterAuthorizedOperations: -2147483648 AUTHORIZED_OPERATIONS_OMITTED  4 bytes  version 7 has no such field",
+        (
+            "+ clusterAuthorizedOperations: -2147483648 AUTHORIZED_OPERATIONS_OMITTED  4 bytes  version 7 has "
+            "no such field"
+        ),
     ]
     assert found[-1] == "1 added"
     back = lines(body(1, 2, version=1), body(1, 2, version=0))
@@ -62,14 +67,27 @@ def test_several_values_of_such_a_field():
             {"errorCode": 0, "name": f"t{n}", "isInternal": False, "partitions": [], "topicAuthorizedOperations": each}
             for n, each in enumerate(operations)
         ]
-        value = {"throttleTimeMs": 0, "brokers": [], "clusterId": None, "controllerId": 1, "clusterAuthorizedOperations": 0, "topics": rows}
+        value = {
+            "throttleTimeMs": 0,
+            "brokers": [],
+            "clusterId": None,
+            "controllerId": 1,
+            "clusterAuthorizedOperations": 0,
+            "topics": rows,
+        }
         if version < 8:
             del value["clusterAuthorizedOperations"]
-            value["topics"] = [{key: part for key, part in row.items() if key != "topicAuthorizedOperations"} for row in rows]
-        return decode(CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version)
+            value["topics"] = [
+                {key: part for key, part in row.items() if key != "topicAuthorizedOperations"} for row in rows
+            ]
+        return decode(
+            CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version
+        )
 
     found = lines(topics(7, 1, 2), topics(8, 1, 2))
-    assert "+ topics[].topicAuthorizedOperations: several values  2 times, 8 bytes  version 7 has no such field" in found
+    assert (
+        "+ topics[].topicAuthorizedOperations: several values  2 times, 8 bytes  version 7 has no such field" in found
+    )
 
 
 def test_long_values_are_cut_unless_all_is_asked_for():

@@ -5,11 +5,9 @@ import json
 from hypothesis import given, strategies as st
 from record_sets import batch, record, segments
 
-from kwire_cli.message.record_fields import RecordsAs
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import Reader, read_items
-from kwire_cli.view.batch_json import line_pieces
-from kwire_cli.view.quick_lines import Lines, field_text, quick_lines
+from kwire_cli.message.roles import RecordsAs
+from kwire_cli.records.reading import Reader, read_items, source_of
+from kwire_cli.view.batch_json import Lines, field_text, line_pieces, quick_lines
 
 LABELS = ({}, {"file": "100%d/ü.log"})
 RECORDS = st.lists(
@@ -32,7 +30,14 @@ BATCHES = st.builds(
     st.sampled_from([0, 0, 0, 8, 16, 32, 64, 128]),
     st.sampled_from([0, 0, 4]),
     st.sampled_from([400, 400, 0, -1, (1 << 31) - 1]),
-    st.fixed_dictionaries({}, optional={"recordsCount": st.integers(-1, 7), "baseSequence": st.integers(-1, 1 << 30), "producerId": st.just(5)}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "recordsCount": st.integers(-1, 7),
+            "baseSequence": st.integers(-1, 1 << 30),
+            "producerId": st.just(5),
+        },
+    ),
 )
 
 
@@ -56,7 +61,9 @@ def both(data, label, *, deep, topic=None):
     return quick, slow
 
 
-@given(st.lists(BATCHES, max_size=4), st.sampled_from(LABELS), st.booleans(), st.sampled_from([None, "__consumer_offsets"]))
+@given(
+    st.lists(BATCHES, max_size=4), st.sampled_from(LABELS), st.booleans(), st.sampled_from([None, "__consumer_offsets"])
+)
 def test_lines_are_those_made_batch_by_batch(batches, label, deep, topic):
     quick, slow = both(b"".join(batches), label, deep=deep, topic=topic)
     assert quick == slow
@@ -76,7 +83,9 @@ def test_a_field_holds_its_batches_one_by_one(batches, damage):
     data = bytearray(b"".join(batches))
     if damage is not None and data:
         data[damage % len(data)] ^= 0x41
-    assert json.loads(field_text(RecordsAs())(bytes(data))) == [item.to_json(deep=True) for item in read_items(source_of(bytes(data)))]
+    assert json.loads(field_text(RecordsAs())(bytes(data))) == [
+        item.to_json(deep=True) for item in read_items(source_of(bytes(data)))
+    ]
 
 
 def test_samples_are_shown_as_batch_by_batch():
@@ -88,7 +97,11 @@ def test_samples_are_shown_as_batch_by_batch():
 
 def test_many_records_and_many_names():
     records = [record(b"k", b"v", offset=i, headers=[(f"h{i}", None)]) for i in range(1500)]
-    data = batch(0, records, lastOffsetDelta=1499) + batch(1500, records[:513], lastOffsetDelta=512) + batch(3000, [record()])
+    data = (
+        batch(0, records, lastOffsetDelta=1499)
+        + batch(1500, records[:513], lastOffsetDelta=512)
+        + batch(3000, [record()])
+    )
     quick, slow = both(data, {}, deep=True)
     assert quick == slow
     assert b'"h1499"' in quick

@@ -6,8 +6,7 @@ from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
-from kwire_cli.view.csv import csv_row
-from kwire_cli.view.table import HELD, text_of
+from kwire_cli.view.tables import HELD, csv_row, text_of
 
 SECRET = b"\0alice\0wonderland"
 
@@ -17,9 +16,17 @@ def capture(*said):
     talk, out = Talk(), []
     for side, data in said:
         each = talk.segment(side, data)
-        ports = {"source_port": 50000, "destination_port": 9092} if side == 0 else {"source_port": 9092, "destination_port": 50000}
+        ports = (
+            {"source_port": 50000, "destination_port": 9092}
+            if side == 0
+            else {"source_port": 9092, "destination_port": 50000}
+        )
         ends = {} if side == 0 else {"source": bytes([10, 0, 0, 2]), "destination": bytes([10, 0, 0, 1])}
-        out.append(packet(ethernet(ipv4(tcp(data, each.sequence, each.acknowledgment, each.flags, **ports), **ends)), each.packet))
+        out.append(
+            packet(
+                ethernet(ipv4(tcp(data, each.sequence, each.acknowledgment, each.flags, **ports), **ends)), each.packet
+            )
+        )
     return pcap_file(out)
 
 
@@ -27,7 +34,13 @@ def authenticate():
     import base64
 
     body = {"authBytes": base64.b64encode(SECRET).decode()}
-    document = {"kind": "request", "api": "SaslAuthenticate", "apiVersion": 0, "header": {"correlationId": 2, "clientId": "c"}, "body": body}
+    document = {
+        "kind": "request",
+        "api": "SaslAuthenticate",
+        "apiVersion": 0,
+        "header": {"correlationId": 2, "clientId": "c"},
+        "body": body,
+    }
     return encode_document(kwire_cli.catalog(), document)
 
 
@@ -42,7 +55,10 @@ def test_secrets_are_in_no_format(fmt, fields):
         assert secret not in shown.raw
     if fields[:1] == ("--fields",) and not refused:
         assert b"<redacted 17 bytes>" in shown.raw
-        assert b"AGFsaWNlAHdvbmRlcmxhbmQ" in kwire("decode", "--format", fmt, "--show-secrets", *fields, "-", stdin=data).raw
+        assert (
+            b"AGFsaWNlAHdvbmRlcmxhbmQ"
+            in kwire("decode", "--format", fmt, "--show-secrets", *fields, "-", stdin=data).raw
+        )
 
 
 def test_cells_move_no_cursor():
@@ -63,14 +79,34 @@ def test_columns_that_were_asked_for_are_as_wide_as_their_cells():
     capture_file = "samples/captures/kafka-python-4.4.0.pcapng"
     head, first, *_ = kwire(*asked, "--filter", "has clientSoftwareName", capture_file).out.splitlines()
     assert starts(head, ("clientSoftwareVersion", "clientSoftwareName")) == starts(first, ("3.0.12", "kafka-python"))
-    wide = kwire("decode", "--format", "table", "--fields", "body.groupId,kind,frame", "--filter", "kind == request", capture_file).out.splitlines()
+    wide = kwire(
+        "decode",
+        "--format",
+        "table",
+        "--fields",
+        "body.groupId,kind,frame",
+        "--filter",
+        "kind == request",
+        capture_file,
+    ).out.splitlines()
     assert {len(line) for line in wide} == {len(wide[0])}
     assert any(line.startswith("kp-group-t-kafka-python  request ") for line in wide)
 
 
 def test_the_rows_behind_the_first_have_their_columns():
-    lines = kwire("decode", "--format", "table", "--fields", "client,kind,frame", "samples/captures/ipv6.pcap").out.splitlines()
+    lines = kwire(
+        "decode", "--format", "table", "--fields", "client,kind,frame", "samples/captures/ipv6.pcap"
+    ).out.splitlines()
     assert len(lines) > HELD + 2
     assert {len(line) for line in lines} == {len(lines[0])}
-    coloured = kwire("decode", "--format", "table", "--color", "always", "--fields", "client,kind,frame", "samples/captures/ipv6.pcap")
+    coloured = kwire(
+        "decode",
+        "--format",
+        "table",
+        "--color",
+        "always",
+        "--fields",
+        "client,kind,frame",
+        "samples/captures/ipv6.pcap",
+    )
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in coloured.out.splitlines()] == lines

@@ -109,7 +109,14 @@ def test_many_texts_have_a_line_each_and_none_is_left_out():
 
 
 def test_long_bytes_and_texts_are_cut_unless_all_is_asked_for():
-    value = {"groupId": "x" * 200, "generationId": 1, "memberId": "m", "protocolType": None, "protocolName": None, "groupInstanceId": None}
+    value = {
+        "groupId": "x" * 200,
+        "generationId": 1,
+        "memberId": "m",
+        "protocolType": None,
+        "protocolName": None,
+        "groupInstanceId": None,
+    }
     value["assignments"] = [{"memberId": "m", "assignment": "QUFB" * 20}]
     cut, full = lines_of("SyncGroupRequest", 5, value), lines_of("SyncGroupRequest", 5, value, full=True)
     assert cut[1].endswith('x"… 80 more characters')

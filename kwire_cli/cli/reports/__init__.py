@@ -1,4 +1,6 @@
-"""The reports of `kwire scan`: each says what the command for one machine says. A report is a module with `show`, and a line here."""
+"""The reports of `kwire scan`: each says what the command for one machine says. A report is a module with `show`, and a
+line here.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ MODULES = {"errors": "stats", "latency": "stats", "topics": "stats", "upgrade": 
 
 @dataclass
 class Summary:
-    """How much was looked at, None where that was not counted or is said already: files, bytes, rows; and what could not be read."""
+    """How much was looked at, None where that was not counted or is said already: files, bytes, rows; and what could
+    not be read.
+    """
 
     files: int | None = None
     size: int | None = None
@@ -38,7 +42,9 @@ class Summary:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is made of: inputs, how it is shown, and the options of the command; `summary` is for what it looked at."""
+    """What a report is made of: inputs, how it is shown, and the options of the command; `summary` is for what it
+    looked at.
+    """
 
     environment: Environment
     spark: SparkSession

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 
 def show(asked: Asked) -> int:
-    """Which encodings and tags would have paid for the messages in captures, request logs, and segments of Kafka's own topics."""
-    from kwire_cli.cli.advise import show_advice
-    from kwire_cli.cli.advise_inputs import APART
+    """Which encodings and tags would have paid for the messages in captures, request logs, and segments of Kafka's own
+    topics.
+    """
+    from kwire_cli.analysis.costs.advice_values import named
+    from kwire_cli.cli.advise import APART, show_advice
+    from kwire_cli.cli.capture_inputs import tell_of_logs
+    from kwire_cli.cli.options import limits_of
     from kwire_cli.cli.reports.counting import of_captures, tell
-    from kwire_cli.cli.request_logs import tell_of_logs
-    from kwire_cli.cli.sizes import limits_of
-    from kwire_cli.cost.advice.messages import named
-    from kwire_cli.pipeline.advice import Messages, Wanted
+    from kwire_cli.pipeline.reports import Messages, Wanted
 
     options = asked.options
     catalog = options["catalog"]

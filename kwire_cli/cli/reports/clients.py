@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from kwire_cli.cli.clients import BESIDE, show_clients
 
 if TYPE_CHECKING:
+    from kwire_cli.analysis.clients import Clients
     from kwire_cli.cli.reports import Asked
-    from kwire_cli.clients.fold import Clients
 
 
 def show(asked: Asked) -> int:
     """Who speaks to the brokers; with --to whom a newer release would refuse, and 1 where there is anyone."""
     from kwire_cli.cli.reports.counting import counted
-    from kwire_cli.pipeline.exchanges import CLIENTS
+    from kwire_cli.pipeline.reports import CLIENTS
 
     release, now = asked.options["release"], asked.options["now"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.cli.frame_options import naming_of
-from kwire_cli.cli.request_logs import tell_of_logs
+from kwire_cli.cli.capture_inputs import tell_of_logs
+from kwire_cli.cli.options import naming_of
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted as number_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.reports import Asked
-    from kwire_cli.pipeline.exchanges import How
-    from kwire_cli.pipeline.folding import Faults
+    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.reports import How
 
 
 def of_captures(asked: Asked) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def counted(asked: Asked, how: How, together: str) -> list[Any]:
 
     InputError where there is nothing to count, and with --fail-fast where something could not be read.
     """
-    from kwire_cli.pipeline.exchanges import count
-    from kwire_cli.pipeline.folding import Faults
+    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.reports import count
 
     found = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
     faults = Faults()

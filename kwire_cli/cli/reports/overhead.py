@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 
 def show(asked: Asked) -> int:
-    """Where the bytes of captures and segments go: by api, of segments by topic and partition, or by what --by says; and by kind."""
-    from kwire_cli.cli.overhead_counting import DEFAULTS, Asked as AskedOf, Counted
-    from kwire_cli.cli.overhead_output import show as show_counted
+    """Where the bytes of captures and segments go: by api, of segments by topic and partition, or by what --by says;
+    and by kind.
+    """
+    from kwire_cli.analysis.costs.measures import OF_MESSAGE
+    from kwire_cli.analysis.costs.tallies import Tallies
+    from kwire_cli.cli.options import limits_of
+    from kwire_cli.cli.overhead_report import DEFAULTS, Asked as AskedOf, Counted, show as show_counted
     from kwire_cli.cli.reports.counting import of_captures, tell
-    from kwire_cli.cli.sizes import limits_of
-    from kwire_cli.cost.overhead.dimensions import OF_MESSAGE
-    from kwire_cli.cost.overhead.tallies import Tallies
-    from kwire_cli.pipeline.kinds import CAPTURES, SEGMENTS, numbered
-    from kwire_cli.pipeline.overhead import spent
+    from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
+    from kwire_cli.pipeline.reports import spent
     from kwire_cli.stores import sizes
 
     options = asked.options | {"given": ()}
@@ -29,12 +30,26 @@ def show(asked: Asked) -> int:
     segments, captures = [*of_segments], [*of_captured]
     tables = how.tables or [*DEFAULTS["segments" if 0 in of_segments.values() else "capture"]]
     names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
-    found = spent(asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked))
+    found = spent(
+        asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked)
+    )
     tell(asked, found.faults)
     if not found.bytes.messages:
         raise InputError("no capture or segment in this could be read")
-    counted = Counted(tables, Tallies(options["catalog"], names), None, found.file_bytes, len(captures), not captures, summed=found.bytes)
+    counted = Counted(
+        tables,
+        Tallies(options["catalog"], names),
+        None,
+        found.file_bytes,
+        len(captures),
+        not captures,
+        summed=found.bytes,
+    )
     show_counted(how, counted, asked.fmt)
     summary = asked.summary
-    summary.files, summary.size, summary.rows = len(captures) + len(segments), found.file_bytes + sum(sizes(segments)), found.bytes.messages
+    summary.files, summary.size, summary.rows = (
+        len(captures) + len(segments),
+        found.file_bytes + sum(sizes(segments)),
+        found.bytes.messages,
+    )
     return Exit.DONE

@@ -1,44 +1,188 @@
-"""One line of a capture: a frame, a SASL token, another protocol's bytes, or a gap; what is known of it, made when it is asked for."""
+"""A frame of a capture, and the names learnt on its connection."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.folds import OddError
-from kwire_cli.message.record_fields import RecordsAs
-from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
-from kwire_cli.message.secrets import can_hold_secrets
-from kwire_cli.source.capture.origin import ALONE
-from kwire_cli.spec.kafka import FETCH
+from kwire_cli.message.roles import (
+    RecordsAs,
+    can_hold_secrets,
+    error_codes,
+    role_values,
+    roles,
+    top_value,
+    topic_names,
+    topics_in,
+)
+from kwire_cli.source.packets.model import ALONE
+from kwire_cli.spec.kafka import API_VERSIONS, CLUSTER_METADATA, CLUSTER_METADATA_ID, DESCRIBE_CLUSTER, FETCH, METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.plain import Plain
+    from kwire_cli.message.known_layout import Layout, Plain
     from kwire_cli.message.roles import Roles
-    from kwire_cli.records.model import Hide
-    from kwire_cli.source.capture.origin import Origin, Place
+    from kwire_cli.records.batch import Hide
     from kwire_cli.source.kafka.connection import Connection, Seen
-    from kwire_cli.source.kafka.names import Names
+    from kwire_cli.source.packets.model import Origin, Place
+
+
+# Names over a capture: what topic ids, fetch sessions and node ids stand for, and what clients are, learnt
+# from the messages that go by.
+#
+# Sources: any response in which a topic's id stands beside its name (Metadata, CreateTopics,
+# DescribeTopicPartitions, ConsumerGroupDescribe, ...) says which topic an id is; ApiVersions requests name
+# the client's software; Metadata and DescribeCluster responses name brokers; Fetch requests and responses
+# make and change fetch sessions (KIP-227).
+
+MOST_SESSIONS, MOST_NAMES = 1 << 14, 1 << 17
+"""Fetch sessions, and names of each kind, that are known at a time. The oldest are forgotten: days of traffic take no
+more memory than hours."""
+
+
+SESSIONS_SINCE = 7
+"""The first version of Fetch with sessions."""
+
+
+@dataclass
+class Names:
+    """What is known so far, at first the one id that no message tells. Sessions are kept by broker and session id, as
+    lists of topic names or ids.
+
+    `ahead` reads the whole capture for names, where that can be done; it is asked once, when a topic id comes that has
+    none yet.
+    """
+
+    topics: dict[str, str] = field(default_factory=lambda: {CLUSTER_METADATA_ID: CLUSTER_METADATA})
+    brokers: dict[str, int] = field(default_factory=dict)
+    sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    ahead: Callable[[], Names] | None = None
+    _silent: set[Layout] = field(default_factory=set)  # of messages that tell nothing
+
+    def topic(self, topic: str) -> str:
+        """The name of a topic id, or what was given where none is known."""
+        if topic not in self.topics and self.ahead and len(topic) == UUID_TEXT:
+            ahead, self.ahead = self.ahead, None
+            found = ahead()
+            self.topics = found.topics | self.topics
+            self.brokers = found.brokers | self.brokers
+        return self.topics.get(topic, topic)
+
+    def node(self, address: str) -> int | None:
+        """The node id of the broker at an address, `host:port`."""
+        return self.brokers.get(address)
+
+    def learn(self, line: Captured, broker: str) -> None:
+        """What a frame tells; `broker` is the address of the broker's end."""
+        seen = line.seen
+        head, plain = seen.head, seen.plain
+        if head is None or (plain is not None and plain.layout in self._silent):
+            return  # what a response without its request is can only be guessed
+        key = head.api_key
+        if key == FETCH:
+            self._learn_session(line, broker)
+        elif key == API_VERSIONS:
+            if line.kind == "request" and (name := line.field("clientSoftwareName")):
+                line.connection.software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
+        elif plain is not None and (
+            seen.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
+        ):
+            self._silent.add(plain.layout)
+        elif seen.kind == "response" and (found := line.read):
+            for topic, name in topic_names(
+                *found
+            ):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
+                self.topics.setdefault(topic, name)
+            _forget(self.topics, MOST_NAMES)
+            if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
+                self._learn_brokers(body)
+
+    def learn_names(self, line: Captured) -> None:
+        """As `learn`, but topics and brokers alone: what is the same over the whole capture."""
+        if line.kind == "response" and line.seen.head and line.seen.head.api_key not in {FETCH, API_VERSIONS}:
+            self.learn(line, "")
+
+    def _learn_brokers(self, body: dict[str, Any]) -> None:
+        for broker in body.get("brokers") or ():
+            node = broker.get("nodeId", broker.get("brokerId"))
+            if node is not None and broker.get("host") and "port" in broker:  # it is whole
+                self.brokers[address_of(broker["host"], broker["port"])] = node
+        _forget(self.brokers, MOST_NAMES)
+
+    def _learn_session(self, line: Captured, broker: str) -> None:
+        """Keep a fetch session, and give a Fetch the topics of its own."""
+        if not line.seen.head or line.seen.head.version < SESSIONS_SINCE:
+            return
+        session = line.field("sessionId")
+        if line.kind == "request":
+            if session and (known := self.sessions.get((broker, session))):
+                del self.sessions[broker, session]  # so that it is the newest
+                line.session = self.sessions[broker, session] = _changed(line, known)
+        elif session and line.request:
+            if line.request.field("sessionEpoch") in {0, -1}:
+                names, ids = line.request.own_topics
+                self.sessions[broker, session] = [*names, *ids]
+                _forget(self.sessions, MOST_SESSIONS)
+            line.session = self.sessions.get((broker, session), [])
+
+
+def _forget(known: dict[Any, Any], most: int) -> None:
+    """Let the oldest go where there are more than so many."""
+    while len(known) > most:
+        del known[next(iter(known))]
+
+
+UUID_TEXT = 22
+"""Characters of a uuid's text; a topic's name can be as long, and then is its own name."""
+
+
+def _changed(line: Captured, known: list[str]) -> list[str]:
+    """The topics of a session after a request that adds and forgets some; a topic is forgotten when it is named and
+    nothing of it is added.
+    """
+    body = _body(line)
+    if not body or not (body.get("topics") or body.get("forgottenTopicsData")):
+        return known
+    asked = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
+    forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()} - {
+        *asked
+    }
+    return [topic for topic in dict.fromkeys([*known, *asked]) if topic not in forgotten]
+
+
+def _body(line: Captured) -> dict[str, Any] | None:
+    frame = line.frame
+    return frame.body.to_json(records="size") if frame and frame.body else None
+
+
+def address_of(host: str, port: int) -> str:
+    """A broker's address as the ends of connections are written: `10.0.0.1:9092`, `[::1]:9092`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+# One line of a capture: a frame, a SASL token, another protocol's bytes, or a gap; what is known of it, made
+# when it is asked for.
 
 WAITING = frozenset({"Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "FetchSnapshot"})
 """Apis whose answer a broker holds back on purpose; their latency says nothing about how fast it is."""
 
 
 class Captured:
-    """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's. Times are nanoseconds.
+    """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's.
+    Times are nanoseconds.
 
-    It stands at its last packet, the `place`; an answer never before its question, and what a side says in the order in which it was sent, even where
-    the capture has them otherwise.
+    It stands at its last packet, the `place`; an answer never before its question, and what a side says in the order in
+    which it was sent, even where the capture has them otherwise.
 
-    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a `Frame`. `origin` says in which file
-    it is.
+    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a
+    `Frame`. `origin` says in which file it is.
     """
 
     __slots__ = (
@@ -59,8 +203,18 @@ class Captured:
         "stream",
     )
 
-    def __init__(self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE) -> None:
-        self.seen, self.stream, self.src, self.dst, self.connection, self.names, self.origin = seen, stream, src, dst, connection, names, origin
+    def __init__(
+        self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE
+    ) -> None:
+        self.seen, self.stream, self.src, self.dst, self.connection, self.names, self.origin = (
+            seen,
+            stream,
+            src,
+            dst,
+            connection,
+            names,
+            origin,
+        )
         self._where: Place | None = origin.place(seen.packet) if origin.moving else None
         self.number = 0
         self.request: Captured | None = None
@@ -83,7 +237,9 @@ class Captured:
 
     @property
     def kind(self) -> str:
-        """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON form."""
+        """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON
+        form.
+        """
         return "gap" if self._is_unrecognised else self.seen.kind
 
     @property
@@ -134,8 +290,12 @@ class Captured:
             frame = replace(self.connection.frame(self.seen), number=self.number)
             if self.seen.missing:
                 have = len(self.seen.data)
-                cut = Anomaly("TRUNCATED", "", have, f"have {have} of {have + self.seen.missing} bytes: {MEANING['TRUNCATED']}")
-                frame = replace(frame, notes=(cut, *(note for note in frame.notes if note.code != "FRAME_SIZE_MISMATCH")))
+                cut = Anomaly(
+                    "TRUNCATED", "", have, f"have {have} of {have + self.seen.missing} bytes: {MEANING['TRUNCATED']}"
+                )
+                frame = replace(
+                    frame, notes=(cut, *(note for note in frame.notes if note.code != "FRAME_SIZE_MISMATCH"))
+                )
             if not self.number:
                 return frame
             self._frame = frame
@@ -194,7 +354,9 @@ class Captured:
             return self.request.client_id if self.request else None
         plain = self.seen.plain
         found: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
-        if plain and found and not found.isprintable() and not self.plain:  # its body does not fit: it may be no client id
+        if (
+            plain and found and not found.isprintable() and not self.plain
+        ):  # its body does not fit: it may be no client id
             found = self._header("clientId")
         return found
 
@@ -227,7 +389,9 @@ class Captured:
 
     @property
     def topics(self) -> list[str]:
-        """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch session."""
+        """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch
+        session.
+        """
         names, ids = self.own_topics
         if ids or self.session:
             return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
@@ -267,7 +431,9 @@ class Captured:
 
     @property
     def throttle(self) -> int | None:
-        """Milliseconds for which the broker asks the client to wait, or makes it wait; None for what says nothing of it."""
+        """Milliseconds for which the broker asks the client to wait, or makes it wait; None for what says nothing of
+        it.
+        """
         found: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
         return found
 
@@ -286,7 +452,9 @@ class Captured:
 
     @property
     def message(self) -> str | None:
-        """The name of the message in a frame about which there is no doubt and in which nothing is odd so far; None for all others."""
+        """The name of the message in a frame about which there is no doubt and in which nothing is odd so far; None for
+        all others.
+        """
         plain = self.plain
         return plain.layout.message if plain else None
 
@@ -309,7 +477,9 @@ class Captured:
         hidden: dict[str, frozenset[int]] | None = None,
         hide: Hide | None = None,
     ) -> dict[str, Any]:
-        """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is secret."""
+        """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is
+        secret.
+        """
         seen = self.seen
         file, packet = self.where
         out: dict[str, Any] = self.origin.labels(file) | {
@@ -333,7 +503,9 @@ class Captured:
         document = None if lossless or hidden else self._plain_document(records, reading)
         if document is None:
             assert self.frame  # noqa: S101 - for the type checker
-            document = self.frame.to_json(records=records, lossless=lossless, hidden=hidden, asked=self.asked, reading=reading)
+            document = self.frame.to_json(
+                records=records, lossless=lossless, hidden=hidden, asked=self.asked, reading=reading
+            )
             del document["frame"]
         out |= document
         if self.request:
@@ -355,7 +527,13 @@ class Captured:
             self.seen.plain = None
             return None
         layout = plain.layout
-        out: dict[str, Any] = {"kind": layout.kind, "size": self.seen.size, "apiKey": layout.api_key, "api": layout.api, "apiVersion": layout.version}
+        out: dict[str, Any] = {
+            "kind": layout.kind,
+            "size": self.seen.size,
+            "apiKey": layout.api_key,
+            "api": layout.api,
+            "apiVersion": layout.version,
+        }
         return out | {"header": plain.header, "body": body, "anomalies": []}
 
 

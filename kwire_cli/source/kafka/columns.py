@@ -1,21 +1,127 @@
-"""Columns of a capture's lines: what tables, filters and --fields name. One function a column; everything else is a field path."""
+"""Columns of lines and of batches, as tables and filters name them."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.opened import frame_fields, opened_batches
-from kwire_cli.records.jsonform import base64_text
+from kwire_cli.records.batch import Batch, base64_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.filter import Places
+    from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.message.roles import RecordsAs, Roles
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
+
+    Hidden = dict[str, frozenset[int]]
+
+
+# Batches in the records fields of a message, as filters and --fields see them: in JSON form, but for bytes,
+# which stay bytes.
+
+
+def opened_batches(
+    where: Roles, raw: Spans, reading: RecordsAs, hidden: frozenset[int], *, deep: bool
+) -> list[dict[str, Any]]:
+    """Return the batches and gaps in all records fields of a body that are not among the `hidden` spans; with their
+    records if `deep`.
+    """
+    from kwire_cli.message.decoded import by_span  # noqa: PLC0415 - few filters look into records
+
+    found = [each for at, each in by_span(where, raw) if at not in hidden]
+    items = (item for each in found for item in reading.items(raw.data, each.topic, each.start, each.stop))
+    return [opened(item, reading.hide, deep=deep) for item in items]
+
+
+def opened(item: Batch | Gap, hide: Hide | None, *, deep: bool) -> dict[str, Any]:
+    """Return a batch or gap. Keys, values and headers of its records are bytes, or text that says that they are
+    redacted.
+    """
+    document = item.to_json(deep=deep, hide=hide)
+    for record in document.get("batch", document).get("records") or ():
+        for each in (record, *record["headers"]):
+            each["value"] = _bytes(each["value"])
+        record["key"] = _bytes(record["key"])
+    return document
+
+
+def _bytes(text: str | None) -> bytes | str | None:
+    return text if text is None or text.startswith("<") else base64.b64decode(text)
+
+
+def frame_fields(frame: Frame | None, hidden: Hidden) -> dict[str, Any]:
+    """Return the header and body of a frame in JSON form, without the `hidden` spans of each; empty where it has
+    none.
+    """
+    parts = dict(frame.parts) if frame else {}
+    return {
+        name: parts[name].to_json(hidden=hidden.get(name, frozenset())) if name in parts else {}
+        for name in ("header", "body")
+    }
+
+
+# Batches as filters see them.
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """A batch or gap of a segment: its `size`, `kind` (batch, control or gap), `time` (the largest) and `anomaly`.
+
+    All else are fields of its JSON form, with its records if `deep`.
+    """
+
+    item: Batch | Gap
+    deep: bool
+    hide: Hide | None = None
+    shown: dict[str, Any] | None = None
+    """Its JSON form with some of its records alone, where these are looked at."""
+
+    def column(self, name: str) -> Any:
+        """The value of a column; None where there is none."""
+        item = self.item
+        if name == "size":
+            return item.size
+        if name == "kind":
+            return "gap" if not isinstance(item, Batch) else "control" if item.head.control else "batch"
+        if name == "time" and isinstance(item, Batch):
+            return None if item.head.max_timestamp < 0 else item.head.max_timestamp * MILLION
+        if name == "anomaly":
+            return [anomaly.code for anomaly in item.anomalies] if isinstance(item, Batch) else [item.code]
+        return None
+
+    def fields(self) -> dict[str, Any]:
+        """Its JSON form, with its records where these are asked for."""
+        return {"batch": self.shown or self.item.to_json(deep=self.deep, hide=self.hide)}
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batch itself."""
+        return [self.shown or opened(self.item, self.hide, deep=deep)]
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """None: what records mean stands in them."""
+        return []
+
+
+def record_rows(item: Batch, hide: Hide | None) -> Iterator[BatchRow]:
+    """Yield a row for each record of a batch: the batch with this record alone."""
+    document = opened(item, hide, deep=True)
+    for record in document["records"]:
+        yield BatchRow(item, deep=True, hide=hide, shown=document | {"records": [record]})
+
+
+# Columns of a capture's lines: what tables, filters and --fields name. One function a column; everything else
+# is a field path.
 
 
 def _host(end: str) -> str:
@@ -62,7 +168,9 @@ ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """A line as filters and --fields see it: columns, and fields made only when they are asked for, without what `redaction` says is secret."""
+    """A line as filters and --fields see it: columns, and fields made only when they are asked for, without what
+    `redaction` says is secret.
+    """
 
     line: Captured
     redaction: Redaction | None = None
@@ -91,7 +199,8 @@ class LineRow:
         return self.line.frame.payloads(self.hidden(), self.line.asked) if self.line.frame else []
 
     def value(self, name: str) -> Any:
-        """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for none.
+        """A column's value, or those of all fields whose path ends in `name`: one alone, several as a list, None for
+        none.
 
         Structures of an array, such as headers of records, are a list where there is one alone too.
         """

@@ -2,18 +2,24 @@
 
 States of a connection
 
-- OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does -> FOREIGN.
-- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error, or is followed by a frame that is no request -> TOKENS.
-- TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as a request -> KAFKA.
+- OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does ->
+  FOREIGN.
+- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error, or is followed by a frame that
+  is no request -> TOKENS.
+- TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as
+  a request -> KAFKA.
 - FOREIGN: another protocol, to the end.
 
 Rules
-- The client is the side that opened the connection, or whose frames read as requests (`sides`); ports do not matter, unless the broker's is given.
-  While nothing is known yet, frames wait. Where it was a guess, a frame that is a request for sure corrects it.
-- Responses come in the order of their requests. A correlation id further down the queue shows that the answers before it are in bytes that the
-  capture lacks; one that is nowhere in it has lost its request. Ids may be reused, negative or all zero: the order decides first.
+- The client is the side that opened the connection, or whose frames read as requests (`sides`); ports do not matter,
+  unless the broker's is given. While nothing is known yet, frames wait. Where it was a guess, a frame that is a request
+  for sure corrects it.
+- Responses come in the order of their requests. A correlation id further down the queue shows that the answers before
+  it are in bytes that the capture lacks; one that is nowhere in it has lost its request. Ids may be reused, negative or
+  all zero: the order decides first.
 - A Produce request with acks 0 has no response.
-- A first frame that begins with 0x60, or is no request by key and client id, is a token without a handshake, as clients of 0.9 send it.
+- A first frame that begins with 0x60, or is no request by key and client id, is a token without a handshake, as clients
+  of 0.9 send it.
 """
 
 from __future__ import annotations
@@ -24,29 +30,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.folds import OddError
-from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints
-from kwire_cli.message.headers import RequestHead, heads
-from kwire_cli.message.plain import Headers
-from kwire_cli.message.reading import read, unrecognised
+from kwire_cli.message.encode import RequestHead, heads
+from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
+from kwire_cli.message.known_layout import Headers
+from kwire_cli.message.reading import unrecognised
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.message.secrets import is_believed
-from kwire_cli.source.kafka.framing import Cut, Framer
-from kwire_cli.source.kafka.heads import is_no_request, reads_as_request
-from kwire_cli.source.kafka.protocols import beginning, undecided
+from kwire_cli.source.first_bytes import beginning, is_no_request, reads_as_request, undecided
+from kwire_cli.source.kafka.framing import Cut, Framer, Sides, is_first_token, surely_request
 from kwire_cli.source.kafka.recognition import Recogniser
-from kwire_cli.source.kafka.sides import Sides, is_first_token, surely_request
 from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.message.plain import Layouts, Plain
+    from kwire_cli.message.known_layout import Layouts, Plain
 
 MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
 """Frames, and bytes, that wait for a client to be found; then it is guessed."""
 
 MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
-"""Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the oldest are given up."""
+"""Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the
+oldest are given up."""
 
 
 NO_KEY_LOG = "there is no key log for it"
@@ -66,22 +71,32 @@ _GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
 
 
 class Seen:
-    """Something on a connection: `kind` is request, response, sasl-token, not-kafka or gap; `side` is the sender (0 or 1).
+    """Something on a connection: `kind` is request, response, sasl-token, not-kafka or gap; `side` is the sender (0 or
+    1).
 
-    `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's request. `missing` bytes of a
-    frame were lost. `size` counts all bytes, of a gap those that are lost too. `code` says why bytes are a gap. `plain` is a frame in which there is
-    nothing odd up to its body. Of another protocol, `content` names what its bytes are, and `reason` says why they could not be read. `in_flight`
-    counts the requests that wait for their responses when this one is sent, itself among them. `line` is the caller's, to find a request again when
-    its response comes.
+    `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's
+    request. `missing` bytes of a frame were lost. `size` counts all bytes, of a gap those that are lost too. `code`
+    says why bytes are a gap. `plain` is a frame in which there is nothing odd up to its body. Of another protocol,
+    `content` names what its bytes are, and `reason` says why they could not be read. `in_flight` counts the requests
+    that wait for their responses when this one is sent, itself among them. `line` is the caller's, to find a request
+    again when its response comes.
     """
 
     __slots__ = (
-        "code", "content", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain", "protocol", "reason", "request",
+        "code", "content", "data", "frame", "head", "in_flight", "kind", "line", "missing", "packet", "plain",
+        "protocol", "reason", "request",
         "side", "size", "time",
     )  # fmt: skip
 
     def __init__(
-        self, kind: str, side: int, cut: Cut, *, head: RequestHead | None = None, request: Seen | None = None, protocol: str | None = None
+        self,
+        kind: str,
+        side: int,
+        cut: Cut,
+        *,
+        head: RequestHead | None = None,
+        request: Seen | None = None,
+        protocol: str | None = None,
     ) -> None:
         what, self.data, self.packet, self.time, self.missing = cut
         self.kind, self.side, self.head, self.request, self.protocol = kind, side, head, request, protocol
@@ -96,18 +111,24 @@ class Seen:
 
 
 class Connection:
-    """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker, if that is known for sure.
+    """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker,
+    if that is known for sure.
 
-    `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before what is seen.
+    `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before
+    what is seen.
     """
 
     __slots__ = (
-        "_begun", "_doubtful", "_early", "_early_at", "_foreign", "_framers", "_headers", "_heard", "_pending", "_pending_bytes", "_request_head",
-        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start", "layouts", "software",
+        "_begun", "_doubtful", "_early", "_early_at", "_foreign", "_framers", "_headers", "_heard", "_pending",
+        "_pending_bytes", "_request_head",
+        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start",
+        "layouts", "software",
         "state",
     )  # fmt: skip
 
-    def __init__(self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None) -> None:
+    def __init__(
+        self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None
+    ) -> None:
         self.layouts, self.catalog = layouts, layouts.catalog
         self._request_head, self._response_head = heads(self.catalog)
         self._headers = Headers(self.catalog)
@@ -119,7 +140,10 @@ class Connection:
         self._doubtful = False
         self._begun = [not from_start, not from_start]
         self._early = [bytearray(), bytearray()]
-        self._early_at: list[tuple[int, int | None]] = [(0, None), (0, None)]  # the packet and time that the last of these bytes came with
+        self._early_at: list[tuple[int, int | None]] = [
+            (0, None),
+            (0, None),
+        ]  # the packet and time that the last of these bytes came with
         self._waiting: list[tuple[int, Cut]] = []
         self._waiting_bytes = 0
         self._served = False
@@ -172,7 +196,9 @@ class Connection:
         return [*self._pending]
 
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
-        """Others have read what came since: the beginnings of frames from both sides with their packets and times, and the requests that wait."""
+        """Others have read what came since: the beginnings of frames from both sides with their packets and times, and
+        the requests that wait.
+        """
         for framer, rest in zip(self._framers, rests, strict=True):
             framer.resume(*rest)
         self._pending.clear()
@@ -231,7 +257,9 @@ class Connection:
             yield Seen("not-kafka", side, cut, protocol=protocol)
         self._waiting.clear()
 
-    def _more_foreign(self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None) -> Iterator[Seen]:
+    def _more_foreign(
+        self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None
+    ) -> Iterator[Seen]:
         """Bytes of another protocol, as one piece for as long as the same side speaks; they are counted, not kept."""
         other, own = self._foreign[1 - side], self._foreign[side]
         if other:
@@ -283,7 +311,9 @@ class Connection:
             yield self._seen(side, cut)
 
     def _turned(self, side: int, cut: Cut) -> bool:
-        """Whether the sides were taken for one another, as a frame shows that is an answer without a question; from then on they are not."""
+        """Whether the sides were taken for one another, as a frame shows that is an answer without a question; from
+        then on they are not.
+        """
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
         self.client, self._doubtful, self.state = side, False, State.KAFKA
@@ -304,7 +334,11 @@ class Connection:
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
         data, layout = cut.data, self._request_head
-        head = tuple.__new__(RequestHead, layout.unpack(data, SIZE_BYTES)) if len(data) >= SIZE_BYTES + layout.size else None
+        head = (
+            tuple.__new__(RequestHead, layout.unpack(data, SIZE_BYTES))
+            if len(data) >= SIZE_BYTES + layout.size
+            else None
+        )
         if self.state is State.TOKENS:
             if not reads_as_request(self.catalog, cut.data):
                 return Seen("sasl-token", side, cut)
@@ -327,7 +361,9 @@ class Connection:
         return seen
 
     def _follows_handshake(self, cut: Cut) -> bool:
-        """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the answer."""
+        """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the
+        answer.
+        """
         last = self._pending[-1].head if self._pending else None
         return last is not None and last[:2] == (SASL_HANDSHAKE, 0) and not reads_as_request(self.catalog, cut.data)
 
@@ -336,7 +372,11 @@ class Connection:
             return self._from_client(side, cut) if self._turned(side, cut) else Seen("sasl-token", side, cut)
         self._heard = True
         data = cut.data
-        wanted = self._response_head.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + self._response_head.size else None
+        wanted = (
+            self._response_head.unpack(data, SIZE_BYTES)[0]
+            if len(data) >= SIZE_BYTES + self._response_head.size
+            else None
+        )
         request = self._request_of(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)
@@ -397,4 +437,8 @@ class Connection:
 
     def _is_of_client(self, frame: Frame) -> bool:
         """Whether a request names the client as another one of the connection did."""
-        return frame.kind == "request" and frame.header is not None and self._headers.names(frame.header.value.get("clientId"))
+        return (
+            frame.kind == "request"
+            and frame.header is not None
+            and self._headers.names(frame.header.value.get("clientId"))
+        )

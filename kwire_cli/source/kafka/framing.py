@@ -1,24 +1,31 @@
-"""Framing: the bytes of one direction cut at its size prefixes, and what to do where bytes are missing.
-
-Rules
-- A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.kafka.common.network.NetworkReceive).
-- Lost bytes inside a frame cost that frame alone: its end is known from its prefix. It comes out cut, with what was there before the loss.
-- Lost bytes that may hold the end of a frame, a size that is none, and a start in mid-stream cost the framing: bytes are skipped until a frame is
-  recognised again.
-- Every byte comes out once: in a frame, skipped, or lost.
-"""
+"""Frames cut from streams, and the client's side of a connection."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
+from kwire_cli.source.first_bytes import names_client, reads_as_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Framing: the bytes of one direction cut at its size prefixes, and what to do where bytes are missing.
+#
+# Rules - A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes
+# (org.apache.kafka.common.network.NetworkReceive). - Lost bytes inside a frame cost that frame alone: its end
+# is known from its prefix. It comes out cut, with what was there before the loss. - Lost bytes that may hold
+# the end of a frame, a size that is none, and a start in mid-stream cost the framing: bytes are skipped until
+# a frame is recognised again. - Every byte comes out once: in a frame, skipped, or lost.
+
 MAX_UNRECOGNISED = 1 << 20
 """Bytes that are kept while no frame is recognised in them; a frame that is longer is found by its beginning."""
+
+
 BIG = 1 << 20
 """A frame of more bytes than this has to look like one, where framing was not sure from the start."""
 BELIEVABLE = 16
@@ -28,8 +35,9 @@ BELIEVABLE = 16
 class Cut(NamedTuple):
     """What framing makes of a direction's bytes, with the packet and time (ns) of the last of them.
 
-    `kind` is frame; skipped, for bytes in which no frame was recognised; or lost, for bytes that the capture does not have (`data` is empty then).
-    `missing` are the bytes of a frame that were lost or never came, or the number of those lost.
+    `kind` is frame; skipped, for bytes in which no frame was recognised; or lost, for bytes that the capture does not
+    have (`data` is empty then). `missing` are the bytes of a frame that were lost or never came, or the number of those
+    lost.
     """
 
     kind: str
@@ -46,7 +54,9 @@ class Search(Protocol):
         """Frames may begin from `at` on in the buffer."""
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is in the buffer."""
+        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is
+        in the buffer.
+        """
 
     def skip(self, count: int) -> None:
         """The first `count` bytes of the buffer are gone."""
@@ -56,7 +66,9 @@ class Search(Protocol):
 
 
 class Framer:
-    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `search` finds frames where framing is lost."""
+    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `search` finds frames where
+    framing is lost.
+    """
 
     __slots__ = ("_packet", "_rest", "_search", "_sure", "_time", "_wanted", "buffer", "synchronised")
 
@@ -121,7 +133,12 @@ class Framer:
                 return
             end = at + SIZE_BYTES + size
             if end > len(buffer):
-                if size > BIG and not self._sure and len(buffer) - at >= BELIEVABLE and not self._search.believes(buffer, at):
+                if (
+                    size > BIG
+                    and not self._sure
+                    and len(buffer) - at >= BELIEVABLE
+                    and not self._search.believes(buffer, at)
+                ):
                     del buffer[:at]
                     self._lose_framing(1)
                     return
@@ -188,3 +205,95 @@ class Framer:
             missing = SIZE_BYTES + (says_size(self.buffer, 0, len(self.buffer)) or 0) - len(self.buffer)
         yield Cut("frame" if missing else "skipped", bytes(self.buffer), self._packet, self._time, missing)
         self.buffer.clear()
+
+
+# Which side of a connection is the client, by the frames of both.
+#
+# Rules - The side that opened the connection is the client, unless its own frames can't be requests and the
+# other's surely are. - If nobody was seen to open it: the side of which a frame is a request for sure, as it
+# names a client and its body fits; or whose frame reads as a request, while one of the other side has its
+# correlation id, or does not read so. One that merely reads as a request may be an answer: "correlation id 1,
+# error 0" is also "Produce version 1, no client id". One that is whole, of a known version, and whose body
+# does not fit, says nothing.
+
+GSSAPI_TAG = 0x60
+
+
+class Sides:
+    """What the frames of both sides say. `opener` is the side that opened the connection; `from_start`: nothing is
+    missing before their first frames.
+
+    `sure` tells whether the client that was found is beyond doubt.
+    """
+
+    __slots__ = ("_against", "_asked", "_catalog", "_for", "_from_start", "_opener", "_surely", "sure")
+
+    def __init__(self, catalog: Catalog, opener: int | None, *, from_start: bool) -> None:
+        self._catalog, self._opener, self._from_start = catalog, opener, from_start
+        self._for, self._against = [0, 0], [0, 0]
+        self._surely = [False, False]
+        self._asked: set[tuple[int, bytes]] = set()
+        self.sure = False
+
+    def hear(self, side: int, cut: Cut) -> int | None:
+        """The client, if this frame of a side decides it."""
+        data, other, opener = cut.data, 1 - side, self._opener
+        if is_first_token(cut) and (side == opener if opener is not None else self._from_start):
+            return side
+        reads = reads_as_request(self._catalog, data)
+        if reads and side == opener:
+            self.sure = True
+            return side
+        answered = (other, data[SIZE_BYTES : 2 * SIZE_BYTES]) in self._asked
+        named = reads and names_client(self._catalog, data, 0, needed=True)
+        whole = _request(self._catalog, data) if reads and not cut.missing else None
+        fits = whole is not None and whole.sure and not whole.anomalies
+        if fits or named:
+            # A whole request of a known version whose body does not fit says nothing: an answer may read so too.
+            self._for[side] += fits or whole is None or whole.body is None or whole.body.guess
+            self._surely[side] = self._surely[side] or (named and fits)
+            self._asked.add((side, data[2 * SIZE_BYTES : 3 * SIZE_BYTES]))
+        elif not (reads and cut.missing):
+            self._against[side] += 1
+        if opener is not None:
+            if self._against[opener]:
+                return 1 - opener if self._surely[1 - opener] else None
+            return (
+                None if self._surely[side] or side == opener else opener
+            )  # an answer, be it that its question was lost
+        for each in (side, other):
+            if self._surely[each]:
+                self.sure = True
+                return each
+        if answered:
+            return other
+        for each in (side, other):
+            if self._for[each] and self._against[1 - each]:
+                return each
+        return None
+
+    def guess(self, first: int) -> int:
+        """The client, where nothing decides it: `first` is the side that spoke first."""
+        if self._opener is not None:
+            return self._opener
+        votes = [mine - other for mine, other in zip(self._for, self._against, strict=True)]
+        return first if votes[0] == votes[1] else votes.index(max(votes))
+
+
+def surely_request(catalog: Catalog, cut: Cut) -> bool:
+    """Whether a frame is a whole request that names its client, and in which nothing is odd."""
+    data = cut.data
+    named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
+    if not named:
+        return False
+    frame = _request(catalog, data)
+    return frame.sure and not frame.anomalies
+
+
+def _request(catalog: Catalog, data: bytes) -> Frame:
+    return read(catalog, data, Hints(kind="request"), number=0, start=0, stop=len(data), prefixed=True)
+
+
+def is_first_token(cut: Cut) -> bool:
+    """Whether a frame begins as the first token of GSSAPI does."""
+    return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG

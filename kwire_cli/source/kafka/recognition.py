@@ -1,14 +1,18 @@
 """Where frames begin in one direction of a connection, after a loss and in mid-stream.
 
 Rules
-- A place may begin a request if a size, an api key, a version and a client id stand there that can be ones; a response, if a size does before the
-  correlation id of a request that waits, or if a piece of data begins there: senders mostly begin to send with a frame.
-- While nobody knows who the client is, size prefixes that meet at the last byte decide, from the beginning of a piece on. What reads as a
-  request further on in such a piece has to name its client, as the bytes of answers may look so too.
-- A place is confirmed when its frame is whole and either the data end there or another frame of the kind begins. The first confirmed one is it.
-- Where nothing is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed, and an answer that has both
-  the id and the beginning of a piece.
-- Every place is judged once when it is seen, and once more at each point where the frames that it says begin or end: no byte is searched twice.
+- A place may begin a request if a size, an api key, a version and a client id stand there that can be ones; a response,
+  if a size does before the correlation id of a request that waits, or if a piece of data begins there: senders mostly
+  begin to send with a frame.
+- While nobody knows who the client is, size prefixes that meet at the last byte decide, from the beginning of a piece
+  on. What reads as a request further on in such a piece has to name its client, as the bytes of answers may look so
+  too.
+- A place is confirmed when its frame is whole and either the data end there or another frame of the kind begins. The
+  first confirmed one is it.
+- Where nothing is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed,
+  and an answer that has both the id and the beginning of a piece.
+- Every place is judged once when it is seen, and once more at each point where the frames that it says begin or end: no
+  byte is searched twice.
 """
 
 from __future__ import annotations
@@ -18,12 +22,12 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.source.kafka.heads import names_client, reads_as_request
+from kwire_cli.source.first_bytes import names_client, reads_as_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kwire_cli.message.headers import RequestHead
+    from kwire_cli.message.encode import RequestHead
     from kwire_cli.spec.catalog import Catalog
 
 MOST_UNSURE = 1 << 18
@@ -31,13 +35,16 @@ MOST_UNSURE = 1 << 18
 MOST_PLACES = 4096
 """Places that are kept in mind; beyond that the oldest are forgotten."""
 BIG = 1 << 20
-"""A frame of more bytes than this, which no framing from the start on vouches for, has to look like one before it is waited for."""
+"""A frame of more bytes than this, which no framing from the start on vouches for, has to look like one before it is
+waited for."""
 LINKS = 16
 """Frames by which a row of them is confirmed, wherever it ends."""
 
 _REQUEST_BYTES = 14
 """Size, api key, version, correlation id, and the length of the client id."""
-_REQUEST = re.compile(rb"(?=(?!\0\0\0[\0-\x09])[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff]{5}(?:[\0-\x04][\0-\xff]|\xff\xff))", re.DOTALL)
+_REQUEST = re.compile(
+    rb"(?=(?!\0\0\0[\0-\x09])[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff]{5}(?:[\0-\x04][\0-\xff]|\xff\xff))", re.DOTALL
+)
 _RESPONSE_BYTES = 8
 _RESPONSE = re.compile(rb"(?=(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{7})", re.DOTALL)
 
@@ -60,7 +67,9 @@ class Places:
         self._alive: dict[int, None] = {}  # in the order in which they were seen
 
     def wait(self, at: int, until: int, end: int, links: int) -> None:
-        """`end` is where the last frame of the place ends by what is known of it, 0 for nothing; `links` the number of frames before that one."""
+        """`end` is where the last frame of the place ends by what is known of it, 0 for nothing; `links` the number of
+        frames before that one.
+        """
         if at not in self._alive:
             if len(self._alive) >= MOST_PLACES:
                 del self._alive[next(iter(self._alive))]
@@ -93,7 +102,11 @@ class Places:
 
     def shift(self, count: int) -> None:
         """The first `count` bytes of the buffer are gone."""
-        self._due = [(until - count, at - count, end and end - count, links) for until, at, end, links in self._due if at in self._alive]
+        self._due = [
+            (until - count, at - count, end and end - count, links)
+            for until, at, end, links in self._due
+            if at in self._alive
+        ]
         self._alive = {at - count: None for at in self._alive}
 
 
@@ -126,7 +139,9 @@ class Requests:
         self._scanned = max(self._scanned, size - _REQUEST_BYTES + 1)
         while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
             named = oldest > 0 or (says_size(buffer, 0, size) or 0) > BIG
-            if reads_as_request(self._catalog, buffer, oldest) and names_client(self._catalog, buffer, oldest, needed=named):
+            if reads_as_request(self._catalog, buffer, oldest) and names_client(
+                self._catalog, buffer, oldest, needed=named
+            ):
                 return oldest
             self._places.drop(oldest)
         return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
@@ -239,7 +254,9 @@ class Responses:
 
 
 class Recogniser:
-    """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is not known."""
+    """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is
+    not known.
+    """
 
     __slots__ = ("_asked", "_catalog", "_first", "_from_client", "_role", "_searches")
 
@@ -261,7 +278,9 @@ class Recogniser:
             search.skip(count)
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is in the buffer."""
+        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is
+        in the buffer.
+        """
         role = self._from_client()
         if role is not self._role:
             self._role = role
@@ -273,7 +292,12 @@ class Recogniser:
         if role is True:
             return found
         answer = responses.find(buffer, last=last)
-        while 0 <= found != answer and not last and responses.may_hold(found) and not names_client(self._catalog, buffer, found, needed=True):
+        while (
+            0 <= found != answer
+            and not last
+            and responses.may_hold(found)
+            and not names_client(self._catalog, buffer, found, needed=True)
+        ):
             found = requests.find(buffer, last=last)
         return min(found, answer) if found >= 0 <= answer else max(found, answer)
 
@@ -282,4 +306,6 @@ class Recogniser:
         if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
-        return self._from_client() is not True and any(each.head is not None and each.head.correlation_id == wanted for each in self._asked)
+        return self._from_client() is not True and any(
+            each.head is not None and each.head.correlation_id == wanted for each in self._asked
+        )

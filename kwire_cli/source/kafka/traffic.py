@@ -1,28 +1,35 @@
-"""Traffic: the frames of a capture, numbered, paired, named. What `kwire decode CAPTURE` shows."""
+"""Kafka's frames in the streams of captures, also carried over between parts."""
 
 from __future__ import annotations
 
+import io
+import pickle
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.message.plain import Layouts
-from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
-from kwire_cli.source.capture.origin import ALONE
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.replay import Replay
-from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.engine.fixed import Fixed
+from kwire_cli.engine.shapes import Shape
+from kwire_cli.engine.spans import Spans
+from kwire_cli.message.encode import heads
+from kwire_cli.message.frames import Frame
+from kwire_cli.message.known_layout import Layout, Layouts
+from kwire_cli.source.captures import BATCH, Capture, Replay
+from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
-from kwire_cli.source.kafka.names import Names
+from kwire_cli.source.packets.model import ALONE, Data, End, Foreign, Gap, Origin, Start
+from kwire_cli.source.packets.tcp import Streams
+from kwire_cli.spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.source.capture.events import Event
-    from kwire_cli.source.capture.origin import Origin
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.source.packets.model import Event, Segment
+
+
+# Traffic: the frames of a capture, numbered, paired, named. What `kwire decode CAPTURE` shows.
 
 LATEST = 256
 """Packets after which a line is given although bytes that came before its own may still wait for others."""
@@ -40,11 +47,14 @@ def traffic(
 ) -> Iterator[Captured]:
     """The lines of a capture in the order in which their last bytes arrived.
 
-    `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet, where any are. `again` gives the
-    events once more from the first, if the capture can be read twice: then topic ids have their names from wherever in it they stand. `names` are
-    those known beforehand instead; `layouts` are those of the catalogue, where they are there already.
+    `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet,
+    where any are. `again` gives the events once more from the first, if the capture can be read twice: then topic ids
+    have their names from wherever in it they stand. `names` are those known beforehand instead; `layouts` are those of
+    the catalogue, where they are there already.
     """
-    names = names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
+    names = (
+        names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
+    )
     origin = events.origin if isinstance(events, Capture | Replay) else ALONE
     lines = Lines(layouts or Layouts(catalog), port, names, waiting_since, origin)
     for batch in _batches(events):
@@ -56,7 +66,14 @@ def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
     return events.batches() if isinstance(events, Capture | Replay) else ([event] for event in events)
 
 
-def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None, layouts: Layouts | None = None, sessions: bool = False) -> Names:
+def names_in(
+    catalog: Catalog,
+    events: Iterable[Event],
+    *,
+    port: int | None = None,
+    layouts: Layouts | None = None,
+    sessions: bool = False,
+) -> Names:
     """The topics and brokers that a capture names, and its fetch `sessions` where they are asked for."""
     watch = Watch(layouts or Layouts(catalog), port, Names(), names_alone=not sessions)
     for batch in _batches(events):
@@ -76,7 +93,9 @@ class _Order:
         self._waiting_since = waiting_since
 
     def ripe(self, lines: list[Captured], packet: int | None) -> list[Captured]:
-        """The lines before which none can come any more, where the capture has been read up to a packet; all of them where that is None."""
+        """The lines before which none can come any more, where the capture has been read up to a packet; all of them
+        where that is None.
+        """
         lines = sorted(self.held + lines, key=_place)
         since = None if packet is None else self._waiting_since()
         if since is None or packet is None:
@@ -88,9 +107,18 @@ class _Order:
 
 
 class Lines:
-    """The lines of events as they are given, numbered in the order in which their last bytes arrived. The arguments are those of `traffic`."""
+    """The lines of events as they are given, numbered in the order in which their last bytes arrived. The arguments are
+    those of `traffic`.
+    """
 
-    def __init__(self, layouts: Layouts, port: int | None, names: Names, waiting_since: Callable[[], int | None], origin: Origin = ALONE) -> None:
+    def __init__(
+        self,
+        layouts: Layouts,
+        port: int | None,
+        names: Names,
+        waiting_since: Callable[[], int | None],
+        origin: Origin = ALONE,
+    ) -> None:
         self.watch = Watch(layouts, port, names, origin=origin)
         self._order = _Order(waiting_since)
         self._count = 0
@@ -103,7 +131,9 @@ class Lines:
     def take(self, events: list[Event]) -> list[Captured]:
         """The lines that are complete with these events, and whose turn it is."""
         lines = self.watch.take(events)
-        return self._numbered(self._order.ripe(lines, events[-1].packet)) if events and (lines or self._order.held) else []
+        return (
+            self._numbered(self._order.ripe(lines, events[-1].packet)) if events and (lines or self._order.held) else []
+        )
 
     def close(self) -> list[Captured]:
         """The others; nothing more comes."""
@@ -128,7 +158,9 @@ class _Ends:
 class Watch:
     """The open connections, and what is known of names."""
 
-    def __init__(self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE) -> None:
+    def __init__(
+        self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
+    ) -> None:
         self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
         self.connections: dict[int, tuple[Connection, _Ends]] = {}
         self._names_alone = names_alone
@@ -195,3 +227,122 @@ def _foreign(event: Foreign) -> Seen:
     seen = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
     seen.size, seen.content, seen.reason = event.size, event.content, event.reason
     return seen
+
+
+# What goes on between two ends, put away and taken up again: segments in, lines out, and all that is known
+# meanwhile as bytes.
+#
+# What is put away is what TCP and Kafka need to go on: holes, parts of frames, requests that wait, names.
+# Layouts and what was read by them are not in it: they are those of the catalogue of whoever takes it up
+# again.
+
+FORM = 2
+"""Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
+
+
+_SHOWN_AGAIN = (Frame, Spans, Shape)
+"""What was read from bytes that are kept: it is read again when it is asked for."""
+_OURS = ("kwire_cli.", "collections", "functools")
+
+
+class Ongoing:
+    """The connections between two ends. Packets are numbered over all that is captured; `starts` are the first ones of
+    connections by number.
+
+    `origin` says in which files they are; it is not put away.
+    """
+
+    def __init__(self, layouts: Layouts, port: int | None, origin: Origin = ALONE) -> None:
+        self._streams = Streams()
+        self._lines = Lines(layouts, port, Names(), self._streams.waiting_since, origin)
+        self._starts: dict[int, int] = {}
+
+    def take(self, segments: Iterable[Segment]) -> Iterator[tuple[Captured, int]]:
+        """The lines that these segments complete, each with the first packet of its connection."""
+        feed, idle = self._streams.feed, self._streams.idle
+        events: list[Event] = []
+        for number, segment in enumerate(segments, 1):
+            events += idle(segment.packet - 1)
+            events += feed(segment)
+            if not number % BATCH:
+                yield from self._told(events)
+                events = []
+        yield from self._told(events)
+
+    def pass_by(self, packet: int) -> Iterator[tuple[Captured, int]]:
+        """Packets up to this one were of others."""
+        yield from self._told([*self._streams.idle(packet)])
+
+    def close(self) -> Iterator[tuple[Captured, int]]:
+        """Nothing more comes: what waits is given, and all connections end."""
+        yield from self._told([*self._streams.flush(), *self._streams.close()])
+        yield from ((line, self._starts[line.stream]) for line in self._lines.close())
+
+    def _told(self, events: list[Event]) -> Iterator[tuple[Captured, int]]:
+        for event in events:
+            if type(event) is Start:
+                self._starts[event.connection] = event.packet
+        yield from ((line, self._starts[line.stream]) for line in self._lines.take(events))
+        if not self._lines.held:
+            self._starts = {number: self._starts[number] for number in self._lines.watch.connections}
+
+    @property
+    def waiting_since(self) -> int | None:
+        """The lowest packet whose bytes are in no line yet, but for frames that have begun; None where there is
+        none.
+        """
+        return self._streams.waiting_since()
+
+    def put_away(self, layouts: Layouts) -> bytes:
+        """All of it, as bytes."""
+        out = io.BytesIO()
+        _Pickler(out, layouts).dump(self)
+        return out.getvalue()
+
+
+def taken_up(kept: bytes, layouts: Layouts, origin: Origin = ALONE) -> Ongoing:
+    """What was put away, by this kwire."""
+    found: Ongoing = _Unpickler(io.BytesIO(kept), layouts, origin).load()
+    return found
+
+
+class _Pickler(pickle.Pickler):
+    """Names what each process has of its own, and leaves out what can be read again."""
+
+    def __init__(self, out: io.BytesIO, layouts: Layouts) -> None:
+        super().__init__(out, protocol=5)
+        self._heads = heads(layouts.catalog)
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        """What stands for an object; None for one that is pickled."""
+        kind = type(obj)
+        if kind is Layouts or kind is Catalog:
+            return (kind.__name__,)
+        if kind is Layout:
+            return "Layout", obj.kind, obj.api_key, obj.version
+        if kind is Fixed:
+            return "head", self._heads.index(obj)
+        if isinstance(obj, Origin):
+            return ("Origin",)
+        return ("nothing",) if kind in _SHOWN_AGAIN else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: io.BytesIO, layouts: Layouts, origin: Origin) -> None:
+        super().__init__(data)
+        self._layouts, self._origin = layouts, origin
+
+    def persistent_load(self, pid: Any) -> Any:
+        """The object that was named."""
+        what, *which = pid
+        if what == "Layout":
+            return self._layouts.get(*which)
+        if what == "head":
+            return heads(self._layouts.catalog)[which[0]]
+        return {"Layouts": self._layouts, "Catalog": self._layouts.catalog, "Origin": self._origin}.get(what)
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Only what is put away is taken up."""
+        if module.startswith(_OURS) or (module, name) == ("builtins", "getattr"):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is not of a connection")

@@ -1,1 +1,3 @@
-"""Kafka's log directories: which file is which by its name, and a reader for each kind of file but those of record batches."""
+"""Kafka's log directories: which file is which by its name, and a reader for each kind of file but those of record
+batches.
+"""

@@ -1,4 +1,4 @@
-"""A walk over log directories: which folder is a partition, the partitions in order, and their files in order."""
+"""Partitions and segments in folders."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.logs.names import SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
+from kwire_cli.source.files import named
+from kwire_cli.source.logs.model import BATCH_KINDS, SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 from kwire_cli.stores import path_of
-from kwire_cli.stores.folders import in_order_of_paths, tree
+from kwire_cli.stores.opening import in_order_of_paths, tree
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from kwire_cli.stores import Place
-    from kwire_cli.stores.folders import FolderLink
+    from kwire_cli.stores.opening import FolderLink
+
+
+# A walk over log directories: which folder is a partition, the partitions in order, and their files in order.
 
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}
+
+
 _OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
 
 
@@ -36,7 +43,9 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition's folder. `name` is None where the folder's name is not one that Kafka gives; `files` are by offset, those without one last."""
+    """A partition's folder. `name` is None where the folder's name is not one that Kafka gives; `files` are by offset,
+    those without one last.
+    """
 
     path: Place
     name: FolderName | None
@@ -53,7 +62,9 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class LogDirectory:
-    """A log directory: its own files, and its partitions by topic and number. The folder of a partition alone is one with that partition."""
+    """A log directory: its own files, and its partitions by topic and number. The folder of a partition alone is one
+    with that partition.
+    """
 
     path: Place
     files: tuple[File, ...]
@@ -67,7 +78,9 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The log directories at and below a path in the order of their paths, and the links to folders that were met on the way."""
+    """The log directories at and below a path in the order of their paths, and the links to folders that were met on
+    the way.
+    """
 
     path: Place
     directories: tuple[LogDirectory, ...]
@@ -89,11 +102,13 @@ class Logs:
 
 
 def walk(path: str | os.PathLike[str]) -> Logs:
-    """Return the log directories of a folder: of a partition, a log directory, a broker or several of them, however deep.
+    """Return the log directories of a folder: of a partition, a log directory, a broker or several of them, however
+    deep.
 
-    What is in a folder decides. With meta.properties, or with folders in it that hold partitions, a folder is a log directory, whatever its
-    name (kafka-0, data-1). Without these it is a partition if it holds files of one, or is named like one. Files of a partition that lie in
-    a log directory itself are a partition too, under that folder's path.
+    What is in a folder decides. With meta.properties, or with folders in it that hold partitions, a folder is a log
+    directory, whatever its name (kafka-0, data-1). Without these it is a partition if it holds files of one, or is
+    named like one. Files of a partition that lie in a log directory itself are a partition too, under that folder's
+    path.
 
     Raises:
         InputError: It is no folder, or a folder below it cannot be read.
@@ -105,7 +120,9 @@ def walk(path: str | os.PathLike[str]) -> Logs:
     single: set[int] = set()  # folders that are partitions and nothing else
     for folder in reversed(found.folders):  # those in a folder before it
         files = own[id(folder)]
-        outer = any(id(sub) in holding for sub in folder.folders) or any(file.kind is Kind.META_PROPERTIES for file in files)
+        outer = any(id(sub) in holding for sub in folder.folders) or any(
+            file.kind is Kind.META_PROPERTIES for file in files
+        )
         if outer or _of_a_partition(files) or named_partition(folder.path):
             holding.add(id(folder))
         if not outer and id(folder) in holding:
@@ -115,7 +132,9 @@ def walk(path: str | os.PathLike[str]) -> Logs:
         if id(folder) in single and folder is not found.root:
             continue
         files = own[id(folder)]
-        inside = [Partition(sub.path, named_partition(sub.path), own[id(sub)]) for sub in folder.folders if id(sub) in single]
+        inside = [
+            Partition(sub.path, named_partition(sub.path), own[id(sub)]) for sub in folder.folders if id(sub) in single
+        ]
         if id(folder) in single:
             inside.append(Partition(folder.path, named_partition(folder.path), files))
             files = ()
@@ -171,6 +190,95 @@ def _file_order(file: File) -> tuple[int, int, int, str]:
 def _listed(folder: Place) -> tuple[File, ...]:
     try:
         # A link that leads nowhere cannot be read, as whoever reads it says.
-        return _files([entry for entry in folder.iterdir() if entry.is_file() or (entry.is_symlink() and not entry.is_dir())])
+        return _files(
+            [entry for entry in folder.iterdir() if entry.is_file() or (entry.is_symlink() and not entry.is_dir())]
+        )
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(folder)) from None
+
+
+# Segments and snapshots in files, folders and globs, with the partitions that their folders say.
+
+_NAMED = 3
+"""Names of files that an error gives as examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file of record batches; `topic` and `partition` are what its folder says, None where that says nothing."""
+
+    path: str
+    topic: str | None
+    partition: int | None
+
+
+def segments_of(paths: Iterable[str]) -> list[Segment]:
+    """The files that paths and globs name, each once; of a folder those with batches, in order of partitions and
+    offsets.
+
+    Raises:
+        InputError: There is nothing of that name, or no segment in a folder.
+
+    """
+    found: dict[str, Segment] = {}
+    for path in paths:
+        some = _named(path)
+        if not some:
+            raise nothing_in(path_of(path), "segment and no snapshot")
+        found.update((each.path, each) for each in some)
+    return list(found.values())
+
+
+def _named(path: str) -> list[Segment]:
+    """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
+    some: list[Place] = []
+    for name in named(path):
+        file = path_of(name)
+        if file.is_dir():
+            some += (each.path for each in files_in(file, BATCH_KINDS))
+        elif name == str(path_of(path)) or file_name(file.name).kind in BATCH_KINDS:
+            some.append(file)
+    return [segment_at(each) for each in some]
+
+
+def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
+    """The files of these kinds in a folder, in order: that of a partition, a log directory, or one of log directories,
+    however deep.
+    """
+    return (file for file in walk(path) if file.kind in kinds)
+
+
+def nothing_in(path: Place, what: str, advice: str = "") -> InputError:
+    """Return the error for a folder without `what`: it says what was looked for, what is there, and the advice."""
+    found = tree(path)
+    files = [file.name for file in found.files()]
+    there = f"{len(files)} file{'s'[: len(files) != 1]} in {len(found.folders)} folder{'s'[: len(found.folders) != 1]}"
+    some = f", such as {', '.join(sorted(set(files))[:_NAMED])}" if files else ""
+    looked = f"looked for folders named TOPIC-PARTITION and files such as {0:020}.log at every depth"
+    return InputError(
+        f"there is no {what} in this folder: {looked}, and found {there}{some}{advice and f'; {advice}'}",
+        file=str(path),
+    )
+
+
+def partition_of(file: Place) -> FolderName | None:
+    """Return the partition that the folder of a file says; None where that says nothing."""
+    return named_partition(file.absolute().parent)
+
+
+def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
+    """The topic of a file of this kind by what its folder's name says; None where that says nothing. Only KRaft has
+    snapshots.
+    """
+    return CLUSTER_METADATA if kind is Kind.CHECKPOINT else folder.topic if folder else None
+
+
+def topic_at(path: Place) -> str | None:
+    """The topic of a file by its path: what its name or the name of its folder says; None where these say nothing."""
+    return topic_of(file_name(path.name).kind, partition_of(path))
+
+
+def segment_at(path: Place) -> Segment:
+    """A file with batches, or one that lies beside it, with the partition that it is of."""
+    folder, kind = partition_of(path), file_name(path.name).kind
+    return Segment(str(path), topic_at(path), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)

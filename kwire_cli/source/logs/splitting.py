@@ -1,27 +1,21 @@
-"""Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the batches, records and gaps of the whole.
-
-A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping over the headers of batches. Either way the
-checksum of the batch that begins there has to be right, by hops that of the one before it too: so reading from the start gets there. A segment on a
-store is cut by its index alone: to hop through it would be to fetch it.
-"""
+"""Segments split into parts where batches begin, and segments that grow."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kwire_cli.engine import gathers
+from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import compiled, octets
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import MAGIC_AT, OVERHEAD, SIZE_AT
-from kwire_cli.records.opening import source_of
-from kwire_cli.records.reading import Reader
+from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
-from kwire_cli.source.logs.names import Kind, file_name
+from kwire_cli.source.logs.model import Kind, file_name
 from kwire_cli.stores import opened, path_of
 from kwire_cli.stores.opening import Mapped
 
@@ -29,13 +23,25 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from kwire_cli.records.model import Source
+    from kwire_cli.records.batch import Source
     from kwire_cli.records.reading import Frame
     from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Fetched
 
+
+# Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the
+# batches, records and gaps of the whole.
+#
+# A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping
+# over the headers of batches. Either way the checksum of the batch that begins there has to be right, by hops
+# that of the one before it too: so reading from the start gets there. A segment on a store is cut by its
+# index alone: to hop through it would be to fetch it.
+
 SPLIT_SIZE = 128 << 20
-"""Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as some tens of megabytes."""
+"""Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as
+some tens of megabytes."""
+
+
 _LOOK = 1 << 16
 """Bytes that most batches do not exceed."""
 _FARTHEST = 4
@@ -43,7 +49,8 @@ _FARTHEST = 4
 
 
 def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tuple[int, int]]:
-    """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file, none for an empty one.
+    """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file,
+    none for an empty one.
 
     Raises:
         InputError: The segment cannot be read.
@@ -53,7 +60,11 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tup
     if 0 < size < whole.size:
         size = -(-whole.size // round(whole.size / size))
     index = _index_of(file) if whole.size > size else ()
-    return splits(source_of(whole.view()), size, index) if isinstance(whole, Mapped) else _cut(_Fetching(whole, size), size, index)
+    return (
+        splits(source_of(whole.view()), size, index)
+        if isinstance(whole, Mapped)
+        else _cut(_Fetching(whole, size), size, index)
+    )
 
 
 def _index_of(file: Place) -> Sequence[OffsetEntry]:
@@ -74,7 +85,9 @@ def splits(source: Source, size: int, index: Sequence[OffsetEntry] = ()) -> list
 
 
 class _Fetching(Reader):
-    """A reader for a few places of a file of a store: what is looked at there is fetched, but no batch of more than `most` bytes."""
+    """A reader for a few places of a file of a store: what is looked at there is fetched, but no batch of more than
+    `most` bytes.
+    """
 
     def __init__(self, file: Fetched, most: int) -> None:
         super().__init__(source_of(b""), 0, file.size)
@@ -130,7 +143,7 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
         least[magic] = layout.least
     data, at, stop = octets(reader.view), start, reader.stop
     while True:
-        at, before = compiled(gathers.hop)(data, at, stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least)
+        at, before = compiled(numba_loops.hop)(data, at, stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least)
         if at >= stop:
             return None
         if at >= target:
@@ -142,3 +155,58 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
         if found is None or found >= target:
             return found
         at = found
+
+
+# How far a segment that grows is whole: up to where its batches can be read so that nothing will be read
+# otherwise when more has come.
+#
+# What stands at its end may be half a batch, or zeros that a broker has put there for those to come: it waits
+# until it is whole.
+
+_TRIES = 16
+"""Batches at the end with wrong checksums that are waited for one by one; of more, all behind the last gap."""
+
+
+def whole(source: Source, start: int, most: int) -> int:
+    """Where to read to from `start` on, where a batch begins: about `most` bytes, one batch at least; `start` itself
+    where none is whole.
+
+    A batch with a wrong checksum, or bytes that are none, are taken for what they are when a right batch follows.
+    """
+    reader = Reader(source, start)
+    target = start + most
+    while True:
+        end, before = _hopped_growth(reader, start, target)
+        found = None if end >= min(target, reader.stop) else reader.find(end + 1, reader.stop)
+        if found is None:
+            break
+        start = found
+        if found >= target:
+            return found
+    for _ in range(_TRIES):
+        if end == start or reader.right_at(before) or reader.right_at(end):
+            return end
+        end, before = _hopped_growth(reader, start, before)
+    return start
+
+
+def resumed(source: Source, at: int) -> int:
+    """Where to go on behind `at`: there, unless it is in the middle of what was only half written; then where that
+    begins.
+    """
+    if not at or Reader(source, at).right_at(at):
+        return at
+    return whole(replace(source, data=source.data[:at]), 0, len(source.data))
+
+
+def _hopped_growth(reader: Reader, start: int, target: int) -> tuple[int, int]:
+    """From batch to batch by their sizes, to the first that begins at `target` or later: where that is, and where the
+    one before it begins.
+    """
+    least: Any = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
+    for magic, layout in reader.layouts.items():
+        least[magic] = layout.least
+    end, before = compiled(numba_loops.hop)(
+        octets(reader.view), start, reader.stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least
+    )
+    return int(end), int(before)

@@ -1,24 +1,134 @@
-"""One exchange as a broker logged it (Kafka's RequestConvertToJson): who asked what, what was answered, and how long each stage took."""
+"""Exchanges in a broker's request log, with their bodies and roles of fields."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.message.json_roles import Found, Marks, found_in, marks
-from kwire_cli.source.kafka.names import address_of
+from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.decoded import build, decode_spec, records_in_json
+from kwire_cli.message.roles import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.source.kafka.captured import address_of
+from kwire_cli.spec.kafka import API_VERSIONS
+from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.numbers import RANGES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.message.decoded import Decoded, Way
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+
+# What in a body's JSON form has a role, by its definition: topic names and ids, error codes. As
+# `message.roles`, for messages without bytes.
+
+NO_ID = "A" * 22
+"""The text of a uuid that stands for none."""
+
+
+@dataclass(slots=True)
+class Marks:
+    """The keys of one object: those whose values have a role, and those of objects in which there are any."""
+
+    roles: dict[str, str] = field(default_factory=dict)
+    inner: dict[str, Marks] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.roles or self.inner)
+
+
+@dataclass(slots=True)
+class Found:
+    """The values in a body that have a role. `named` are topic ids with the names that stand beside them."""
+
+    topics: list[str] = field(default_factory=list)
+    topic_ids: list[str] = field(default_factory=list)
+    errors: list[int] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
+
+
+def marks(spec: MessageSpec) -> Marks:
+    """The marks of a message, in all of its versions: a name means the same in each."""
+    return _marks(spec, spec.fields)
+
+
+def _marks(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> Marks:
+    found = Marks()
+    for each in fields:
+        if role := _role(each):
+            found.roles[each.json_name] = role
+        elif inner := _marks(spec, spec.struct_fields(each)):
+            found.inner[each.json_name] = inner
+    return found
+
+
+def _role(each: FieldSpec) -> str | None:
+    name = each.name.lower()
+    if each.element_type == "uuid" and name.endswith(("topicid", "topicids")):
+        return TOPIC_ID
+    if each.type == "int16" and name.endswith("errorcode"):
+        return ERROR
+    return TOPIC if each.element_type == "string" and each.entity_type == "topicName" else None
+
+
+def found_in(marked: Marks, *bodies: Any) -> Found:
+    """The values with a role in one or several bodies of a message; whatever is not as its definition says is passed
+    over.
+    """
+    found = Found()
+    for item, its in _objects(marked, bodies):
+        names: list[str] = []
+        ids: list[str] = []
+        for key, role in its.roles.items():
+            if key in item:
+                _take(item[key], role, found, names, ids)
+        found.topics += names
+        found.topic_ids += ids
+        if len(names) == len(ids) == 1:
+            found.named[ids[0]] = names[0]
+    return found
+
+
+def _objects(marked: Marks, values: Any) -> Iterator[tuple[dict[str, Any], Marks]]:
+    """The objects in which something has a role, in order, however deep they lie."""
+    left: list[tuple[Any, Marks]] = [(value, marked) for value in reversed(values)]
+    while left:
+        value, its = left.pop()
+        if isinstance(value, list):
+            left += [(each, its) for each in reversed(value)]
+        elif isinstance(value, dict):
+            yield value, its
+            left += [(value[key], inner) for key, inner in reversed(its.inner.items()) if key in value]
+
+
+def _take(value: Any, role: str, found: Found, names: list[str], ids: list[str]) -> None:
+    if role == ERROR:
+        if type(value) is int and value:
+            found.errors.append(value)
+        return
+    texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str) and text]
+    if role == TOPIC:
+        names += texts
+    else:
+        ids += [text for text in texts if text != NO_ID]
+
+
+# One exchange as a broker logged it (Kafka's RequestConvertToJson): who asked what, what was answered, and
+# how long each stage took.
 
 STAGES = ("requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs", "responseQueueTimeMs", "sendTimeMs")
 """Where a request's time goes in a broker, in this order; they add up to totalTimeMs. Milliseconds."""
+
+
 CONVERSION = "messageConversionsTime"
-"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; logged where there were any."""
+"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; logged where
+there were any."""
 UNTOLD = "unknown"
 """What Kafka logs as name and version of a client's software until the client has said them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
@@ -33,10 +143,11 @@ class Exchange:
 
     `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
 
-    `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response, numbers where no name is
-    known, each once. `topics` are names, and ids for which the line has no name; `named` are ids with names beside them. `stages` are times in
-    milliseconds by name, CONVERSION among them where it is there; `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came
-    from another broker, which took it from the client and logs it too.
+    `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response,
+    numbers where no name is known, each once. `topics` are names, and ids for which the line has no name; `named` are
+    ids with names beside them. `stages` are times in milliseconds by name, CONVERSION among them where it is there;
+    `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came from another broker, which took
+    it from the client and logs it too.
     """
 
     line: int
@@ -91,13 +202,22 @@ class Reader:
         broker, client = ends(connection)
         correlation = header.get("correlationId")
         named = {**asked.named, **answered.named}
-        names = dict.fromkeys([*asked.topics, *answered.topics, *(named.get(topic, topic) for topic in (*asked.topic_ids, *answered.topic_ids))])
+        names = dict.fromkeys(
+            [
+                *asked.topics,
+                *answered.topics,
+                *(named.get(topic, topic) for topic in (*asked.topic_ids, *answered.topic_ids)),
+            ]
+        )
         return Exchange(
             line, time, connection, client, broker, _text(document.get("principal")),
             _text(header.get("clientId")), _software(document, request), key, api and api.name, version,
-            correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True, document.get("isForwarded") is True,
-            _number(document.get("totalTimeMs")), {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},
-            [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named, request, response, start,
+            correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True,
+            document.get("isForwarded") is True,
+            _number(document.get("totalTimeMs")),
+            {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},
+            [self._catalog.error_name(code) or code for code in dict.fromkeys(answered.errors)], [*names], named,
+            request, response, start,
         )  # fmt: skip
 
     def _found(self, message: str | None, body: dict[str, Any] | None) -> Found:
@@ -109,7 +229,9 @@ class Reader:
 
 
 def ends(connection: str) -> tuple[str | None, str | None]:
-    """The addresses of broker and client in a broker's name for a connection: `127.0.0.1:9092-127.0.0.1:50012-0-3` (ServerConnectionId)."""
+    """The addresses of broker and client in a broker's name for a connection: `127.0.0.1:9092-127.0.0.1:50012-0-3`
+    (ServerConnectionId).
+    """
     return _ends(connection) if len(connection) <= _LONGEST_NAME else (None, None)
 
 
@@ -154,3 +276,127 @@ def _text(value: Any) -> str | None:
 
 def _number(value: Any) -> float | None:
     return float(value) if type(value) in {int, float} and abs(value) < 1e15 and isfinite(value) else None
+
+
+# The bodies of logged requests and responses as bytes again: a log has their values, and of records only the
+# size (KIP-673).
+
+REFUSED = "UNSUPPORTED_VERSION"
+"""With this error a broker answers an ApiVersions request in version 0, whatever the request's (KIP-511); of that it
+has read the header alone."""
+
+
+_LONGEST = RANGES["int32"][1]
+
+
+class Written(NamedTuple):
+    """A body with the bytes of its values, without records; `unsaid` is by how many these would make it longer, of
+    which nothing else is known.
+    """
+
+    body: Decoded
+    unsaid: int
+
+
+class Unwritten(NamedTuple):
+    """A body that cannot be written, and why; where it is as in `Exchange`."""
+
+    line: int
+    reason: str
+    start: int = 0
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """Bodies that cannot be written: how many, and why not the first one and where it is."""
+
+    count: int = 0
+    first: str | None = None
+
+    def add(self, place: str, body: Unwritten) -> None:
+        """Count one."""
+        self.count += 1
+        self.first = self.first or f"{place}: {body.reason}"
+
+    def merge(self, other: LeftOut) -> None:
+        """Count those that come later."""
+        self.count += other.count
+        self.first = self.first or other.first
+
+    @property
+    def text(self) -> str | None:
+        """What to say of them; None where there are none."""
+        if not self.first:
+            return None
+        more = self.count - 1
+        also = f", as {'is' if more == 1 else 'are'} {more} more" if more else ""
+        return f"{self.first}: it cannot be written as bytes and is left out{also}"
+
+
+class Bodies:
+    """Writes bodies; what it has found out of a definition it keeps."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._ways: dict[str, Way] = {}
+
+    def of(self, exchange: Exchange) -> Iterator[Written | Unwritten]:
+        """The request of an exchange, and its response if there is one."""
+        api = self._catalog.api_by_key(exchange.api_key)
+        if api is None:
+            yield Unwritten(exchange.line, f"api key {exchange.api_key} is not known", exchange.start)
+            return
+        version = exchange.api_version
+        refused = exchange.api_key == API_VERSIONS and REFUSED in exchange.errors
+        for message, value, layout in (
+            (api.request, exchange.request, version),
+            (api.response, exchange.response, 0 if refused else version),
+        ):
+            if value is None or not message:
+                continue
+            try:
+                yield self.written(message, value, layout)
+            except (EncodeError, InputError) as error:
+                yield Unwritten(exchange.line, f"{message} {layout}: {error}", exchange.start)
+
+    def written(self, message: str, value: dict[str, Any], version: int) -> Written:
+        """A body. EncodeError with the path of what does not fit, InputError for a message or version that no
+        definition has.
+        """
+        spec = self._catalog.message(message)
+        if message not in self._ways:
+            self._ways[message] = records_in_json(spec)
+        sizes: list[int] = []
+        data = build(spec, _without_records(value, self._ways[message], sizes), version)
+        body = decode_spec(spec, data, version)
+        return Written(body, _unsaid(body, sizes) if sizes else 0)
+
+
+def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
+    """The value with nothing in place of records, whose sizes are added to `sizes`; itself where it has none. What is
+    odd is left to be refused.
+    """
+    if isinstance(value, list):
+        return [_without_records(each, way, sizes) for each in value] if way else value
+    if not isinstance(value, dict) or not way:
+        return value
+    changed: dict[str, Any] = {}
+    for key, inner in way.items():
+        if inner is not None and key in value:
+            changed[key] = _without_records(value[key], inner, sizes)
+        size = value.get(key + SIZE_SUFFIX) if inner is None else None
+        if type(size) is int and 0 <= size <= _LONGEST:
+            sizes.append(size)
+            changed[key] = ""
+    if not changed:
+        return value
+    return {
+        key: part for key, part in value.items() if key.removesuffix(SIZE_SUFFIX) not in changed or key in changed
+    } | changed
+
+
+def _unsaid(body: Decoded, sizes: list[int]) -> int:
+    """What records of these sizes add to a body, with what their lengths take more than those of empty ones."""
+    decl = next(leaf.decl for leaf in body.entry.program.leaves if leaf.kind == "records")
+    lengths = [len(decl.prefix.build(size + decl.compact)) for size in (0, *sizes)]
+    return sum(sizes) + sum(lengths[1:]) - len(sizes) * lengths[0]

@@ -1,20 +1,30 @@
-"""The lines of a file in pieces, and what in a line is a logged request, whatever the log's layout puts around it."""
+"""Lines of a broker's request log, and whether an input is one."""
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.source.files import unpacked_start
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+# The lines of a file in pieces, and what in a line is a logged request, whatever the log's layout puts around
+# it.
 
 MARK = b"Completed request:"
 """What Kafka's logger writes before the JSON."""
+
+
 KEY = b'"requestHeader"'
 """What stands in each line that is JSON alone."""
 LONGEST = 64 << 20
-"""Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is broken."""
+"""Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is
+broken."""
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?:\s?(Z|[+-]\d\d:?\d\d))?(?!\d)")
 _PREFIX = 200
 """Bytes before the mark in which a time is looked for."""
@@ -25,7 +35,9 @@ _CLOCKS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant")
 
 
 class TextLine(NamedTuple):
-    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST. `start` is where it begins in the file, unpacked."""
+    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST. `start` is where it begins
+    in the file, unpacked.
+    """
 
     number: int
     data: bytes | None
@@ -33,14 +45,18 @@ class TextLine(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """The JSON of a request as text, and the time that the log gives it: ISO 8601, with a Z where the log says its zone."""
+    """The JSON of a request as text, and the time that the log gives it: ISO 8601, with a Z where the log says its
+    zone.
+    """
 
     text: bytes
     time: str | None
 
 
 def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
-    """All lines of a file that comes in pieces, from this byte on; the last one without an end too. No more than LONGEST bytes are held."""
+    """All lines of a file that comes in pieces, from this byte on; the last one without an end too. No more than
+    LONGEST bytes are held.
+    """
     number, held, size = 1, bytearray(), 0
     for piece in pieces:
         *whole, rest = piece.split(b"\n")
@@ -59,7 +75,9 @@ def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
 
 
 def logged_in(data: bytes) -> Logged | None:
-    """The request in a line: behind Kafka's mark, as a line of JSON alone, or as text within the JSON of the log. None where there is none."""
+    """The request in a line: behind Kafka's mark, as a line of JSON alone, or as text within the JSON of the log. None
+    where there is none.
+    """
     at = data.find(MARK)
     if data.lstrip()[:1] == b"{":
         return _bare(data, wrapped=at >= 0)
@@ -89,7 +107,9 @@ def _object(data: bytes) -> bytes:
 
 
 def _clock(around: dict[str, Any]) -> str | None:
-    """The time in a log that is itself JSON: as text, as seconds or milliseconds since 1970, or as log4j's `instant`."""
+    """The time in a log that is itself JSON: as text, as seconds or milliseconds since 1970, or as log4j's
+    `instant`.
+    """
     from kwire_cli.source.kafka.captured import time_text  # noqa: PLC0415 - start-up counts
 
     for key in _CLOCKS:
@@ -104,7 +124,9 @@ def _clock(around: dict[str, Any]) -> str | None:
 
 
 def _stamp(text: bytes) -> str | None:
-    """The last time in a text, with microseconds; in UTC where it has a zone, and without one as the broker's clock showed it."""
+    """The last time in a text, with microseconds; in UTC where it has a zone, and without one as the broker's clock
+    showed it.
+    """
     found = [*_STAMP.finditer(text)][-1:]
     if not found:
         return None
@@ -115,3 +137,68 @@ def _stamp(text: bytes) -> str | None:
     except (ValueError, OverflowError):
         return None
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}{'Z' if zone else ''}"
+
+
+# Telling a request log from any other text by the form of its first lines.
+
+NAMED = 3
+"""Request logs that a text names."""
+
+
+OPENING = 64 << 10
+"""Bytes of a file, packed or not, that are looked at: other loggers may have written its first lines."""
+_CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"requestHeader"\s*:\s*\{\s*"\w+"\s*:')
+"""The first keys of a logged request, where the JSON of a line does not end."""
+_TEXT = re.compile(rb"(?:RequestHeader\(|Name:).*")
+"""The text that Kafka wrote before 2.8."""
+_LOGGED = re.compile(rb"\d\d:\d\d:\d\d|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
+"""What lines of any logger have near their beginning: a time or a level."""
+_NEAR = 100
+_GOES_ON = (b" ", b"\t", b"{", b"Caused by:", b"java.", b"org.apache.kafka.")
+"""What lines begin with that go on with a logged line, and lines of logs that are JSON."""
+
+
+def is_request_log(first: bytes) -> bool:
+    """Return whether the first bytes of a file, packed or not, are those of a request log.
+
+    Lines with a request decide by their form, and there must be as many of them as lines that no logger writes. So a
+    text that quotes such lines, or names what they begin with, is none.
+    """
+    start = unpacked_start(first, OPENING) or b""
+    if MARK not in start and KEY not in start:
+        return False
+    requests = others = 0
+    for line in start.split(b"\n"):
+        if not line.strip():
+            continue
+        if _is_request(line):
+            requests += 1
+        elif not line.startswith(_GOES_ON) and not _LOGGED.search(line[:_NEAR]):
+            others += 1
+    return requests > 0 and requests >= others
+
+
+def beside_captures(logs: Sequence[str], what: str) -> str:
+    """Say what becomes of request logs that are given with captures, which may show the same exchanges."""
+    names = [
+        *(os.fsencode(log).decode("utf-8", "replace") for log in logs[:NAMED]),
+        *([f"{len(logs) - NAMED} more"] if len(logs) > NAMED else []),
+    ]
+    return f"captures may show the same exchanges as request logs given with them ({', '.join(names)}): {what}"
+
+
+def _is_request(line: bytes) -> bool:
+    """Return whether a line has the form of a logged request: JSON, JSON that was cut, or the text of old brokers."""
+    if MARK not in line and KEY not in line:
+        return False
+    logged = logged_in(line)
+    if logged is None:
+        return False
+    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - start-up counts
+
+    try:
+        document: Any = loads(logged.text)
+    except JSONDecodeError:
+        return bool(_CUT.match(logged.text) or _TEXT.match(logged.text))
+    header = document.get("requestHeader") if isinstance(document, dict) else None
+    return isinstance(header, dict) and "requestApiKey" in header

@@ -1,13 +1,14 @@
-"""A request log from a file, plain or packed: its exchanges, and a fault for each line that was damaged."""
+"""Lines of a broker's request log, read whole or in parts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.source.packing import Pieces
+from kwire_cli.errors import InputError
+from kwire_cli.source.files import GZIP, MAGIC_SIZE, ZSTD, Pieces
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
 from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
-from kwire_cli.source.request_log.parts import lines_in
+from kwire_cli.stores import opened
 
 if TYPE_CHECKING:
     import os
@@ -15,12 +16,80 @@ if TYPE_CHECKING:
     from typing import IO
 
     from kwire_cli.source.request_log.lines import TextLine
-    from kwire_cli.source.request_log.parts import LogPart
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.stores.opening import Fetched, Mapped
+
+
+# Parts of a request log that can be read on their own: cut anywhere, each has the lines that begin in it. A
+# packed log is one part.
+
+PART_SIZE = 128 << 20
+"""Bytes of a part, about, as of captures and segments."""
+
+
+_WINDOW = 1 << 20
+_NEWLINE = b"\n"
+
+
+class LogPart(NamedTuple):
+    """The lines of a file that begin in the bytes [start, stop); with stop None all of it, packed or not."""
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the file."""
+        return self.stop is None
+
+
+def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
+    """The parts of a log, of about `size` bytes each. One that cannot be read is one part: reading it says why."""
+    try:
+        file = opened(path)
+        if file.size <= size or bytes(file.view(0, MAGIC_SIZE)[:MAGIC_SIZE]).startswith((GZIP, ZSTD)):
+            return [LogPart(path)]
+    except InputError:
+        return [LogPart(path)]
+    return [LogPart(path, start, min(start + size, file.size)) for start in range(0, file.size, size)]
+
+
+def lines_in(part: LogPart) -> Iterator[TextLine]:
+    """The lines that begin in a part of a plain file, counted from its start. InputError where it cannot be read."""
+    file = opened(part.path)
+    stop = file.size if part.stop is None else part.stop
+    first = _first_line(file, part.start) if part.start else 0
+    if first < stop:
+        for line in lines_of(_windows(file, first), first):
+            if line.start >= stop:
+                return
+            yield line
+
+
+def _first_line(file: Mapped | Fetched, start: int) -> int:
+    """Where the first line begins from `start` on."""
+    at = start - 1
+    for window in _windows(file, at):
+        found = window.find(_NEWLINE)
+        if found >= 0:
+            return at + found + 1
+        at += len(window)
+    return file.size
+
+
+def _windows(file: Mapped | Fetched, start: int) -> Iterator[bytes]:
+    for at in range(start, file.size, _WINDOW):
+        stop = min(at + _WINDOW, file.size)
+        yield bytes(file.view(at, stop)[at:stop])
+
+
+# A request log from a file, plain or packed: its exchanges, and a fault for each line that was damaged.
 
 
 class LineFault(NamedTuple):
-    """A line that ought to be a request and cannot be read as one, or where the file itself ends badly; lines count from 1.
+    """A line that ought to be a request and cannot be read as one, or where the file itself ends badly; lines count
+    from 1.
 
     `start` is where the line begins in the file, unpacked.
     """
@@ -32,7 +101,8 @@ class LineFault(NamedTuple):
 
 
 class RequestLog:
-    """The exchanges and faults of a log, in its order; iterate once. Of a `part` those of the lines that begin in it, which are counted there.
+    """The exchanges and faults of a log, in its order; iterate once. Of a `part` those of the lines that begin in it,
+    which are counted there.
 
     `others` counts the lines of other loggers, which are passed over; `faults` those that were told of.
 
@@ -41,7 +111,9 @@ class RequestLog:
 
     """
 
-    def __init__(self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None
+    ) -> None:
         self._pieces, self._reader, self._part = Pieces(source), Reader(catalog), part
         self.name = self._pieces.name
         self.exchanges = self.faults = self.others = 0
@@ -67,12 +139,19 @@ class RequestLog:
 def read_line(reader: Reader, line: TextLine) -> Exchange | LineFault | None:
     """What a line holds; None for a line of another logger."""
     if line.data is None:
-        return LineFault(line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long", line.start)
+        return LineFault(
+            line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long", line.start
+        )
     logged = logged_in(line.data)
     if logged is None:
         return None
     if logged.text[:1] != b"{":
-        return LineFault(line.number, "TEXT_FORM", "the text that Kafka wrote before 2.8 is not understood, only its JSON", line.start)
+        return LineFault(
+            line.number,
+            "TEXT_FORM",
+            "the text that Kafka wrote before 2.8 is not understood, only its JSON",
+            line.start,
+        )
     from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
 
     try:

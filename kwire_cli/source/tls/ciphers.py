@@ -1,21 +1,153 @@
-"""What opens the records of one direction under one key. The only module that imports the package cryptography, of the extra kwire[tls]."""
+"""Cipher suites, keys, and decryption of single records."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.source.tls.keys import expand_label, key_block, next_secret
-from kwire_cli.structs.network.tls import ADDITIONAL_DATA, EXPLICIT_NONCE, INNER_TYPE, NONCE, RECORD, SALT, TAG
+from kwire_cli.structs.network import ADDITIONAL_DATA, EXPLICIT_NONCE, INNER_TYPE, LABEL, NONCE, RECORD, SALT, TAG
 
 if TYPE_CHECKING:
     from kwire_cli.source.tls.records import Record
-    from kwire_cli.source.tls.suites import Suite
+
+
+# From secrets to keys: what the key schedules of TLS 1.2 (RFC 5246, 5 and 6.3) and 1.3 (RFC 8446, 7) derive.
+
+
+def expand_label(digest: str, secret: bytes, label: str, size: int) -> bytes:
+    """HKDF-Expand-Label with an empty context: `size` bytes, no more than the hash gives at once."""
+    info = LABEL.build({"length": size, "label": b"tls13 " + label.encode(), "context": b""})
+    return hmac.digest(secret, info + b"\1", digest)[:size]
+
+
+def next_secret(digest: str, secret: bytes) -> bytes:
+    """The traffic secret after a KeyUpdate."""
+    return expand_label(digest, secret, "traffic upd", hashlib.new(digest).digest_size)
+
+
+def key_block(digest: str, master: bytes, server_random: bytes, client_random: bytes, size: int) -> bytes:
+    """So many bytes of the PRF of TLS 1.2 over a master secret."""
+    seed = b"key expansion" + server_random + client_random
+    out, at = b"", seed
+    while len(out) < size:
+        at = hmac.digest(master, at, digest)
+        out += hmac.digest(master, at + seed, digest)
+    return out[:size]
+
+
+# Cipher suites: which can be decrypted, and the names of those that can't but are met.
+
+
+class Suite(NamedTuple):
+    """A suite with an AEAD: its number and IANA's name, the bytes of a key, and the hash that keys are derived with."""
+
+    number: int
+    name: str
+    key_size: int
+    digest: str
+
+    @property
+    def is_chacha(self) -> bool:
+        """Whether it is ChaCha20-Poly1305; else it is AES-GCM."""
+        return "_CHACHA20_" in self.name
+
+
+_NAMES = {
+    0x1301: "TLS_AES_128_GCM_SHA256",
+    0x1302: "TLS_AES_256_GCM_SHA384",
+    0x1303: "TLS_CHACHA20_POLY1305_SHA256",
+    0x009C: "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    0x009D: "TLS_RSA_WITH_AES_256_GCM_SHA384",
+    0x009E: "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256",
+    0x009F: "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384",
+    0x00A2: "TLS_DHE_DSS_WITH_AES_128_GCM_SHA256",
+    0x00A3: "TLS_DHE_DSS_WITH_AES_256_GCM_SHA384",
+    0x00A6: "TLS_DH_anon_WITH_AES_128_GCM_SHA256",
+    0x00A7: "TLS_DH_anon_WITH_AES_256_GCM_SHA384",
+    0x00A8: "TLS_PSK_WITH_AES_128_GCM_SHA256",
+    0x00A9: "TLS_PSK_WITH_AES_256_GCM_SHA384",
+    0x00AA: "TLS_DHE_PSK_WITH_AES_128_GCM_SHA256",
+    0x00AB: "TLS_DHE_PSK_WITH_AES_256_GCM_SHA384",
+    0x00AC: "TLS_RSA_PSK_WITH_AES_128_GCM_SHA256",
+    0x00AD: "TLS_RSA_PSK_WITH_AES_256_GCM_SHA384",
+    0xC02B: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    0xC02C: "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    0xC02D: "TLS_ECDH_ECDSA_WITH_AES_128_GCM_SHA256",
+    0xC02E: "TLS_ECDH_ECDSA_WITH_AES_256_GCM_SHA384",
+    0xC02F: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    0xC030: "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    0xC031: "TLS_ECDH_RSA_WITH_AES_128_GCM_SHA256",
+    0xC032: "TLS_ECDH_RSA_WITH_AES_256_GCM_SHA384",
+    0xCCA8: "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCA9: "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCAA: "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCAB: "TLS_PSK_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCAC: "TLS_ECDHE_PSK_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCAD: "TLS_DHE_PSK_WITH_CHACHA20_POLY1305_SHA256",
+    0xCCAE: "TLS_RSA_PSK_WITH_CHACHA20_POLY1305_SHA256",
+    0xD001: "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256",
+    0xD002: "TLS_ECDHE_PSK_WITH_AES_256_GCM_SHA384",
+}
+_SIZES = {
+    "AES_128_GCM_SHA256": (16, "sha256"),
+    "AES_256_GCM_SHA384": (32, "sha384"),
+    "CHACHA20_POLY1305_SHA256": (32, "sha256"),
+}
+
+SUITES = {
+    number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending)))
+    for number, name in _NAMES.items()
+}
+"""Those that can be decrypted, by number."""
+OF_TLS_1_3 = tuple(suite for suite in SUITES.values() if suite.number >> 8 == 0x13)
+
+_OTHERS = {
+    0x1304: "TLS_AES_128_CCM_SHA256",
+    0x1305: "TLS_AES_128_CCM_8_SHA256",
+    0x000A: "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    0x002F: "TLS_RSA_WITH_AES_128_CBC_SHA",
+    0x0033: "TLS_DHE_RSA_WITH_AES_128_CBC_SHA",
+    0x0035: "TLS_RSA_WITH_AES_256_CBC_SHA",
+    0x0039: "TLS_DHE_RSA_WITH_AES_256_CBC_SHA",
+    0x003C: "TLS_RSA_WITH_AES_128_CBC_SHA256",
+    0x003D: "TLS_RSA_WITH_AES_256_CBC_SHA256",
+    0x0067: "TLS_DHE_RSA_WITH_AES_128_CBC_SHA256",
+    0x006B: "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256",
+    0xC009: "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    0xC00A: "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+    0xC013: "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    0xC014: "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    0xC023: "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+    0xC024: "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384",
+    0xC027: "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+    0xC028: "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384",
+    0xC09C: "TLS_RSA_WITH_AES_128_CCM",
+    0xC09D: "TLS_RSA_WITH_AES_256_CCM",
+    0xC09E: "TLS_DHE_RSA_WITH_AES_128_CCM",
+    0xC09F: "TLS_DHE_RSA_WITH_AES_256_CCM",
+    0xC0AC: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM",
+    0xC0AD: "TLS_ECDHE_ECDSA_WITH_AES_256_CCM",
+    0xC0AE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    0xC0AF: "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8",
+}
+
+
+def suite_name(number: int) -> str:
+    """IANA's name of a suite, or its number."""
+    return _NAMES.get(number) or _OTHERS.get(number) or f"suite 0x{number:04x}"
+
+
+# What opens the records of one direction under one key. The only module that imports the package
+# cryptography, of the extra kwire[tls].
 
 _HEADER, _EXPLICIT, _NONCE, _SALT, _TAG = (layout.sizeof() for layout in (RECORD, EXPLICIT_NONCE, NONCE, SALT, TAG))
+
+
 _ADDITIONAL = fixed(ADDITIONAL_DATA)
 
 
@@ -27,7 +159,9 @@ class Opened(NamedTuple):
 
 
 class Cipher(Protocol):
-    """A key of one direction. `around` are the bytes of a record that are not its text, header and all, where it is not padded."""
+    """A key of one direction. `around` are the bytes of a record that are not its text, header and all, where it is not
+    padded.
+    """
 
     around: int
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.events import Event, Start
-from kwire_cli.structs.captures import TLS_KEY_LOG
+from kwire_cli.source.packets.model import Event, Start
+from kwire_cli.structs.network import TLS_KEY_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.source.capture.pcapng import Secrets
+    from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.tls.keylog import KeyLog
     from kwire_cli.source.tls.session import Session
     from kwire_cli.source.tls.stream import Stream
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Decryption:
     """The events of a capture with what TLS streams say in place of their bytes, as far as a key log has their keys.
 
-    `paths` are key logs; `blocks` gives the secrets that the capture file has had so far. Without both nothing is done at all.
+    `paths` are key logs; `blocks` gives the secrets that the capture file has had so far. Without both nothing is done
+    at all.
 
     Raises:
         InputError: A key log cannot be read or is none, or there is one and the package that decrypts is not installed.
@@ -38,7 +39,9 @@ class Decryption:
         self._streams: dict[int, Stream] = {}
         if paths:
             if not _installed():
-                raise InputError("decrypting TLS needs the package cryptography: pip install 'kwire[tls]'", file=paths[0])
+                raise InputError(
+                    "decrypting TLS needs the package cryptography: pip install 'kwire[tls]'", file=paths[0]
+                )
             self._open(paths)
 
     def _open(self, paths: Sequence[str]) -> None:
@@ -83,10 +86,12 @@ class Decryption:
 
 
 def blocks_of(paths: Sequence[str]) -> tuple[Secrets, ...]:
-    """Key logs as the secrets blocks of a capture file, for who reads captures elsewhere. InputError as `Decryption`."""
+    """Key logs as the secrets blocks of a capture file, for who reads captures elsewhere. InputError as
+    `Decryption`.
+    """
     if not paths:
         return ()
-    from kwire_cli.source.capture.pcapng import Secrets  # noqa: PLC0415 - it reads captures of one kind
+    from kwire_cli.source.packets.pcap import Secrets  # noqa: PLC0415 - it reads captures of one kind
 
     Decryption(paths)
     return tuple(Secrets(TLS_KEY_LOG, Path(path).read_bytes()) for path in paths)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.structs.captures import TLS_KEY_LOG
+from kwire_cli.structs.network import TLS_KEY_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.source.capture.pcapng import Secrets
+    from kwire_cli.source.packets.pcap import Secrets
 
 MASTER = "CLIENT_RANDOM"
 """The label of a master secret of TLS 1.2."""
@@ -24,7 +24,10 @@ HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET
 TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 """Of client and server."""
 _WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
-_LINE = re.compile(rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(), re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(
+    rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(),
+    re.IGNORECASE | re.MULTILINE,
+)
 _ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 _PIECE = 1 << 20
 _LONGEST = 256
@@ -32,7 +35,8 @@ _LONGEST = 256
 
 
 class KeyLog:
-    """The secrets of key logs: files by their paths, and the secrets blocks that a capture has had so far, where it has any.
+    """The secrets of key logs: files by their paths, and the secrets blocks that a capture has had so far, where it has
+    any.
 
     Raises:
         InputError: A file cannot be read, or is no key log.
@@ -47,7 +51,9 @@ class KeyLog:
             self._read(path)
 
     def find(self, label: str, random: bytes) -> bytes | None:
-        """The secret of this label for a client random; what came to the key logs since is read first, where that is needed."""
+        """The secret of this label for a client random; what came to the key logs since is read first, where that is
+        needed.
+        """
         found = self._known.get((label, random))
         if found is None and self._more():
             found = self._known.get((label, random))
@@ -74,7 +80,11 @@ class KeyLog:
                 rest = b""
                 while piece := file.read(_PIECE):
                     if not self._files[path] and not rest and not _begins_log(piece):
-                        text = "is not a TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a secret, in hex"
+                        text = (
+                            "is not a TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a "
+                            "secret, "
+                            "in hex"
+                        )
                         raise InputError(text, file=path)
                     lines, end, rest = (rest + piece).rpartition(b"\n")
                     self._add(lines)
@@ -91,7 +101,8 @@ class KeyLog:
 
 
 def _begins_log(start: bytes) -> bool:
-    """Whether the first line that says anything, where there is one, is one of a key log, be its label another than those above.
+    """Whether the first line that says anything, where there is one, is one of a key log, be its label another than
+    those above.
 
     One that has no end yet is not judged by its beginning.
     """

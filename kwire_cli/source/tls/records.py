@@ -1,21 +1,30 @@
-"""One direction's bytes cut at the headers of TLS records, and where records are found again behind a loss. No keys here.
-
-Rules
-- Lost bytes inside a record cost that record alone: its end is known from its header.
-- Where they may hold a record's end, a record is next looked for at all that reads as a header; who has the keys says whether it is one.
-- What can be no header where one has to stand ends the direction (`broken`).
-"""
+"""TLS records and handshake messages."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from construct import ConstructError
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.structs.network import tls
+from kwire_cli.structs import network
 
-_HEADER = fixed(tls.RECORD)
-_TYPES = range(tls.CHANGE_CIPHER_SPEC, tls.HEARTBEAT + 1)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# One direction's bytes cut at the headers of TLS records, and where records are found again behind a loss. No
+# keys here.
+#
+# Rules - Lost bytes inside a record cost that record alone: its end is known from its header. - Where they
+# may hold a record's end, a record is next looked for at all that reads as a header; who has the keys says
+# whether it is one. - What can be no header where one has to stand ends the direction (`broken`).
+
+_HEADER = fixed(network.RECORD)
+
+
+_TYPES = range(network.CHANGE_CIPHER_SPEC, network.HEARTBEAT + 1)
 _MAYBE = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]")
 """How a header begins."""
 _BEGINNING = 3
@@ -58,7 +67,7 @@ def reads_as_record(data: bytes | bytearray) -> bool:
 
 def begins_data(data: bytes) -> bool:
     """Whether bytes that begin as a record does begin one of application data, as no connection does."""
-    return bool(_HEADER.unpack(data, 0)[0] == tls.APPLICATION_DATA) if len(data) >= _HEADER.size else False
+    return bool(_HEADER.unpack(data, 0)[0] == network.APPLICATION_DATA) if len(data) >= _HEADER.size else False
 
 
 class _Header(NamedTuple):
@@ -70,16 +79,17 @@ class _Header(NamedTuple):
 def _header(data: bytes | bytearray, at: int) -> _Header | None:
     """The header that stands at `at`, and where its record ends; None for what is no header."""
     kind, version, length = _HEADER.unpack(data, at)
-    if kind not in _TYPES or version not in tls.VERSIONS or not 0 < length <= tls.MAX_RECORD:
+    if kind not in _TYPES or version not in network.VERSIONS or not 0 < length <= network.MAX_RECORD:
         return None
     return tuple.__new__(_Header, (kind, version, at + _HEADER.size + length))
 
 
 class Records:
-    """The records of one direction: `feed` it bytes and losses (`lose`) in order, and take what `next` gives after each, until that is None.
+    """The records of one direction: `feed` it bytes and losses (`lose`) in order, and take what `next` gives after
+    each, until that is None.
 
-    `searching` says that framing is lost: then what `next` gives may be a record, and `found` or `passed` has to be called. `broken` says that there
-    are no records any more. `position` counts the bytes before what `next` gives next.
+    `searching` says that framing is lost: then what `next` gives may be a record, and `found` or `passed` has to be
+    called. `broken` says that there are no records any more. `position` counts the bytes before what `next` gives next.
     """
 
     __slots__ = ("_at", "_buffer", "_lost", "_rest", "broken", "position", "searching")
@@ -110,7 +120,12 @@ class Records:
     def lose(self, count: int) -> None:
         """The next bytes are lost."""
         held = len(self._buffer) - self._at
-        if held >= _HEADER.size and not self.searching and not self._rest and (header := _header(self._buffer, self._at)):
+        if (
+            held >= _HEADER.size
+            and not self.searching
+            and not self._rest
+            and (header := _header(self._buffer, self._at))
+        ):
             self._rest = header.end - len(self._buffer)
         self.searching = self.searching or count > self._rest
         self._rest = 0 if self.searching else self._rest - count
@@ -163,7 +178,9 @@ class Records:
 
     def _record(self, header: _Header) -> Record:
         start = self._at + _HEADER.size
-        return Record(header.type, header.version, bytes(self._buffer[self._at : start]), bytes(self._buffer[start : header.end]))
+        return Record(
+            header.type, header.version, bytes(self._buffer[self._at : start]), bytes(self._buffer[start : header.end])
+        )
 
     def _taken_lost(self, records: int | None) -> Lost:
         lost, self._lost = Lost(self._lost, records), 0
@@ -176,3 +193,124 @@ class Records:
     def _advance(self, count: int) -> None:
         self._at += count
         self.position += count
+
+
+# Handshake messages, put together from records; what the hellos say.
+
+LONGEST_HELLO = 1 << 16
+"""Bytes of a hello that is read. Of no other message more than its type is kept."""
+
+
+_HANDSHAKE_HEADER = fixed(network.MESSAGE)
+_READ = frozenset((network.CLIENT_HELLO, network.SERVER_HELLO))
+
+
+class Message(NamedTuple):
+    """A handshake message; `body` is that of a hello, None of others and of one that is too long."""
+
+    type: int
+    body: bytes | None
+
+
+class Messages:
+    """The messages of one direction, from the texts of its handshake records."""
+
+    __slots__ = ("_kept", "_rest", "_skip", "_type")
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """What comes next begins a message."""
+        self._kept = bytearray()
+        self._type: int | None = None
+        self._rest = 0
+        self._skip = False
+
+    def feed(self, text: bytes) -> Iterator[Message]:
+        """The messages that are whole with this text."""
+        at = 0
+        while True:
+            if self._type is None:
+                taken = text[at : at + _HANDSHAKE_HEADER.size - len(self._kept)]
+                self._kept += taken
+                at += len(taken)
+                if len(self._kept) < _HANDSHAKE_HEADER.size:
+                    return
+                self._type, length = _HANDSHAKE_HEADER.unpack(self._kept)
+                self._rest = int.from_bytes(length)
+                self._skip = self._type not in _READ or self._rest > LONGEST_HELLO
+                self._kept.clear()
+            taken = text[at : at + self._rest]
+            at += len(taken)
+            self._rest -= len(taken)
+            if not self._skip:
+                self._kept += taken
+            if self._rest:
+                return
+            message = Message(self._type, None if self._skip else bytes(self._kept))
+            self.restart()
+            yield message
+
+
+class ClientHello(NamedTuple):
+    """What a ClientHello says that matters here."""
+
+    random: bytes
+    session_id: bytes
+    early_data: bool
+
+
+class ServerHello(NamedTuple):
+    """What a ServerHello says that matters here. `preshared`: it goes on with a session, as TLS 1.3 does."""
+
+    random: bytes
+    session_id: bytes
+    version: int
+    suite: int
+    compressed: bool
+    preshared: bool
+
+    @property
+    def retries(self) -> bool:
+        """Whether it asks for another ClientHello."""
+        return self.random == network.HELLO_RETRY
+
+
+def client_hello(body: bytes) -> ClientHello | None:
+    """A ClientHello; None for what is none."""
+    found = _parsed(network.CLIENT_HELLO_BODY, body)
+    return found and ClientHello(found.random, found.session_id, network.EARLY_DATA in _extensions(found))
+
+
+def server_hello(body: bytes) -> ServerHello | None:
+    """A ServerHello; None for what is none."""
+    found = _parsed(network.SERVER_HELLO_BODY, body)
+    if found is None:
+        return None
+    extensions = _extensions(found)
+    selected = extensions.get(network.SUPPORTED_VERSIONS)
+    version = found.legacy_version if selected is None else _parsed(network.SELECTED_VERSION, selected)
+    compressed, preshared = found.compression_method != 0, network.PRE_SHARED_KEY in extensions
+    return (
+        None
+        if version is None
+        else ServerHello(found.random, found.session_id, version, found.cipher_suite, compressed, preshared)
+    )
+
+
+def _parsed(layout: Any, data: bytes) -> Any:
+    try:
+        return layout.parse(data)
+    except ConstructError:
+        return None
+
+
+def _extensions(hello: Any) -> dict[int, bytes]:
+    return {each.type: each.data for each in hello.extensions or ()}
+
+
+def alert_name(text: bytes) -> str:
+    """What an alert is called."""
+    found = _parsed(network.ALERT_BODY, text)
+    return "alert" if found is None else f"alert {network.ALERTS.get(found.description, found.description)}"

@@ -1,37 +1,201 @@
-"""A TLS connection: the bytes of both sides in, data out, and what the rest is. No I/O, in the manner of h11.
-
-States of a side
-
-- plain: records are as they are, until its ChangeCipherSpec (TLS 1.2), or until a record of application data (TLS 1.3).
-- under a key: `cipher` opens records, which are counted by `sequence`. KeyUpdate makes the next key from this one.
-- between keys, `cipher` is None: behind ChangeCipherSpec, EndOfEarlyData and Finished. The next record is the first one under a key of `coming`.
-
-Rules
-- Which keys there are is known from the hellos: the client random of the one, and the suite and version of the other.
-- A record that does not open is tried as the first one of the keys that come. So what is missing in the capture or in the key log costs only itself.
-- One that opens under none is counted, and costs no more than itself: the next has the next number.
-- Behind a loss nobody knows how many records were lost: all numbers are tried that fit into its bytes. A record that opens under one is that one.
-- In place of data that are lost or cannot be read stands a gap, as long as they are unless records were padded.
-"""
+"""A TLS session: its two sides, its handshake, and its plaintext."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.capture.events import Data, Event, Gap, GapKind
-from kwire_cli.source.tls.coming import Coming
-from kwire_cli.source.tls.handshake import Message, alert_name
-from kwire_cli.source.tls.records import Lost, Record, Records
-from kwire_cli.source.tls.side import Side
-from kwire_cli.source.tls.turns import Place, Turns
-from kwire_cli.structs.network import tls
+from kwire_cli.source.packets.model import Data, Event, Gap, GapKind
+from kwire_cli.source.tls import keylog
+from kwire_cli.source.tls.ciphers import OF_TLS_1_3, SUITES, Cipher, Cipher13, ciphers12, suite_name
+from kwire_cli.source.tls.records import (
+    ClientHello,
+    Lost,
+    Message,
+    Messages,
+    Record,
+    Records,
+    ServerHello,
+    alert_name,
+    client_hello,
+    server_hello,
+)
+from kwire_cli.source.tls.scheduler import Place, Turns
+from kwire_cli.structs import network
 
 if TYPE_CHECKING:
-    from kwire_cli.source.tls.ciphers import Cipher, Opened
+    from collections.abc import Iterator
+
+    from kwire_cli.source.tls.ciphers import Opened
     from kwire_cli.source.tls.keylog import KeyLog
+
+
+# What is known of one direction of a TLS connection.
+
+
+class Side:
+    """One direction. `spoken`: it has sent data; `doubtful`: something is missing that may have changed its keys."""
+
+    __slots__ = (
+        "cipher", "coming", "doubtful", "encrypted", "failed", "gap", "given_up", "messages", "number", "passed",
+        "records", "sequence", "spoken",
+        "updated",
+    )  # fmt: skip
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.records, self.messages = Records(), Messages()
+        self.encrypted = self.spoken = self.doubtful = False
+        self.cipher: Cipher | None = None
+        self.updated: Cipher | None = None  # what comes after `cipher`, where that was needed already
+        self.sequence = self.passed = self.failed = 0
+        self.coming: list[Cipher] = []
+        self.gap: GapKind = "lost"
+        self.given_up: str | None = None
+
+    def turn(self, cipher: Cipher | None = None) -> None:
+        """The next record is the first under another key, be it not known which."""
+        self.cipher, self.updated, self.sequence, self.encrypted = cipher, None, 0, True
+
+    def next_keys(self) -> list[Cipher]:
+        """The keys that may come next."""
+        if self.cipher and not self.updated:
+            self.updated = self.cipher.updated()
+        return [self.updated, *self.coming] if self.updated else self.coming
+
+
+# What the hellos of a connection say of its keys, and the keys that a key log has for them.
+
+
+class Coming:
+    """The keys of one connection, in the order in which they are used. `refused` says why nothing can be decrypted,
+    where that is so.
+    """
+
+    __slots__ = ("_answered", "_asked", "_client", "_found", "_keys", "_retried", "refused")
+
+    def __init__(self, keys: KeyLog) -> None:
+        self._keys = keys
+        self._client = 0
+        self._asked: ClientHello | None = None
+        self._answered: ServerHello | None = None
+        self._found: tuple[set[str], set[str]] = (set(), set())  # labels whose keys were given, by side
+        self._retried = False
+        self.refused: str | None = None
+
+    @property
+    def version(self) -> int | None:
+        """The version that was agreed on, as tls.VERSIONS has it; None before that is known."""
+        return self._answered.version if self._answered else None
+
+    @property
+    def is_1_3(self) -> bool:
+        """Whether it is TLS 1.3, as far as that is known: then a ChangeCipherSpec means nothing."""
+        return (
+            self.version == network.TLS_1_3
+            or self._retried
+            or bool(self._asked and self._asked.early_data and not self._answered)
+        )
+
+    def asked(self, side: int, body: bytes | None) -> str | None:
+        """A ClientHello came from a side; what it says, in words."""
+        hello = client_hello(body) if body else None
+        if hello is None:
+            self.refused = "the ClientHello cannot be read"
+            return None
+        self._asked, self._client = hello, side
+        self._forget()
+        return "ClientHello with early data" if hello.early_data else "ClientHello"
+
+    def answered(self, body: bytes | None) -> str | None:
+        """A ServerHello came; what it says, in words."""
+        hello = server_hello(body) if body else None
+        if hello is None:
+            self.refused = "the ServerHello cannot be read"
+            return None
+        if hello.retries:
+            self._retried = True
+            return "HelloRetryRequest"
+        self._answered = hello
+        self._forget()
+        suite, version = suite_name(hello.suite), network.VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
+        if self._asked is None:
+            self.refused = "the ClientHello is not in the capture"
+        elif hello.version not in {network.TLS_1_2, network.TLS_1_3}:
+            self.refused = f"{version} is not supported: TLS 1.2 and 1.3 are"
+        elif hello.suite not in SUITES or (SUITES[hello.suite] in OF_TLS_1_3) != (hello.version == network.TLS_1_3):
+            self.refused = f"{suite} is not supported: suites with AES-GCM and ChaCha20-Poly1305 are"
+        elif hello.compressed:
+            self.refused = "compression is not supported"
+        resumed = self._asked and (
+            hello.preshared or (hello.version == network.TLS_1_2 and hello.session_id == self._asked.session_id != b"")
+        )
+        return f"ServerHello {version} {suite}{' resumed' if resumed else ''}"
+
+    def _forget(self) -> None:
+        for found in self._found:
+            found.clear()
+
+    def ciphers(self, side: int) -> Iterator[Cipher]:
+        """The keys of a side that the key log has by now, without those that were given already."""
+        if self._asked is None or self.refused:
+            return
+        for label in self._labels(side):
+            if label not in self._found[side] and (secret := self._keys.find(label, self._asked.random)):
+                self._found[side].add(label)
+                yield from self._of_secret(label, secret, side)
+
+    def _labels(self, side: int) -> tuple[str, ...]:
+        is_server = side != self._client
+        if self.version == network.TLS_1_2:
+            return (keylog.MASTER,)
+        early = (keylog.EARLY,) if self._asked and self._asked.early_data and not is_server else ()
+        return *early, keylog.HANDSHAKE[is_server], keylog.TRAFFIC[is_server]
+
+    def _of_secret(self, label: str, secret: bytes, side: int) -> Iterator[Cipher]:
+        """One key; where the suite is not known, one of each that it may be."""
+        if label == keylog.MASTER:
+            if self._asked and self._answered:
+                yield ciphers12(SUITES[self._answered.suite], secret, self._answered.random, self._asked.random)[
+                    side != self._client
+                ]
+            return
+        for suite in (SUITES[self._answered.suite],) if self._answered else OF_TLS_1_3:
+            if hashlib.new(suite.digest).digest_size == len(secret):
+                yield Cipher13(suite, secret)
+
+    def lacking(self, side: int, *, waits: bool) -> str | None:
+        """Which keys of a side are not known, and why; None where all are, or it `waits` for none."""
+        if self._asked is None:
+            return "the ClientHello is not in the capture"
+        if not self._answered and self._keys.find(keylog.MASTER, self._asked.random):
+            return "the ServerHello is not in the capture"
+        if lacking := [label for label in self._labels(side) if label not in self._found[side]] if waits else []:
+            without = "" if self._answered else ", and the ServerHello is not in the capture"
+            return f"the key log has no {' or '.join(lacking)} for client random {self._asked.random.hex()}{without}"
+        return None
+
+
+# A TLS connection: the bytes of both sides in, data out, and what the rest is. No I/O, in the manner of h11.
+#
+# States of a side
+#
+# - plain: records are as they are, until its ChangeCipherSpec (TLS 1.2), or until a record of application
+# data (TLS 1.3). - under a key: `cipher` opens records, which are counted by `sequence`. KeyUpdate makes the
+# next key from this one. - between keys, `cipher` is None: behind ChangeCipherSpec, EndOfEarlyData and
+# Finished. The next record is the first one under a key of `coming`.
+#
+# Rules - Which keys there are is known from the hellos: the client random of the one, and the suite and
+# version of the other. - A record that does not open is tried as the first one of the keys that come. So what
+# is missing in the capture or in the key log costs only itself. - One that opens under none is counted, and
+# costs no more than itself: the next has the next number. - Behind a loss nobody knows how many records were
+# lost: all numbers are tried that fit into its bytes. A record that opens under one is that one. - In place
+# of data that are lost or cannot be read stands a gap, as long as they are unless records were padded.
 
 MOST_TRIED = 1024
 """Numbers of records that are tried behind a loss."""
+
+
 MOST_PASSED = 8
 """What reads as a record behind losses and opens under no key, before its side is given up."""
 MOST_FAILED = 64
@@ -136,7 +300,10 @@ class Session:
         if opened:
             self._opened(side, record, opened)
             return
-        reason = self._hellos.lacking(side.number, waits=not side.cipher) or f"bad record MAC at record {side.sequence} under this key"
+        reason = (
+            self._hellos.lacking(side.number, waits=not side.cipher)
+            or f"bad record MAC at record {side.sequence} under this key"
+        )
         if side.spoken and side.cipher:
             self._tell(side, min(side.cipher.around, record.size), reason=reason)
             self._gap(side, max(record.size - side.cipher.around, 0))
@@ -147,7 +314,7 @@ class Session:
             self._give_up(side, reason)
 
     def _is_plain(self, side: Side, record: Record) -> bool:
-        if record.type == tls.APPLICATION_DATA:
+        if record.type == network.APPLICATION_DATA:
             return False
         if not side.encrypted and side.doubtful:
             self._seek(side)
@@ -178,7 +345,7 @@ class Session:
 
     def _opened(self, side: Side, record: Record, opened: Opened) -> None:
         side.doubtful, side.failed = False, 0
-        if opened.type == tls.APPLICATION_DATA:
+        if opened.type == network.APPLICATION_DATA:
             self._data(side, record, opened.text)
         else:
             self._plain(side, opened.type, opened.text, record.size)
@@ -199,7 +366,7 @@ class Session:
     def _found(self, side: Side, record: Record) -> bool:
         """Whether what reads as a record behind a loss is one; if so, it is taken."""
         side.doubtful = True
-        if not side.encrypted and record.type != tls.APPLICATION_DATA and self._is_plain(side, record):
+        if not side.encrypted and record.type != network.APPLICATION_DATA and self._is_plain(side, record):
             self._lost(side, side.records.found().size, 0)
             self._plain(side, record.type, record.data, record.size)
             return True
@@ -227,15 +394,15 @@ class Session:
 
     def _plain(self, side: Side, kind: int, text: bytes, size: int) -> None:
         content: list[str] = []
-        if kind == tls.HANDSHAKE:
+        if kind == network.HANDSHAKE:
             content = [self._message(side, message) for message in side.messages.feed(text)]
-        elif kind == tls.CHANGE_CIPHER_SPEC:
+        elif kind == network.CHANGE_CIPHER_SPEC:
             content = ["ChangeCipherSpec"]
             if not self._hellos.is_1_3:
                 side.turn()
-        elif kind == tls.ALERT:
+        elif kind == network.ALERT:
             content = [alert_name(text)]
-        elif kind == tls.HEARTBEAT:
+        elif kind == network.HEARTBEAT:
             content = ["heartbeat"]
         self._tell(side, size, content[0] if content else None)
         for name in content[1:]:
@@ -243,18 +410,22 @@ class Session:
 
     def _message(self, side: Side, message: Message) -> str:
         """What a message is called, and what it changes."""
-        name = tls.MESSAGES.get(message.type, f"handshake message {message.type}")
-        if message.type == tls.CLIENT_HELLO:
+        name = network.MESSAGES.get(message.type, f"handshake message {message.type}")
+        if message.type == network.CLIENT_HELLO:
             name = self._hellos.asked(side.number, message.body) or name
-            if self._hellos.version != tls.TLS_1_2:
+            if self._hellos.version != network.TLS_1_2:
                 side.cipher, side.encrypted = None, False
-        elif message.type == tls.SERVER_HELLO:
+        elif message.type == network.SERVER_HELLO:
             name = self._hellos.answered(message.body) or name
             for each in self._sides:
                 each.coming.clear()
-        elif message.type == tls.KEY_UPDATE and side.cipher:
+        elif message.type == network.KEY_UPDATE and side.cipher:
             side.turn(side.cipher.updated() or side.cipher)
-        elif message.type in {tls.FINISHED, tls.END_OF_EARLY_DATA} and self._hellos.version != tls.TLS_1_2 and self._goes_on(side):
+        elif (
+            message.type in {network.FINISHED, network.END_OF_EARLY_DATA}
+            and self._hellos.version != network.TLS_1_2
+            and self._goes_on(side)
+        ):
             side.turn()
         return name
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.capture.events import Data, End, Event, Gap, Start
-from kwire_cli.source.kafka.protocols import beginning, undecided
+from kwire_cli.source.first_bytes import beginning, undecided
+from kwire_cli.source.packets.model import Data, End, Event, Gap, Start
 from kwire_cli.source.tls.records import begins_data, reads_as_record
-from kwire_cli.source.tls.turns import Place, Turns
+from kwire_cli.source.tls.scheduler import Place, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ MOST_HELD = 1 << 16
 class Stream:
     """A stream, as long as it is not known to be none of TLS; `done` when its events need no care any more.
 
-    Its first events are held until the first bytes of a side tell. `first` are those of each side, None where they are lost.
+    Its first events are held until the first bytes of a side tell. `first` are those of each side, None where they are
+    lost.
     """
 
     def __init__(self, start: Start, session: Callable[[int], Session | None]) -> None:
@@ -54,8 +55,14 @@ class Stream:
         if isinstance(event, Data):
             if session:
                 return session.feed(event.direction, event.data, event.time, event.packet)
-            return self._turns.add(event.direction, len(event.data), Place(event.time, event.packet), reason=self._reason)
-        return session.lose(event.direction, event.size, event.kind, event.time, event.packet) if session else [*self._turns.end(), event]
+            return self._turns.add(
+                event.direction, len(event.data), Place(event.time, event.packet), reason=self._reason
+            )
+        return (
+            session.lose(event.direction, event.size, event.kind, event.time, event.packet)
+            if session
+            else [*self._turns.end(), event]
+        )
 
     def _look(self, event: Data | Gap) -> Sequence[Event]:
         """Decide by the first bytes, where they are there."""
@@ -102,7 +109,11 @@ class Stream:
         return out
 
     def _let_go_if_many(self) -> list[Event]:
-        return self._let_go() if sum(len(event.data) for event in self._held if isinstance(event, Data)) > MOST_HELD else []
+        return (
+            self._let_go()
+            if sum(len(event.data) for event in self._held if isinstance(event, Data)) > MOST_HELD
+            else []
+        )
 
     def _let_go(self) -> list[Event]:
         """It is none of TLS."""

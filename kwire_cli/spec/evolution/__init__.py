@@ -1,1 +1,3 @@
-"""How definitions change: what differs between two of them, and whether those who use one can talk with those who use the other."""
+"""How definitions change: what differs between two of them, and whether those who use one can talk with those who use
+the other.
+"""

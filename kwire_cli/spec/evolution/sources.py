@@ -1,26 +1,186 @@
-"""Definitions to compare, from files, folders, jars and git revisions, with where in their text everything stands."""
+"""Definitions to compare, from files, folders, jars and git revisions, with their places in the text."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.evolution.git import revision_files
-from kwire_cli.spec.evolution.given import definitions_in
 from kwire_cli.spec.files import read_text
-from kwire_cli.spec.releases import jar_texts
+from kwire_cli.spec.importer import jar_texts
+from kwire_cli.spec.jsontext import Place
+from kwire_cli.spec.overlay import read_text_leniently
 from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.spec.evolution.given import Given
+    from kwire_cli.spec.files import Finding
+    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.reading import Definition, Item
 
+
+# A definition as somebody gave it: what it says, and where in its file everything stands. A file holds one,
+# or a list of them.
+
+TOP = Place(1, 1)
+
+
+_BLANK = " \t\r\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A definition; `start` is where its text begins in the file, `faults` are the rules of Kafka's generator that it
+    breaks by itself.
+    """
+
+    definition: Definition
+    start: Place = TOP
+    faults: tuple[Finding, ...] = ()
+
+    @property
+    def spec(self) -> MessageSpec:
+        """What it says."""
+        return self.definition.spec
+
+    def place(self, path: str = "", key: str = "") -> Place:
+        """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a
+        path.
+        """
+        keys = self._keys(path)
+        text = self.definition.report.text
+        return _from(self.start, text.nearest((*keys, key) if key else keys)) if text else self.start
+
+    def _keys(self, path: str) -> tuple[str | int, ...]:
+        """What leads to a field through the JSON; to the last part of its path that is there."""
+        items = self.definition.items
+        keys: tuple[str | int, ...] = ()
+        for name in path.replace("[]", "").split(".") if path else ():
+            item = self._named(items).get(name)
+            if not item:
+                break
+            keys, items = item.spot.keys, item.items or self._common_structs.get(item.spec.struct_name or "", ())
+        return keys
+
+    def _named(self, items: tuple[Item, ...]) -> dict[str, Item]:
+        """The items of a struct by their names in JSON; many findings ask for those of one struct."""
+        if id(items) not in self._names:
+            self._names[id(items)] = {item.spec.json_name: item for item in items}
+        return self._names[id(items)]
+
+    @cached_property
+    def _names(self) -> dict[int, dict[str, Item]]:
+        return {}
+
+    @cached_property
+    def _common_structs(self) -> dict[str, tuple[Item, ...]]:
+        return {struct.spec.name: struct.items for struct in self.definition.structs}
+
+
+def definitions_in(text: str, file: str) -> Iterator[Given]:
+    """The definition in a file's text, or those of a list; SpecError for one that can't be loaded."""
+    parts = _items(text)
+    if parts is None:
+        definition, faults = read_text_leniently(text, file)
+        yield Given(definition, TOP, tuple(faults))
+        return
+    for start, part in parts:
+        try:
+            definition, faults = read_text_leniently(part, file)
+        except SpecError as error:
+            place = _from(start, Place(error.line or 1, error.column or 1))
+            raise SpecError(error.reason, file=file, line=place.line, column=place.column, path=error.path) from None
+        yield Given(definition, start, tuple(faults))
+
+
+def _items(text: str) -> list[tuple[Place, str]] | None:
+    """The texts of a list's items with where each begins; None for what is no list, or is one that has to be read to
+    say what is wrong with it.
+    """
+    at = _blank(text, 0)
+    if not text.startswith("[", at):
+        return None
+    found: list[tuple[Place, str]] = []
+    line, line_start, counted = 1, 0, 0
+    decoder = json.JSONDecoder()
+    at = _blank(text, at + 1)
+    try:
+        while not text.startswith("]", at):
+            _, end = decoder.raw_decode(text, at)
+            if newlines := text.count("\n", counted, at):
+                line, line_start = line + newlines, text.rindex("\n", counted, at) + 1
+            found.append((Place(line, at - line_start + 1), text[at:end]))
+            counted, at = at, _blank(text, end)
+            if not text.startswith((",", "]"), at):
+                return None
+            at = _blank(text, at + 1) if text.startswith(",", at) else at
+    except (ValueError, RecursionError):
+        return None
+    return found if not text[at + 1 :].strip() else None
+
+
+def _blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
+
+
+def _from(start: Place, place: Place) -> Place:
+    """A place in a file, of one in a part of it."""
+    return Place(start.line + place.line - 1, place.column + (start.column - 1 if place.line == 1 else 0))
+
+
+# Files of a git revision, read by the git command without touching the working tree.
+
+
+def revision_files(place: str, suffix: str) -> Iterator[tuple[str, bytes]]:
+    """The file, or the files whose name ends in `suffix` at any depth of the folder, that REV:PATH names, each as
+    REV:PATH with its bytes.
+
+    PATH is one of git's: from the top of the repository, or from here if it begins with ./ . InputError where git finds
+    nothing, or is not there.
+    """
+    if place.startswith("-"):
+        raise InputError(f"{place!a} is not a REV:PATH of git")
+    if _git("cat-file", "-t", place).strip() == b"blob":
+        yield place, _git("cat-file", "blob", place)
+        return
+    found: list[tuple[str, bytes]] = []
+    for entry in _git("ls-tree", "-r", "-z", "--full-tree", place).split(b"\0"):
+        about, _, path = entry.partition(b"\t")
+        if path.endswith(suffix.encode()) and about.split()[1:2] == [b"blob"]:
+            found.append((path.decode("utf-8", "backslashreplace"), about.split()[2]))
+    # All of them by one process: a folder holds hundreds.
+    rest = _git("cat-file", "--batch", given=b"".join(oid + b"\n" for _, oid in found)) if found else b""
+    for name, _ in found:
+        head, _, rest = rest.partition(b"\n")
+        size = int(head.split()[-1])
+        yield f"{place.rstrip('/')}/{name}" if not place.endswith(":") else place + name, rest[:size]
+        rest = rest[size + 1 :]
+
+
+def _git(*arguments: str, given: bytes = b"") -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], input=given, capture_output=True, check=False)  # noqa: S603, S607 - the user's own git; no shell
+    except OSError as error:
+        raise InputError(f"the git command, which reads revisions, cannot be run: {error.strerror}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise InputError(f"git says: {said}; a revision is given as REV:PATH, such as HEAD~1:specs", file=arguments[-1])
+    return done.stdout
+
+
+# Definitions to compare, from files, folders, jars and git revisions, with where in their text everything
+# stands.
 
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}[:\s]*)+")
+
 
 if TYPE_CHECKING:
     Definitions = dict[str, Given]
@@ -30,8 +190,8 @@ if TYPE_CHECKING:
 def read_definitions(sources: Iterable[str]) -> Definitions:
     """The definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
 
-    Of a folder those in it, or where there are none those at any depth. InputError for what cannot be read or holds no definition, and for a
-    message that is defined twice; SpecError for a definition that can't be loaded.
+    Of a folder those in it, or where there are none those at any depth. InputError for what cannot be read or holds no
+    definition, and for a message that is defined twice; SpecError for a definition that can't be loaded.
     """
     found: Definitions = {}
     for source in sources:
@@ -39,7 +199,10 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
         for given in these:
             name, file = given.spec.name, given.spec.file
             if name in found and found[name].spec != given.spec:
-                raise InputError(f"{name} is defined here and in {found[name].spec.file}; a release defines a message once", file=file)
+                raise InputError(
+                    f"{name} is defined here and in {found[name].spec.file}; a release defines a message once",
+                    file=file,
+                )
             found[name] = given
         if not these:
             raise InputError("there is no message definition here", file=source)
@@ -52,13 +215,21 @@ def is_revision(source: str) -> bool:
 
 
 def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
-    """Whether these sources name their definitions one by one, and are no folders, jars or lists of all that there are."""
-    return len(definitions) <= len(sources) and all(Path(name).suffix == ".json" and not (exists(name) and Path(name).is_dir()) for name in sources)
+    """Whether these sources name their definitions one by one, and are no folders, jars or lists of all that there
+    are.
+    """
+    return len(definitions) <= len(sources) and all(
+        Path(name).suffix == ".json" and not (exists(name) and Path(name).is_dir()) for name in sources
+    )
 
 
 def holds_definitions(source: str) -> bool:
-    """Whether this is a definition, or a folder, jar or git revision that holds some; what cannot be read holds none."""
-    if not is_revision(source) and not (exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})):
+    """Whether this is a definition, or a folder, jar or git revision that holds some; what cannot be read holds
+    none.
+    """
+    if not is_revision(source) and not (
+        exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})
+    ):
         return False
     try:
         return any(_is_definition(text) or _is_list(text) for _, text in _texts(source))
@@ -82,14 +253,18 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
     elif path.suffix == ".jar":
         yield from ((place, text) for place, text in jar_texts(path) if _is_definition(text))
     elif path.is_dir():
-        files = {file.relative_to(path).as_posix(): str(file) for file in sorted(path.rglob("*.json")) if file.is_file()}
+        files = {
+            file.relative_to(path).as_posix(): str(file) for file in sorted(path.rglob("*.json")) if file.is_file()
+        }
         yield from _of_folder(files, read_text)
     else:
         yield source, read_text(path)
 
 
 def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """The definitions among files (by their path in the folder) that lie in the folder itself, or where none does those below."""
+    """The definitions among files (by their path in the folder) that lie in the folder itself, or where none does those
+    below.
+    """
     some = False
     for deep in (False, True):
         for name, place in files.items():

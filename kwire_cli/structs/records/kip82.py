@@ -1,25 +1,40 @@
-"""The message of the KIP-82 draft: format v1 with headers that have integer keys. It was never shipped: its magic 2 is not that of `v2`.
-
-Attribute bit 4, counted from 0 (value 0x10), says that there are headers; without it they cost nothing. Keys are Java ints whose ranges run to
-0xFFFFFFFF, so they are unsigned here; headers stand in ascending order of them. The text says nothing of the headers of a compressed wrapper; kwire
-reads them on wrappers and on the messages inside alike.
-"""
+"""Messages of the KIP-82 draft, with record headers, and its alternatives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.numbers import INTS
-from kwire_cli.structs.records import v0
-from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE, Choice, Series, flag, plain, series, sized
-from kwire_cli.structs.sized import Sized
+from kwire_cli.structs.messages import ArrayOf, Sized, VarintSized
+from kwire_cli.structs.numbers import INTS, ZIGZAG, ZIGZAG_LONG
+from kwire_cli.structs.records import v0, v2
+from kwire_cli.structs.records.parts import (
+    LEGACY_COMPRESSION,
+    TIMESTAMP_TYPE,
+    Choice,
+    Series,
+    flag,
+    plain,
+    series,
+    sized,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+
+# The message of the KIP-82 draft: format v1 with headers that have integer keys. It was never shipped: its
+# magic 2 is not that of `v2`.
+#
+# Attribute bit 4, counted from 0 (value 0x10), says that there are headers; without it they cost nothing.
+# Keys are Java ints whose ranges run to 0xFFFFFFFF, so they are unsigned here; headers stand in ascending
+# order of them. The text says nothing of the headers of a compressed wrapper; kwire reads them on wrappers
+# and on the messages inside alike.
 
 HAS_HEADERS = flag("hasHeaders", 4)
+
+
 ATTRIBUTES = (LEGACY_COMPRESSION, TIMESTAMP_TYPE, HAS_HEADERS)
 
 HEADER = plain(key="uint32", value=Sized("bytes", compact=False, nullable=False))
@@ -75,7 +90,8 @@ KEY_RANGES = (
     *_space(3, "Testing"),
     KeyRange(0x400000, 0xFFFFFFFF, "Reserved", RESERVED),
 )
-"""Ascending and without gaps. The document's own examples are off twice: "0x0034010 (3407888)" is 0x00340010, and "0x00000010 (10)" is 16."""
+"""Ascending and without gaps. The document's own examples are off twice: "0x0034010 (3407888)" is 0x00340010, and
+"0x00000010 (10)" is 16."""
 
 
 def key_range(key: int) -> KeyRange:
@@ -102,14 +118,88 @@ class Registered:
 OPEN_SOURCE_REGISTER = (
     Registered(1, "client.id", "producers client id", "Apache Kafka"),
     Registered(2, "cluster.id", "cluster id of where the message first originated", "Apache Kafka"),
-    Registered(3, "correlation.id", "correlation id for where a message is for mutex response from a request", "Apache Kafka"),
-    Registered(2100001, "new.relic", "stores the transaction linking guid for transaction sticking by new relic", "New Relic"),
-    Registered(2100002, "appdynamics", "stores the transaction linking guid for transaction stiching by app dynamics", "AppDynamics"),
+    Registered(
+        3, "correlation.id", "correlation id for where a message is for mutex response from a request", "Apache Kafka"
+    ),
+    Registered(
+        2100001, "new.relic", "stores the transaction linking guid for transaction sticking by new relic", "New Relic"
+    ),
+    Registered(
+        2100002,
+        "appdynamics",
+        "stores the transaction linking guid for transaction stiching by app dynamics",
+        "AppDynamics",
+    ),
 )
 LOCAL_REGISTER = (
     Registered(1114000, "app.name", "ig's unique app name for the producer", "IG"),
     Registered(1050000, "charge.tag", "tag to make per message chargebacks for", "IG"),
 )
-"""The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short of Local Client."""
+"""The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short
+of Local Client."""
 REGISTERED = {each.key: each for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
 """Both by key."""
+
+
+# What the KIP-82 draft weighs its message against, so that it can be priced: other ways to carry headers, and
+# size reductions that it leaves out.
+#
+# None of these was ever shipped, and the text lays out none of them to the byte. kwire's readings: lengths
+# that become varints are zig-zag, -1 for null, as in the shipped format; the bit that takes KeyLength away is
+# the next free one, 5; a map of strings is the bytes of the draft's `Headers`; a wrapper holds the headers
+# and then the payload, with lengths as Kafka's requests had them, and is the value of a message of format v1.
+
+NULL_KEY = flag("isNullKey", 5)
+
+
+_MESSAGE = {field.name: field.subcon for field in MESSAGE.subcons}
+_NO_KEY_LENGTH = Choice("attributes", NULL_KEY.mask, {0: v0.NULLABLE_BYTES})
+_NO_KEY_LENGTH_OR_VARINT = Choice("attributes", NULL_KEY.mask, {0: v2.NULLABLE_BYTES})
+
+
+def _message(**changed: Any) -> Any:
+    """The draft's message with other forms of these fields."""
+    return sized("messageSize", **(_MESSAGE | changed))
+
+
+REDUCED: Mapping[str, Any] = {
+    "no-key-length": _message(key=_NO_KEY_LENGTH),
+    "varint-key-length": _message(key=v2.NULLABLE_BYTES),
+    "varint-value-length": _message(value=v2.NULLABLE_BYTES),
+    "all-three": _message(key=_NO_KEY_LENGTH_OR_VARINT, value=v2.NULLABLE_BYTES),
+}
+"""The draft's message with each of the "core message size reductions" that it puts out of scope, and with all of
+them."""
+WITHOUT_KEY = frozenset({"no-key-length", "all-three"})
+"""Those in which a null key is a bit and no bytes."""
+
+MAP_MESSAGE = _message(
+    headers=Choice("attributes", HAS_HEADERS.mask, {HAS_HEADERS.mask: Sized("bytes", compact=False, nullable=False)})
+)
+"""The draft's message with the bytes of a map in place of its `Headers`."""
+
+_AVRO_STRING = VarintSized("string", ZIGZAG_LONG, nullable=False)
+
+
+class _AvroBlock(ArrayOf):
+    """Pairs behind the zig-zag varint of their count."""
+
+    def plain_prefix(self) -> Any:
+        """The varint."""
+        return ZIGZAG_LONG
+
+
+AVRO_MAP = plain(
+    pairs=_AvroBlock(plain(key=_AVRO_STRING, value=_AVRO_STRING), compact=False, nullable=False), end=ZIGZAG
+)
+"""A map of strings as Avro writes it: one block of pairs, and 0 for the end."""
+
+WRAPPER = plain(
+    headers=ArrayOf(
+        plain(key=Sized("string", compact=False, nullable=False), value=Sized("bytes", compact=False, nullable=True)),
+        compact=False,
+        nullable=False,
+    ),
+    payload=v0.NULLABLE_BYTES,
+)
+"""Message<H, P>: what a producer writes as the value of a message."""

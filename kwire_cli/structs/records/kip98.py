@@ -1,16 +1,28 @@
-"""The message set of the KIP-98 draft of late 2016, with a header of its own. It was never shipped: its magic 2 is not that of `v2`.
+"""The message set of the KIP-98 draft of late 2016, with a header of its own. It was never shipped: its magic 2 is not
+that of `v2`.
 
-What the text leaves open, and what kwire reads into it: Length counts the bytes after itself; both CRCs are CRC-32 (IEEE), that of a message over its
-Attributes to the end of its Value, that of the set over what follows the CRC (brokers rewrite the offset before it); Messages is what is compressed;
-OffsetDelta is that of the last message, as in the shipped format, and not of the next set, as the text has it in the same sentence.
+What the text leaves open, and what kwire reads into it: Length counts the bytes after itself; both CRCs are CRC-32
+(IEEE), that of a message over its Attributes to the end of its Value, that of the set over what follows the CRC
+(brokers rewrite the offset before it); Messages is what is compressed; OffsetDelta is that of the last message, as in
+the shipped format, and not of the next set, as the text has it in the same sentence.
 """
 
 from __future__ import annotations
 
+from kwire_cli.structs.messages import VarintSized
 from kwire_cli.structs.numbers import INTS, UVARINT
-from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE, Choice, Rest, Series, flag, plain, series, sized
+from kwire_cli.structs.records.parts import (
+    COMPRESSION,
+    TIMESTAMP_TYPE,
+    Choice,
+    Rest,
+    Series,
+    flag,
+    plain,
+    series,
+    sized,
+)
 from kwire_cli.structs.records.v2 import COMPRESSED
-from kwire_cli.structs.sized import VarintSized
 
 _HEADER = {
     "offset": "int64",  # of the first message
@@ -38,7 +50,11 @@ MESSAGE = sized(
     timestamp="int64",
     offsetDelta=UVARINT,
     # With a value the key has its length; without one it takes what is left. A value never has a length.
-    key=Choice("attributes", NULL_KEY.mask | NULL_VALUE.mask, {0: VarintSized("bytes", UVARINT, nullable=False), NULL_VALUE.mask: _REST}),
+    key=Choice(
+        "attributes",
+        NULL_KEY.mask | NULL_VALUE.mask,
+        {0: VarintSized("bytes", UVARINT, nullable=False), NULL_VALUE.mask: _REST},
+    ),
     value=Choice("attributes", NULL_VALUE.mask, {0: _REST}),
     crc="uint32",
 )
@@ -47,7 +63,9 @@ MESSAGES = series("messages", MESSAGE)
 
 TRANSACTIONAL = flag("isTransactional", 4)
 ATTRIBUTES = (COMPRESSION, TIMESTAMP_TYPE, TRANSACTIONAL)
-MESSAGE_SET = sized("length", **_HEADER, messages=Choice("attributes", COMPRESSION.mask, {0: Series(MESSAGE)}, COMPRESSED))
+MESSAGE_SET = sized(
+    "length", **_HEADER, messages=Choice("attributes", COMPRESSION.mask, {0: Series(MESSAGE)}, COMPRESSED)
+)
 """A whole set: its messages one by one, or as one piece of bytes where they are compressed."""
 MESSAGE_SETS = series("messageSets", MESSAGE_SET)
 

@@ -1,8 +1,4 @@
-"""What record formats are made of beyond what messages need: structs that a size bounds, series without a count, fields that attribute bits bring.
-
-A size counts the bytes after itself. Readers take the content's own end and not the size's, as with tagged fields; only what has no length of its own
-(a series, the rest) ends where the size says.
-"""
+"""Parts of record formats, sizes of records, and the framings of compression."""
 
 from __future__ import annotations
 
@@ -15,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 import construct
 
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.messages import MessageStruct
-from kwire_cli.structs.numbers import FIXED
-from kwire_cli.structs.places import field_path
+from kwire_cli.structs.messages import MessageStruct, Sized
+from kwire_cli.structs.numbers import FIXED, field_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+# What record formats are made of beyond what messages need: structs that a size bounds, series without a
+# count, fields that attribute bits bring.
+#
+# A size counts the bytes after itself. Readers take the content's own end and not the size's, as with tagged
+# fields; only what has no length of its own (a series, the rest) ends where the size says.
 
 END = "region_end"
 """The key of construct's context under which the end of the innermost size stands while it is parsed."""
@@ -28,7 +30,9 @@ END = "region_end"
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """A part of an attributes field: `width` bits from bit `shift` on, counted from 0; `names` are those of its values, as Kafka's tools say them."""
+    """A part of an attributes field: `width` bits from bit `shift` on, counted from 0; `names` are those of its values,
+    as Kafka's tools say them.
+    """
 
     name: str
     shift: int
@@ -79,7 +83,9 @@ class Choice(construct.Construct):
 
 
 class SizedStruct(MessageStruct):
-    """A struct in which the field named `size` is the number of bytes that follow it. On building it may be left out; given, it has to be true."""
+    """A struct in which the field named `size` is the number of bytes that follow it. On building it may be left out;
+    given, it has to be true.
+    """
 
     def __init__(self, fields: Sequence[Any], size: str) -> None:
         super().__init__(fields, None, {})
@@ -100,7 +106,11 @@ class SizedStruct(MessageStruct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, dict):
-            raise EncodeError(f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}", path=field_path(path), value=obj)
+            raise EncodeError(
+                f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}",
+                path=field_path(path),
+                value=obj,
+            )
         if obj.keys() - self.known_keys:
             self._refuse_strangers(obj, field_path(path))
         for sc in self.subcons[: self.at]:
@@ -113,7 +123,9 @@ class SizedStruct(MessageStruct):
         # lossless encoding has to be able to write what a faulty peer wrote
         if size is None or (size != len(data) and not context.get("lenient")):
             if size is not None:
-                raise EncodeError(f"{len(data)} bytes follow", path=field_path(f"{path} -> {self.size.name}"), value=size)
+                raise EncodeError(
+                    f"{len(data)} bytes follow", path=field_path(f"{path} -> {self.size.name}"), value=size
+                )
             size = len(data)
         self.size.subcon._build(size, stream, context, f"{path} -> {self.size.name}")
         construct.stream_write(stream, data, len(data), path)
@@ -127,7 +139,9 @@ class SizedStruct(MessageStruct):
             if form is None:
                 if obj.get(sc.name) is not None:
                     raise EncodeError(
-                        f"the {sc.subcon.attributes} say that this struct has no such field", path=field_path(where), value=obj[sc.name]
+                        f"the {sc.subcon.attributes} say that this struct has no such field",
+                        path=field_path(where),
+                        value=obj[sc.name],
                     )
                 return
         if sc.name not in obj:
@@ -136,7 +150,8 @@ class SizedStruct(MessageStruct):
 
 
 class Series(construct.Construct):
-    """Elements one after the other, without a count: up to the end of `size`, an integer before them, or else of what bounds the whole series.
+    """Elements one after the other, without a count: up to the end of `size`, an integer before them, or else of what
+    bounds the whole series.
 
     That is the size of the struct that it stands in, or the end of the bytes. An element has at least one byte.
     """
@@ -175,7 +190,9 @@ class Series(construct.Construct):
 
 
 class Rest(construct.Construct):
-    """Bytes without a length of their own: all that are left of the struct's size, but for the last `keep`. Base64 text in JSON form."""
+    """Bytes without a length of their own: all that are left of the struct's size, but for the last `keep`. Base64 text
+    in JSON form.
+    """
 
     def __init__(self, kind: str = "bytes", keep: int = 0) -> None:
         super().__init__()
@@ -235,3 +252,32 @@ def offset_of(decl: Any, name: str) -> int:
             return at
         at += sc.sizeof()
     raise KeyError(name)
+
+
+# How many bytes a value becomes, without making those of its keys and values: for sizes that no memory holds.
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """Stands in a value for this many bytes, whatever they are."""
+
+    size: int
+
+
+def size_of(decl: Any, value: Any) -> int:
+    """The bytes of a value of a message with a size, as its declaration says them field by field: built, but for what
+    is a Blank.
+
+    EncodeError where a length does not fit.
+    """
+    if isinstance(decl, SizedStruct):
+        fields = [(sc, sc.subcon.form(value) if isinstance(sc.subcon, Choice) else sc.subcon) for sc in decl.subcons]
+        sizes = [0 if form is None or sc is decl.size else size_of(form, value[sc.name]) for sc, form in fields]
+        return sum(sizes) + len(decl.size.subcon.build(sum(sizes[decl.at :])))
+    if not isinstance(value, Blank):
+        return len(decl.build(value))
+    if isinstance(decl, Sized):
+        return len(decl.prefix.build(value.size + decl.compact)) + value.size
+    if isinstance(decl, Rest):
+        return value.size
+    raise TypeError(f"{decl} does not hold bytes")

@@ -1,13 +1,13 @@
 """Message format v0 (magic 0, Kafka 0.8): org.apache.kafka.common.record.LegacyRecord.
 
-A message set is messages one after the other, without a count. A compressed one is the value of a wrapper message, whose attributes name the codec;
-offsets inside are absolute.
+A message set is messages one after the other, without a count. A compressed one is the value of a wrapper message,
+whose attributes name the codec; offsets inside are absolute.
 """
 
 from __future__ import annotations
 
+from kwire_cli.structs.messages import Sized
 from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, series, sized
-from kwire_cli.structs.sized import Sized
 
 NULLABLE_BYTES = Sized("bytes", compact=False, nullable=True)
 """An int32 length, -1 for null, and bytes."""

@@ -1,10 +1,22 @@
-"""Record batch format v2 (magic 2, Kafka 0.11, KIP-98 and KIP-82 as shipped): org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord."""
+"""Record batch format v2 (magic 2, Kafka 0.11, KIP-98 and KIP-82 as shipped):
+org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord.
+"""
 
 from __future__ import annotations
 
+from kwire_cli.structs.messages import VarintArray, VarintSized
 from kwire_cli.structs.numbers import ZIGZAG, ZIGZAG_LONG
-from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE, Choice, Rest, Series, flag, plain, series, sized
-from kwire_cli.structs.sized import VarintArray, VarintSized
+from kwire_cli.structs.records.parts import (
+    COMPRESSION,
+    TIMESTAMP_TYPE,
+    Choice,
+    Rest,
+    Series,
+    flag,
+    plain,
+    series,
+    sized,
+)
 
 _HEADER = {
     "baseOffset": "int64",
@@ -37,7 +49,8 @@ RECORD = sized(
     headers=VarintArray(RECORD_HEADER, compact=False, nullable=False),
 )
 RECORDS = series("records", RECORD)
-"""The records of a batch, decompressed. How many there should be is in the batch's header; they are read to the end of the bytes."""
+"""The records of a batch, decompressed. How many there should be is in the batch's header; they are read to the end of
+the bytes."""
 
 COMPRESSED = Rest("records")
 BATCH = sized("batchLength", **_HEADER, records=Choice("attributes", COMPRESSION.mask, {0: Series(RECORD)}, COMPRESSED))
@@ -47,9 +60,20 @@ BATCHES = series("batches", BATCH)
 TRANSACTIONAL, CONTROL, DELETE_HORIZON = flag("isTransactional", 4), flag("isControl", 5), flag("hasDeleteHorizon", 6)
 ATTRIBUTES = (COMPRESSION, TIMESTAMP_TYPE, TRANSACTIONAL, CONTROL, DELETE_HORIZON)
 CRC, CRC_FROM = "crc32c", "attributes"
-"""CRC-32C (Castagnoli) over the bytes from this field to the end of the batch, so that brokers can rewrite what stands before it."""
+"""CRC-32C (Castagnoli) over the bytes from this field to the end of the batch, so that brokers can rewrite what stands
+before it."""
 
 CONTROL_RECORD_KEY = plain(version="int16", type="int16")
-"""The key of a record in a control batch (org.apache.kafka.common.record.ControlRecordType). Unknown versions read as 0; more bytes may follow."""
-CONTROL_TYPES = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
-"""Any other is unknown and to be ignored. The values are messages of specs/: EndTxnMarker, LeaderChangeMessage, SnapshotHeaderRecord, ..."""
+"""The key of a record in a control batch (org.apache.kafka.common.record.ControlRecordType). Unknown versions read as
+0; more bytes may follow."""
+CONTROL_TYPES = {
+    0: "ABORT",
+    1: "COMMIT",
+    2: "LEADER_CHANGE",
+    3: "SNAPSHOT_HEADER",
+    4: "SNAPSHOT_FOOTER",
+    5: "KRAFT_VERSION",
+    6: "KRAFT_VOTERS",
+}
+"""Any other is unknown and to be ignored. The values are messages of specs/: EndTxnMarker, LeaderChangeMessage,
+SnapshotHeaderRecord, ..."""

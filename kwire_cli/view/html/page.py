@@ -1,37 +1,74 @@
-"""The frame of every page: one file with its style and script in it, that loads nothing, and runs nothing else.
-
-What comes from the bytes is in it as JSON, which the browser never reads as markup: `<` is escaped. The script puts it on the page as text.
-"""
+"""A page, its blocks, and reports on it."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib import resources
+from math import ceil, log10
 from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli import __version__
+from kwire_cli.analysis.costs.advice import integers
+from kwire_cli.analysis.costs.ledger import OVERHEAD
+from kwire_cli.analysis.costs.measures import bucket_text
+from kwire_cli.analysis.costs.overhead import accounted
+from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.errors import InputError
+from kwire_cli.view.costs import NONE, percent
+from kwire_cli.view.html.outline import CLASSES
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import escaped
+from kwire_cli.view.lines import counted, escaped, plain
+from kwire_cli.view.tables import Cells, bar_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-SCRIPTS = ("elements.js", "charts.js", "hex.js", "tree.js", "search.js", "views.js", "inspect.js", "report.js", "start.js")
+    from kwire_cli.analysis.costs.advice import Advice, Bin
+    from kwire_cli.analysis.costs.overhead import Accounted, Report
+    from kwire_cli.analysis.costs.tallies import Summed, Tallies
+    from kwire_cli.analysis.stats import Group, Stats
+    from kwire_cli.view.lines import Line
+
+    Block = dict[str, Any]
+
+
+# The frame of every page: one file with its style and script in it, that loads nothing, and runs nothing
+# else.
+#
+# What comes from the bytes is in it as JSON, which the browser never reads as markup: `<` is escaped. The
+# script puts it on the page as text.
+
+SCRIPTS = (
+    "elements.js",
+    "charts.js",
+    "hex.js",
+    "tree.js",
+    "search.js",
+    "views.js",
+    "inspect.js",
+    "report.js",
+    "start.js",
+)
 """In the order in which they stand in the page's one script; each is for what its name says."""
+
+
 BY = f"kwire {__version__}"
 MOST_TEXT = 48 << 20
 """Characters of data in one page; what is beyond is for the next one."""
 
 
 class Page:
-    """A page that is written as it comes: entries, each a frame or batch with its fields and bytes, then what is said of all of them.
+    """A page that is written as it comes: entries, each a frame or batch with its fields and bytes, then what is said
+    of all of them.
 
-    `write` takes text. Nothing is kept but the rows of the list. As a context it ends the page, also where something breaks it off; not where that is
-    before the first entry, so that an error leaves no page of nothing.
+    `write` takes text. Nothing is kept but the rows of the list. As a context it ends the page, also where something
+    breaks it off; not where that is before the first entry, so that an error leaves no page of nothing.
     """
 
     def __init__(self, write: Callable[[str], None], kind: str, title: str, *, most: int) -> None:
@@ -75,7 +112,9 @@ class Page:
     def turn_to(self, kind: str) -> None:
         """What comes is frames, or batches; InputError where the page has others already."""
         if self._rows and kind != self._kind:
-            raise InputError(f"a page has frames or batches, and this one has {self._kind}: give these inputs one by one")
+            raise InputError(
+                f"a page has frames or batches, and this one has {self._kind}: give these inputs one by one"
+            )
         self._kind = kind
 
     def leave(self, option: str) -> None:
@@ -86,7 +125,9 @@ class Page:
         """The rest of the page."""
         if not self._rows:
             self._write(head(self._title))
-        self._write(data("page", {"kind": self._kind, "title": self._title, "by": BY, "rows": self._rows, "more": self.more}))
+        self._write(
+            data("page", {"kind": self._kind, "title": self._title, "by": BY, "rows": self._rows, "more": self.more})
+        )
         self._write(tail())
 
 
@@ -103,15 +144,21 @@ def data(name: str, document: Any) -> str:
 
 
 def head(title: str) -> str:
-    """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is every request."""
+    """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is
+    every request.
+    """
     shown = escape(escaped(title))
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}"
+        f"'; base-uri 'none'; form-action 'none'"
     )
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        f'<meta name="referrer" content="no-referrer">\n<title>{shown}</title>\n<style>{style()}</style>\n</head>\n<body>\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta '
+        f'http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
+        'content="light dark">\n'
+        f'<meta name="referrer" content="no-referrer">\n<title>{shown}</title>\n<style>{style()}'
+        f"</style>\n</head>\n<body>\n"
         f"<noscript>{shown}: this page shows its data by a script, and scripts are switched off.</noscript>\n"
     )
 
@@ -139,3 +186,274 @@ def _file(name: str) -> str:
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+# Reports as blocks of a page: what a terminal shows in lines, its tables as tables that sort; and charts of
+# numbers.
+
+NUMBER = re.compile(r" *([+-]?\d+(?:\.\d+)?)(?: %)?")
+
+
+MOST_BRANCHES = 40
+"""Parts of a part that an icicle shows."""
+
+
+def blocks_of(lines: Iterable[Line]) -> list[Block]:
+    """The lines of a report: each table, with a line above it as its title, and each row of other lines."""
+    out: list[Block] = []
+    pending: list[Line] = []
+    for line in lines:
+        if isinstance(line, Cells):
+            if line.heads:
+                out += [*_texts(pending[:-1]), _table(line, pending[-1] if pending else None)]
+                pending = []
+            elif out:
+                _add(out[-1], line)
+        elif not plain(line).strip():
+            out += _texts(pending)
+            pending = []
+        else:
+            pending.append(line)
+    return out + _texts(pending)
+
+
+def bars(
+    title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "", unit: str = "byte"
+) -> Block:
+    """How many bytes, or of another `unit` (one of them, or ms), there are by name; with `whole` what share of it each
+    is.
+    """
+    found = [{"name": name, "value": value} for name, value in items]
+    return {"type": "bars", "title": title, "items": found, "all": whole, "note": note, "unit": unit}
+
+
+def icicle(title: str, name: str, sizes: Iterable[tuple[Sequence[str], int]]) -> Block:
+    """Bytes by path, each path's first part outermost; of many beside each other the smallest are one."""
+    root = _Branch()
+    for path, size in sizes:
+        at = root
+        at.size += size
+        for part in path:
+            at = at.below.setdefault(part, _Branch())
+            at.size += size
+    return {"type": "icicle", "title": title, "root": root.to_json(name)}
+
+
+@dataclass(slots=True)
+class _Branch:
+    size: int = 0
+    below: dict[str, _Branch] = field(default_factory=dict)
+
+    def to_json(self, name: str) -> Block:
+        ordered = sorted(self.below.items(), key=lambda item: -item[1].size)
+        children = [branch.to_json(part) for part, branch in ordered[:MOST_BRANCHES]]
+        if rest := ordered[MOST_BRANCHES:]:
+            children.append(
+                {"name": f"({len(rest)} more)", "value": sum(branch.size for _, branch in rest), "children": []}
+            )
+        return {"name": name, "value": self.size, "children": children}
+
+
+def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: str = "") -> Block:
+    """How many `unit` there are of each."""
+    return {
+        "type": "histogram",
+        "title": title,
+        "unit": unit,
+        "note": note,
+        "items": [{"name": name, "value": value} for name, value in items],
+    }
+
+
+def heading(text: str) -> Block:
+    """What the blocks that follow are of."""
+    return {"type": "text", "title": escaped(text), "text": ""}
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> Block:
+    """A few numbers that say most."""
+    return {"type": "facts", "facts": [list(pair) for pair in pairs]}
+
+
+def _table(head: Cells, above: Line | None) -> Block:
+    return {
+        "type": "table",
+        "title": plain(above).strip() if above else "",
+        "columns": [escaped(str(cell)) for cell in head.cells],
+        "rows": [],
+    }
+
+
+def _add(table: Block, line: Cells) -> None:
+    """A row: numbers as they are, for sorting, and as a terminal shows them; bars as shares of the longest."""
+    row: list[Any] = []
+    for cell, text in zip(line.cells, line.texts, strict=True):
+        if isinstance(cell, int | float) and not isinstance(cell, bool):
+            row.append([cell, text])
+        elif (share := bar_share(text)) is not None:
+            row.append({"bar": round(share, 4)})
+        elif number := NUMBER.fullmatch(text):
+            row.append([float(number[1]), text.strip()])
+        else:
+            row.append(escaped(text))
+    table["rows"].append(row)
+
+
+def _texts(lines: Sequence[Line]) -> list[Block]:
+    if not lines:
+        return []
+    shown = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
+    return [{"type": "lines", "lines": shown}]
+
+
+# Advice as charts: what pays, field by field, and how wide the values of integers are.
+
+MOST_ADVICE_BARS = 20
+
+
+def advice_charts(advice: Advice, histograms: int) -> list[Block]:
+    """The charts of advice, with histograms of so many fields."""
+    seen = advice.seen
+    share = f"{100 * advice.saved / seen.size:.1f} %" if seen.size else ""
+    out = [
+        facts(
+            [("bytes", seen.size), ("messages", seen.messages), ("saved by what pays", advice.saved), ("of all", share)]
+        )
+    ]
+    rows = integers(advice.fields)
+    if paying := [
+        (f"{row.message} {row.path}: {row.best}", float(row.saving))
+        for row in rows[:MOST_ADVICE_BARS]
+        if row.saving > 0
+    ]:
+        out.append(bars("What integers would save in their best form", paying))
+    for row in rows[:histograms]:
+        of = f"{row.message} {row.path}, {row.type}"
+        out.append(
+            histogram(
+                f"{of}: bytes packed (zig-zag)",
+                "values",
+                _widths(row.signed),
+                note="how many bytes its values take, and of which values",
+            )
+        )
+        out.append(histogram(f"{of}: bytes upacked (unsigned)", "values", _widths(row.unsigned)))
+    return out
+
+
+def _widths(bins: tuple[Bin, ...]) -> list[tuple[str, int]]:
+    return [(f"{counted(each.bytes, 'byte')}, {each.low} .. {each.high}", each.count) for each in bins]
+
+
+# What bytes cost, as charts: an icicle by what they are in and by field, bars by kind, and how large batches
+# are.
+
+
+def overhead_charts(made: Report, tallies: Tallies | Summed) -> list[Block]:
+    """The charts of a report on what was tallied."""
+    total = made.total
+    accounts = accounted(tallies)
+    share = f"{percent(total.overhead, total.bytes):.1f} %"
+    out = [
+        facts(
+            [("bytes", total.bytes), ("messages", made.messages), ("overhead bytes", total.overhead), ("of all", share)]
+        )
+    ]
+    out.append(icicle("What takes the bytes", "all bytes", _sizes(accounts)))
+    kinds: dict[str, int] = {}
+    for _, _, parts in accounts:
+        for part in parts:
+            for kind, size in ((part.prefix_kind, part.prefix_bytes), (part.value_kind, part.value_bytes)):
+                name = f"{kind}{' *' if kind in OVERHEAD else ''}"
+                kinds[name] = kinds.get(name, 0) + size
+    ordered = sorted(((name, size) for name, size in kinds.items() if size), key=lambda item: -item[1])
+    out.append(bars("Bytes by kind", ordered, whole=total.bytes, note="* is overhead: bytes that are no field's value"))
+    if made.records and (by_records := made.batches.by_records):
+        sizes = [(bucket_text(bucket), found.batches) for bucket, found in sorted(by_records.items())]
+        out.append(histogram("Records in a batch", "batches", sizes))
+    return out
+
+
+def _sizes(accounts: list[Accounted]) -> Iterator[tuple[list[str], int]]:
+    """The bytes of each field below what its account is of."""
+    for key, _, parts in accounts:
+        outer = [NONE if value is None else escaped(str(value)) for value in key]
+        for part in parts:
+            yield [*outer, *(name for name in part.path.split(".") if name)], part.prefix_bytes + part.value_bytes
+
+
+# Statistics as charts: what is most of the bytes, how long brokers took, and what they answered that went
+# wrong.
+
+MOST_BARS = 20
+
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+"""Where latencies are parted, in each power of ten."""
+WAITS = "Latency where brokers wait on purpose (Fetch, JoinGroup, SyncGroup)"
+
+
+def stats_charts(stats: Stats) -> list[Block]:
+    """The charts of statistics; none of what was not counted."""
+    out = [
+        facts([*by_count(stats.kinds), *((f"anomalies: {code}", count) for code, count in by_count(stats.anomalies))])
+    ]
+    apis = stats.groups.get("api", {})
+    for title, part in (("Latency of responses", "latency"), (WAITS, "waits")):
+        merged = Histogram()
+        for group in apis.values():
+            merged.merge(getattr(group, part))
+        if merged.count:
+            out.append(histogram(title, "responses", _parted(merged)))
+    for kind, ranked in stats.ranked():
+        out += _of_groups(kind, ranked)
+    errors: Counter[str | int] = Counter()
+    for group in apis.values():
+        errors.update(group.errors)
+    if errors:
+        out.append(
+            bars(
+                "Errors in responses",
+                ((str(name), count) for name, count in by_count(errors)[:MOST_BARS]),
+                unit="response",
+            )
+        )
+    return out
+
+
+def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
+    shown = [(escaped(name) or '""', group) for name, group in ranked[:MOST_BARS]]
+    if len(shown) > 1:
+        if all(group.sized for _, group in shown):
+            yield bars(
+                f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in shown]
+            )
+        else:
+            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in shown], unit="request")
+    slowest = sorted(
+        ((name, group.latency.percentile(0.99)) for name, group in shown), key=lambda item: -(item[1] or 0)
+    )
+    if kind in {"api", "broker"} and (timed := [(name, round(1000 * took, 3)) for name, took in slowest if took]):
+        yield bars(f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
+
+
+def _parted(found: Histogram) -> list[tuple[str, int]]:
+    """How many latencies are in each step up to a bound of milliseconds, from the smallest to the largest that there is
+    any of.
+    """
+    counts: Counter[int] = Counter()
+    for seconds, count in found.amounts():
+        counts[_step(1000 * seconds)] += count
+    return [(f"≤ {_bound(step):g} ms", counts[step]) for step in range(min(counts), max(counts) + 1)]
+
+
+def _step(value: float) -> int:
+    """The number of the first bound that is not below a value."""
+    power = ceil(log10(max(value, 1e-6))) - 1
+    within = next(number for number, bound in enumerate(STEPS) if value <= bound * 10**power * (1 + 1e-9))
+    return (len(STEPS) - 1) * power + within
+
+
+def _bound(step: int) -> float:
+    power, within = divmod(step, len(STEPS) - 1)
+    return STEPS[within] * 10.0**power

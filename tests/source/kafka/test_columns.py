@@ -7,12 +7,21 @@ from kwire_cli.source.kafka.columns import ALIASES, COLUMNS, FilterRow, LineRow
 def lines(wire):
     request = wire.request("Metadata", 1, 8, "me", topics=[{"name": "a"}, {"name": "b"}])
     topics = [{"errorCode": code, "name": name, "partitions": []} for name, code in (("a", 3), ("b", 0))]
-    return wire.lines((0, request), (1, wire.response("Metadata", 1, 8, topics=topics))) + wire.lines((0, b"SSH-2.0-x\r\n"))
+    return wire.lines((0, request), (1, wire.response("Metadata", 1, 8, topics=topics))) + wire.lines(
+        (0, b"SSH-2.0-x\r\n")
+    )
 
 
 def test_columns_of_a_request_and_its_response(lines):
     one, two = (LineRow(line) for line in lines[:2])
-    wanted = {"frame": 1, "src": "10.0.0.1:50000", "dst": "10.0.0.2:9092", "host": ["10.0.0.1", "10.0.0.2"], "port": [50000, 9092], "stream": 0}
+    wanted = {
+        "frame": 1,
+        "src": "10.0.0.1:50000",
+        "dst": "10.0.0.2:9092",
+        "host": ["10.0.0.1", "10.0.0.2"],
+        "port": [50000, 9092],
+        "stream": 0,
+    }
     wanted |= {
         "packet": 2,
         "kind": "request",
@@ -37,7 +46,14 @@ def test_columns_of_a_request_and_its_response(lines):
     wanted |= {"throttle": None, "software": None, "broker": None, "capture": None, "file": None}
     assert {name: one.column(name) for name in wanted} == wanted
     assert set(wanted) | {"size"} == set(COLUMNS)
-    changed = {"kind": "response", "latency": 0.001, "error": ["UNKNOWN_TOPIC_OR_PARTITION"], "requestFrame": 1, "clientId": "me", "correlationId": 8}
+    changed = {
+        "kind": "response",
+        "latency": 0.001,
+        "error": ["UNKNOWN_TOPIC_OR_PARTITION"],
+        "requestFrame": 1,
+        "clientId": "me",
+        "correlationId": 8,
+    }
     assert {name: two.column(name) for name in changed} == changed
 
 

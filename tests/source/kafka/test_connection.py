@@ -1,9 +1,9 @@
 import pytest
 
 import kwire_cli
-from kwire_cli.message.plain import Layouts
+from kwire_cli.message.known_layout import Layouts
+from kwire_cli.source.first_bytes import PROXY_V2
 from kwire_cli.source.kafka.connection import MOST_PENDING, Connection, State
-from kwire_cli.source.kafka.protocols import PROXY_V2
 
 V2 = PROXY_V2 + bytes([0x21, 0x11, 0, 12]) + bytes(12)
 LINE = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 9092\r\n"
@@ -50,7 +50,12 @@ def test_pipelined_requests_are_answered_in_order(wire, ids):
 
 
 def test_an_id_that_is_used_again(wire):
-    seen = wire.talk((0, heartbeat(wire)), (1, beat(wire)), (0, wire.request("Metadata", 1, 1, topics=[])), (1, wire.response("Metadata", 1, 1)))
+    seen = wire.talk(
+        (0, heartbeat(wire)),
+        (1, beat(wire)),
+        (0, wire.request("Metadata", 1, 1, topics=[])),
+        (1, wire.response("Metadata", 1, 1)),
+    )
     assert pairs(seen) == [0, 2]
     assert seen[3].head.api_key == 3
 
@@ -77,7 +82,9 @@ def test_byte_by_byte_is_as_whole(wire):
     said = [(0, heartbeat(wire, 1) + heartbeat(wire, 2)), (1, beat(wire, 1) + beat(wire, 2))]
     whole = wire.talk(*said)
     single = wire.talk(*((side, bytes([byte])) for side, data in said for byte in data))
-    assert [(each.kind, each.data, each.head) for each in single] == [(each.kind, each.data, each.head) for each in whole]
+    assert [(each.kind, each.data, each.head) for each in single] == [
+        (each.kind, each.data, each.head) for each in whole
+    ]
     assert pairs(single) == pairs(whole) == [0, 1]
 
 
@@ -87,7 +94,9 @@ def test_byte_by_byte_is_as_whole(wire):
 def test_api_versions_fall_back(wire):
     """A broker that does not know the version answers as version 0 does, with UNSUPPORTED_VERSION."""
     request = wire.request("ApiVersions", 4, 1, clientSoftwareName="x", clientSoftwareVersion="1")
-    answer = wire.response("ApiVersions", 4, 1, body_version=0, errorCode=35, apiKeys=[{"apiKey": 18, "minVersion": 0, "maxVersion": 3}])
+    answer = wire.response(
+        "ApiVersions", 4, 1, body_version=0, errorCode=35, apiKeys=[{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]
+    )
     line = wire.lines((0, request), (1, answer))[1]
     assert line.errors == ["UNSUPPORTED_VERSION"]
     assert [anomaly.code for anomaly in line.frame.anomalies] == ["VERSION_FALLBACK"]
@@ -133,14 +142,22 @@ def test_tokens_of_a_client_whose_broker_was_not_captured(wire, from_start):
 
 
 def test_several_rounds_of_tokens(wire):
-    rounds = [(side, wire.raw(token)) for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]]
+    rounds = [
+        (side, wire.raw(token))
+        for side, token in [(0, b"n,,n=user,r=abc"), (1, b"r=abcdef,i=4096"), (0, b"c=biws,r=abc"), (1, b"v=xyz")]
+    ]
     seen = wire.talk(*handshake(wire), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4)))
     assert kinds(seen)[2:] == ["sasl-token"] * 4 + ["request", "response"]
 
 
 MECHANISMS = {
     "PLAIN": [b"\0user\0password", b""],
-    "SCRAM-SHA-512": [b"n,,n=user,r=abc", b"r=abcdef,s=c2FsdA==,i=4096", b"c=biws,r=abcdef,p=cHJvb2Y=", b"v=dmVyaWZpZXI="],
+    "SCRAM-SHA-512": [
+        b"n,,n=user,r=abc",
+        b"r=abcdef,s=c2FsdA==,i=4096",
+        b"c=biws,r=abcdef,p=cHJvb2Y=",
+        b"v=dmVyaWZpZXI=",
+    ],
     "OAUTHBEARER": [b"n,,\x01auth=Bearer eyJhbGciOi\x01\x01", b""],
     "GSSAPI": [b"\x60\x82\2\3token", b"\x60\x10answer", b"", b"\5\4\5\xff\0\x0c\0\0", b"\5\4\4\xff\0\x0c\0\1"],
 }
@@ -152,7 +169,13 @@ def test_tokens_of_every_mechanism(wire, mechanism):
     rounds = [(number % 2, wire.raw(token)) for number, token in enumerate(MECHANISMS[mechanism])]
     said = [*handshake(wire, mechanism=mechanism), *rounds, (0, heartbeat(wire, 4)), (1, beat(wire, 4))]
     lines = wire.lines(*said)
-    assert [line.kind for line in lines] == ["request", "response", *["sasl-token"] * len(rounds), "request", "response"]
+    assert [line.kind for line in lines] == [
+        "request",
+        "response",
+        *["sasl-token"] * len(rounds),
+        "request",
+        "response",
+    ]
     assert all(line.frame is None and line.message is None for line in lines[2:-2])
 
 
@@ -161,7 +184,10 @@ def test_authenticating_again_with_another_mechanism(wire):
 
     def authenticate(number):
         token = wire.request("SaslAuthenticate", 1, number, authBytes="AHUAcA==")
-        return [(0, token), (1, wire.response("SaslAuthenticate", 1, number, errorMessage=None, sessionLifetimeMs=60000))]
+        return [
+            (0, token),
+            (1, wire.response("SaslAuthenticate", 1, number, errorMessage=None, sessionLifetimeMs=60000)),
+        ]
 
     first = [*handshake(wire, 1), *authenticate(4), (0, heartbeat(wire, 5))]
     again = [*handshake(wire, 1, mechanism="SCRAM-SHA-256"), *authenticate(7), *authenticate(8)]
@@ -172,9 +198,13 @@ def test_authenticating_again_with_another_mechanism(wire):
 
 def test_a_start_amid_tokens(wire):
     tokens = [(0, wire.raw(b"c=biws,r=abcdef,p=cHJvb2Y=")), (1, wire.raw(b"v=dmVyaWZpZXI="))]
-    lines = wire.lines(*tokens, (0, heartbeat(wire, 4)), (1, beat(wire, 4)), (0, heartbeat(wire, 5)), (1, beat(wire, 5)), opened=False)
+    lines = wire.lines(
+        *tokens, (0, heartbeat(wire, 4)), (1, beat(wire, 4)), (0, heartbeat(wire, 5)), (1, beat(wire, 5)), opened=False
+    )
     assert [line.api for line in lines if line.is_frame and not line.guess] == ["Heartbeat"] * 4
-    assert sum(line.seen.size for line in lines) == sum(len(data) for _, data in tokens) + sum(line.seen.size for line in lines if line.is_frame)
+    assert sum(line.seen.size for line in lines) == sum(len(data) for _, data in tokens) + sum(
+        line.seen.size for line in lines if line.is_frame
+    )
 
 
 def test_four_bytes_too_many_after_the_header_of_api_versions(wire):
@@ -206,7 +236,9 @@ def test_after_a_handshake_of_version_1_tokens_have_headers(wire):
 
 def test_a_token_without_handshake(wire):
     """As clients of 0.9 begin GSSAPI: the first frame is a token (0x60 is how RFC 2743's initial token begins)."""
-    seen = wire.talk((0, wire.raw(b"\x60\x82\2\3token")), (1, wire.raw(b"\x60\x10answer")), (0, heartbeat(wire)), (1, beat(wire)))
+    seen = wire.talk(
+        (0, wire.raw(b"\x60\x82\2\3token")), (1, wire.raw(b"\x60\x10answer")), (0, heartbeat(wire)), (1, beat(wire))
+    )
     assert kinds(seen) == ["sasl-token", "sasl-token", "request", "response"]
 
 
@@ -222,13 +254,20 @@ def test_tokens_are_shown_by_their_size_alone(wire):
 
 @pytest.mark.parametrize(
     ("hello", "protocol"),
-    [(b"\x16\x03\x01\0\x05hello", "tls"), (b"GET / HTTP/1.1\r\n\r\n", "http"), (b"SSH-2.0-x\r\n", "ssh"), (b"ruok", "zookeeper")],
+    [
+        (b"\x16\x03\x01\0\x05hello", "tls"),
+        (b"GET / HTTP/1.1\r\n\r\n", "http"),
+        (b"SSH-2.0-x\r\n", "ssh"),
+        (b"ruok", "zookeeper"),
+    ],
 )
 def test_another_protocol_to_the_end(wire, hello, protocol):
     connection = Connection(Layouts(wire.catalog))
     seen = wire.talk((0, hello), (0, b"more"), (1, b"answer"), (0, heartbeat(wire)), connection=connection)
     assert connection.state is State.FOREIGN
-    assert [(each.kind, each.protocol, each.side) for each in seen] == [("not-kafka", protocol, side) for side in (0, 1, 0)]
+    assert [(each.kind, each.protocol, each.side) for each in seen] == [
+        ("not-kafka", protocol, side) for side in (0, 1, 0)
+    ]
     assert [each.size for each in seen] == [len(hello) + 4, 6, len(heartbeat(wire))]
 
 
@@ -263,7 +302,11 @@ def test_tls_behind_a_proxy_header(wire):
 
 
 def test_a_start_in_the_middle_of_a_request(wire):
-    seen = wire.talk((0, heartbeat(wire, 1)[9:] + heartbeat(wire, 2) + heartbeat(wire, 3)), (1, beat(wire, 2) + beat(wire, 3)), from_start=False)
+    seen = wire.talk(
+        (0, heartbeat(wire, 1)[9:] + heartbeat(wire, 2) + heartbeat(wire, 3)),
+        (1, beat(wire, 2) + beat(wire, 3)),
+        from_start=False,
+    )
     assert kinds(seen) == ["gap", "request", "request", "response", "response"]
     assert seen[0].code == "NOT_RECOGNISED"
     assert pairs(seen) == [1, 2]
@@ -271,7 +314,14 @@ def test_a_start_in_the_middle_of_a_request(wire):
 
 def test_a_start_in_the_middle_of_a_response(wire):
     answer = wire.response("Metadata", 1, 1, topics=[{"name": "t" * 100}])
-    seen = wire.talk((1, answer[50:]), (0, heartbeat(wire, 2)), (1, beat(wire, 2)), (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+    seen = wire.talk(
+        (1, answer[50:]),
+        (0, heartbeat(wire, 2)),
+        (1, beat(wire, 2)),
+        (0, heartbeat(wire, 3)),
+        (1, beat(wire, 3)),
+        from_start=False,
+    )
     assert [each.kind for each in seen if each.kind != "gap"] == ["request", "response"] * 2
     assert sum(len(each.data) for each in seen if each.kind == "gap") == len(answer) - 50
     assert all(each.request for each in seen if each.kind == "response")
@@ -286,7 +336,12 @@ def test_a_loss_that_takes_an_answer(wire):
 
 
 def test_a_loss_that_takes_a_request(wire):
-    seen = wire.talk((0, heartbeat(wire, 1)), (0, len(heartbeat(wire))), (0, heartbeat(wire, 3)), (1, b"".join(beat(wire, n) for n in (1, 2, 3))))
+    seen = wire.talk(
+        (0, heartbeat(wire, 1)),
+        (0, len(heartbeat(wire))),
+        (0, heartbeat(wire, 3)),
+        (1, b"".join(beat(wire, n) for n in (1, 2, 3))),
+    )
     assert kinds(seen) == ["request", "gap", "request", "response", "response", "response"]
     assert pairs(seen) == [0, None, 2]
 
@@ -315,10 +370,19 @@ def test_nothing_at_all(wire):
 
 
 def test_a_start_anywhere_in_the_smallest_requests(wire):
-    """Short client ids and small numbers look like frames at many places; a false one of many megabytes would swallow all that follows."""
+    """Short client ids and small numbers look like frames at many places; a false one of many megabytes would swallow
+    all that follows.
+    """
     first = heartbeat(wire, 1)
     for cut in range(1, len(first)):
-        seen = wire.talk((0, first[cut:]), (0, heartbeat(wire, 2)), (1, beat(wire, 2)), (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+        seen = wire.talk(
+            (0, first[cut:]),
+            (0, heartbeat(wire, 2)),
+            (1, beat(wire, 2)),
+            (0, heartbeat(wire, 3)),
+            (1, beat(wire, 3)),
+            from_start=False,
+        )
         assert kinds(seen) == ["gap", "request", "response", "request", "response"], cut
         assert pairs(seen) == [1, 3]
 
@@ -335,7 +399,10 @@ def test_requests_of_a_capture_of_one_side_are_given_up(wire):
 def test_a_request_without_its_head_is_no_token(wire, known):
     request = heartbeat(wire, 2)
     seen = wire.talk(
-        (0, heartbeat(wire, 1) + request[:known]), (0, len(request) - known), (0, heartbeat(wire, 3)), (1, beat(wire, 1) + beat(wire, 3))
+        (0, heartbeat(wire, 1) + request[:known]),
+        (0, len(request) - known),
+        (0, heartbeat(wire, 3)),
+        (1, beat(wire, 1) + beat(wire, 3)),
     )
     assert kinds(seen) == ["request", "request", "gap", "request", "response", "response"]
     assert pairs(seen) == [0, 3]
@@ -343,7 +410,9 @@ def test_a_request_without_its_head_is_no_token(wire, known):
 
 @pytest.mark.parametrize("ending", ["end", "loss"])
 def test_what_waits_to_be_known_keeps_its_packet_and_time(ending):
-    """Bytes that could still begin another protocol are Kafka's when nothing follows, at the packet that brought them."""
+    """Bytes that could still begin another protocol are Kafka's when nothing follows, at the packet that brought
+    them.
+    """
     connection = Connection(Layouts(kwire_cli.catalog()))
     assert [*connection.feed(0, b"\x16", 4, 1000)] == []
     assert [*connection.feed(0, b"\x03", 5, 2000)] == []

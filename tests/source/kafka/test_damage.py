@@ -1,7 +1,9 @@
-"""The samples with packets lost, cut, repeated, overlapping, in another order and damaged, through the whole chain: from the capture file to lines.
+"""The samples with packets lost, cut, repeated, overlapping, in another order and damaged, through the whole chain:
+from the capture file to lines.
 
-The frames that remain whole are found and decoded the same; every byte is in a line; nothing crashes. The only exception, as `Original.whole` has it:
-frames behind a loss that costs the framing, as they are found by what they look like.
+The frames that remain whole are found and decoded the same; every byte is in a line; nothing crashes. The only
+exception, as `Original.whole` has it: frames behind a loss that costs the framing, as they are found by what they look
+like.
 """
 
 import io
@@ -16,14 +18,18 @@ from hypothesis import Phase, given, settings, strategies as st
 from packets import pcap_file
 
 import kwire_cli
-from kwire_cli.source.capture.events import Data, Gap
-from kwire_cli.source.capture.model import endpoints
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.structs.network.transport import SYN
+from kwire_cli.source.packets.model import Data, Gap, endpoints
+from kwire_cli.structs.network import SYN
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "captures"
-PORTS = {"ipv6.pcap": 19096, "kafka-python-4.4.0.pcapng": 19092, "midstream.pcap": 19092, "sarama-0.8.2.0-3.9.2.pcapng": 19392}
+PORTS = {
+    "ipv6.pcap": 19096,
+    "kafka-python-4.4.0.pcapng": 19092,
+    "midstream.pcap": 19092,
+    "sarama-0.8.2.0-3.9.2.pcapng": 19392,
+}
 EVERY = [*PORTS, "not-kafka.pcapng"]
 CATALOG = kwire_cli.catalog()
 PLACE = {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics"}
@@ -98,7 +104,9 @@ def test_without_losses_all_lines_are_the_same(name, dice):
     whole = original(name)
     segments = damaged(whole, dice, losses=False)
     lines = list(traffic(CATALOG, capture_of(segments)))
-    assert Counter(map(content, lines)) == Counter(content(frame.line) for stream in whole.streams.values() for frame in stream.frames)
+    assert Counter(map(content, lines)) == Counter(
+        content(frame.line) for stream in whole.streams.values() for frame in stream.frames
+    )
     check_every_byte(whole, segments, lines)
 
 
@@ -167,7 +175,9 @@ def test_most_frames_behind_a_loss_of_framing_are_found_too(kind, share):
 @SEEDS
 @given(DICE)
 def test_a_damaged_frame_costs_no_other(name, dice):
-    """Bytes behind size and header are changed: what size and header say is what finds the next frame, and the answer."""
+    """Bytes behind size and header are changed: what size and header say is what finds the next frame, and the
+    answer.
+    """
     whole = original(name)
     share, hit, segments = dice.choice([0.02, 0.2]), set(), []
     for segment in whole.segments:
@@ -192,7 +202,9 @@ def test_a_damaged_frame_costs_no_other(name, dice):
 def test_bytes_damaged_anywhere_crash_nothing(name, dice):
     """Any byte of any packet or of the file: headers, lengths, sequence numbers, flags, payload."""
     whole = original(name)
-    data = [packet_of(segment, number) for number, segment in enumerate(damaged(whole, dice, losses=dice.random() < 0.5), 1)]
+    data = [
+        packet_of(segment, number) for number, segment in enumerate(damaged(whole, dice, losses=dice.random() < 0.5), 1)
+    ]
     file = bytearray(pcap_file(data))
     first = 24 if dice.random() < 0.9 else 4
     for _ in range(dice.choice([1, 10, 100, 1000])):
@@ -212,5 +224,8 @@ def test_bytes_damaged_anywhere_crash_nothing(name, dice):
         shown[line.stream] += line.seen.size
         document = line.to_json()
         assert line.kind == document["kind"]
-        assert set(line.anomalies) == {document.get("code"), *(anomaly["code"] for anomaly in document.get("anomalies", ()))} - {None}
+        assert set(line.anomalies) == {
+            document.get("code"),
+            *(anomaly["code"] for anomaly in document.get("anomalies", ())),
+        } - {None}
     assert +shown == +counted

@@ -45,7 +45,9 @@ def whole(cuts):
 
 
 def test_several_frames_in_a_piece():
-    assert [(cut.kind, cut.data, cut.packet, cut.time) for cut in framed([WHOLE])] == [("frame", frame, 1, 1000) for frame in FRAMES]
+    assert [(cut.kind, cut.data, cut.packet, cut.time) for cut in framed([WHOLE])] == [
+        ("frame", frame, 1, 1000) for frame in FRAMES
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
@@ -156,4 +158,6 @@ def test_frames_without_loss_come_out_whole(spans, synchronised):
 def test_every_byte_of_anything_comes_out_once(pieces, synchronised):
     cuts = framed(pieces, synchronised=synchronised)
     assert b"".join(cut.data for cut in cuts) == b"".join(piece for piece in pieces if isinstance(piece, bytes))
-    assert sum(cut.missing for cut in cuts if cut.kind == "lost") == sum(piece for piece in pieces if isinstance(piece, int))
+    assert sum(cut.missing for cut in cuts if cut.kind == "lost") == sum(
+        piece for piece in pieces if isinstance(piece, int)
+    )

@@ -7,23 +7,28 @@ import pytest
 from packets import ACK, CLIENT, SERVER, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.tcp import Limits
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.structs.network.transport import FIN, PSH, SYN
+from kwire_cli.source.packets.tcp import Limits
+from kwire_cli.structs.network import FIN, PSH, SYN
 
 CATALOG = kwire_cli.catalog()
 SIZE = 1400
 LIMITS = Limits(direction=1 << 18, total=1 << 20, connections=256, closed=64)
 BOUND = 12 << 20
-"""Bytes: what waits, bytes in which no frame was recognised (1 MiB a side), pieces under way, the texts of 4,096 ends."""
+"""Bytes: what waits, bytes in which no frame was recognised (1 MiB a side), pieces under way, the texts of 4,096
+ends."""
 
 
 def segment(payload, sequence, flags=ACK, side=0, port=50000, acknowledgment=0):
     ports = (port, 9092) if side == 0 else (9092, port)
     ends = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
     return packet(
-        ethernet(ipv4(tcp(payload, sequence, acknowledgment, flags, *ports), source=ends[0], destination=ends[1]), padded=False), time=1_000_000_000
+        ethernet(
+            ipv4(tcp(payload, sequence, acknowledgment, flags, *ports), source=ends[0], destination=ends[1]),
+            padded=False,
+        ),
+        time=1_000_000_000,
     )
 
 
@@ -74,7 +79,12 @@ def holes(number):
 
 def connections(number):
     """A new connection with every packet, none of which ends."""
-    return segment(b"\0\0\0\x64\0\x12\0\0" if number % 2 else b"", 1000 + number % 2, ACK if number % 2 else SYN, port=1024 + number // 2 % 60000)
+    return segment(
+        b"\0\0\0\x64\0\x12\0\0" if number % 2 else b"",
+        1000 + number % 2,
+        ACK if number % 2 else SYN,
+        port=1024 + number // 2 % 60000,
+    )
 
 
 def one_side_ended(number):

@@ -2,10 +2,9 @@ import base64
 
 import pytest
 
-from kwire_cli.source.capture.events import Data, Start
-from kwire_cli.source.capture.model import Endpoint
-from kwire_cli.source.kafka import names as known
+from kwire_cli.source.kafka import captured as known
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.model import Data, Endpoint, Start
 
 ORDERS, PAYMENTS = (base64.urlsafe_b64encode(bytes(15) + bytes([n])).decode()[:-2] for n in (2, 3))
 METADATA_LOG = base64.urlsafe_b64encode(bytes(15) + b"\x01").decode()[:-2]
@@ -13,9 +12,18 @@ METADATA_LOG = base64.urlsafe_b64encode(bytes(15) + b"\x01").decode()[:-2]
 
 def fetch(wire, correlation, session=0, epoch=0, topics=(), forgotten=(), version=13):
     key = "topicId" if version >= 13 else "topic"
-    asked = [{key: topic, "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}]} for topic in topics]
+    asked = [
+        {key: topic, "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}]} for topic in topics
+    ]
     left = [{key: topic, "partitions": [0]} for topic in forgotten]
-    body = {"maxWaitMs": 500, "minBytes": 1, "sessionId": session, "sessionEpoch": epoch, "topics": asked, "forgottenTopicsData": left}
+    body = {
+        "maxWaitMs": 500,
+        "minBytes": 1,
+        "sessionId": session,
+        "sessionEpoch": epoch,
+        "topics": asked,
+        "forgottenTopicsData": left,
+    }
     return 0, wire.request("Fetch", version, correlation, replicaId=-1, **body)
 
 
@@ -42,7 +50,10 @@ def topics(lines):
 
 def test_topic_ids_get_their_names_from_metadata(wire):
     lines = wire.lines(
-        fetch(wire, 1, topics=[ORDERS]), fetched(wire, 1), *named(wire, 2, (ORDERS, "orders")), fetch(wire, 3, topics=[ORDERS, PAYMENTS])
+        fetch(wire, 1, topics=[ORDERS]),
+        fetched(wire, 1),
+        *named(wire, 2, (ORDERS, "orders")),
+        fetch(wire, 3, topics=[ORDERS, PAYMENTS]),
     )
     assert topics(lines) == [["orders"], ["orders"], [], ["orders"], ["orders", PAYMENTS]]
 
@@ -53,7 +64,14 @@ def test_the_id_that_is_always_the_same_needs_no_message_that_tells_it(wire):
 
 def test_a_topic_id_keeps_its_name_whatever_a_wrong_request_calls_it(wire):
     asked = wire.request("DeleteTopics", 6, 2, topics=[{"name": "other", "topicId": ORDERS}], timeoutMs=1)
-    refused = [{"name": "other", "topicId": ORDERS, "errorCode": 42, "errorMessage": "You may not specify both topic name and topic id."}]
+    refused = [
+        {
+            "name": "other",
+            "topicId": ORDERS,
+            "errorCode": 42,
+            "errorMessage": "You may not specify both topic name and topic id.",
+        }
+    ]
     answered = wire.response("DeleteTopics", 6, 2, responses=refused)
     lines = wire.lines(*named(wire, 1, (ORDERS, "orders")), (0, asked), (1, answered), fetch(wire, 3, topics=[ORDERS]))
     assert topics(lines)[-1] == ["orders"]
@@ -74,8 +92,15 @@ def test_a_topic_id_is_looked_for_ahead_where_the_capture_can_be_read_again(wire
 def test_software_brokers_throttling_and_requests_in_flight(wire):
     hello = wire.request("ApiVersions", 3, 1, clientSoftwareName="librdkafka", clientSoftwareVersion="2.6.0")
     brokers = [{"nodeId": 7, "host": "10.0.0.2", "port": 9092, "rack": None}]
-    said = [(0, hello), (0, wire.request("Metadata", 12, 2, topics=None)), (0, wire.request("Heartbeat", 3, 3, groupId="g", memberId="m"))]
-    said += [(1, wire.response("ApiVersions", 3, 1)), (1, wire.response("Metadata", 12, 2, clusterId=None, brokers=brokers, topics=[]))]
+    said = [
+        (0, hello),
+        (0, wire.request("Metadata", 12, 2, topics=None)),
+        (0, wire.request("Heartbeat", 3, 3, groupId="g", memberId="m")),
+    ]
+    said += [
+        (1, wire.response("ApiVersions", 3, 1)),
+        (1, wire.response("Metadata", 12, 2, clusterId=None, brokers=brokers, topics=[])),
+    ]
     said += [(1, wire.response("Heartbeat", 3, 3, throttleTimeMs=250))]
     lines = wire.lines(*said)
     assert [line.seen.in_flight for line in lines] == [1, 2, 3, None, None, None]
@@ -86,8 +111,12 @@ def test_software_brokers_throttling_and_requests_in_flight(wire):
 
 def test_topic_ids_get_their_names_from_create_topics(wire):
     created = {"name": "orders", "topicId": ORDERS, "errorMessage": None, "configs": None}
-    request = wire.request("CreateTopics", 7, 1, topics=[{"name": "orders", "numPartitions": 1, "replicationFactor": 1}], timeoutMs=1)
-    lines = wire.lines((0, request), (1, wire.response("CreateTopics", 7, 1, topics=[created])), fetch(wire, 2, topics=[ORDERS]))
+    request = wire.request(
+        "CreateTopics", 7, 1, topics=[{"name": "orders", "numPartitions": 1, "replicationFactor": 1}], timeoutMs=1
+    )
+    lines = wire.lines(
+        (0, request), (1, wire.response("CreateTopics", 7, 1, topics=[created])), fetch(wire, 2, topics=[ORDERS])
+    )
     assert topics(lines) == [["orders"], ["orders"], ["orders"]]
 
 
@@ -111,7 +140,10 @@ def test_a_session_that_began_before_the_capture_is_not_known(wire):
 
 
 def test_a_topic_that_has_a_name_and_an_id_is_named_once(wire):
-    lines = wire.lines(*named(wire, 1, (ORDERS, "orders")), (0, wire.request("Metadata", 12, 2, topics=[{"topicId": ORDERS, "name": "orders"}])))
+    lines = wire.lines(
+        *named(wire, 1, (ORDERS, "orders")),
+        (0, wire.request("Metadata", 12, 2, topics=[{"topicId": ORDERS, "name": "orders"}])),
+    )
     assert lines[-1].topics == ["orders"]
 
 
@@ -120,7 +152,14 @@ def test_of_many_fetch_sessions_the_oldest_are_forgotten(wire, monkeypatch):
     said = []
     for session in (1, 2, 1, 3):  # 1 is in use when 3 begins, so 2 is the oldest
         begun = any(each[0] == session for each in said)
-        said.append((session, fetch(wire, session, session if begun else 0, int(begun), () if begun else [f"topic-{session}"], version=7)))
+        said.append(
+            (
+                session,
+                fetch(
+                    wire, session, session if begun else 0, int(begun), () if begun else [f"topic-{session}"], version=7
+                ),
+            )
+        )
         said.append((session, fetched(wire, session, session, version=7)))
     said += [(session, fetch(wire, 10 + session, session, 5, version=7)) for session in (1, 2, 3)]
     assert topics(wire.lines(*(each for _, each in said)))[-3:] == [["topic-1"], [], ["topic-3"]]

@@ -1,4 +1,6 @@
-"""Captures of which one side alone is left, and no SYN: the frames of that side, held against those of the whole capture."""
+"""Captures of which one side alone is left, and no SYN: the frames of that side, held against those of the whole
+capture.
+"""
 
 import re
 from collections import Counter
@@ -9,11 +11,11 @@ from damage import capture_of
 from golden_rows import SHARED
 
 import kwire_cli
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.model import endpoints
-from kwire_cli.source.capture.segments import Segments
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.structs.network.transport import SYN
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import endpoints
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import SYN
 
 ROOT = Path(__file__).resolve().parents[3]
 CATALOG = kwire_cli.catalog()
@@ -35,10 +37,17 @@ def left_alone(path, kind):
     expected = identities(line for line in whole if line.kind == kind and not line.seen.missing)
     tokens = identities(line for line in whole if line.kind == "sasl-token")
     sides = {(line.src, line.dst) for line in whole if line.kind == kind}
-    found = lines_of(segment for segment in segments if tuple(map(str, endpoints(segment.ends))) in sides and not segment.flags & SYN)
+    found = lines_of(
+        segment for segment in segments if tuple(map(str, endpoints(segment.ends))) in sides and not segment.flags & SYN
+    )
     framed = identities(line for line in found if line.is_frame)
     of_kind = identities(line for line in found if line.kind == kind)
-    counts = (expected.total(), (framed & expected).total(), (of_kind & expected).total(), (framed - expected - tokens).total())
+    counts = (
+        expected.total(),
+        (framed & expected).total(),
+        (of_kind & expected).total(),
+        (framed - expected - tokens).total(),
+    )
     return Counter(dict(zip(COUNTS, counts, strict=True)))
 
 
@@ -61,4 +70,6 @@ def test_one_side_of_all_real_captures():
         total = Counter(dict.fromkeys(COUNTS, 0))
         for path in sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*")):
             total.update(left_alone(path, kind))
-        assert [int(number.replace(",", "")) for number in listed[kind].split(" | ")] == [total[name] for name in COUNTS]
+        assert [int(number.replace(",", "")) for number in listed[kind].split(" | ")] == [
+            total[name] for name in COUNTS
+        ]

@@ -9,14 +9,13 @@ import pytest
 from damage import cut, lost, repeated, shuffled
 
 import kwire_cli as kwire
-from kwire_cli.message.plain import Layouts
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.model import turned
-from kwire_cli.source.capture.replay import Replay
-from kwire_cli.source.capture.segments import Segments
-from kwire_cli.source.kafka.names import Names
-from kwire_cli.source.kafka.ongoing import Ongoing, taken_up
-from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.message.known_layout import Layouts
+from kwire_cli.source.captures import Replay
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.traffic import Ongoing, taken_up, traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import turned
+from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
 CATALOG = kwire.catalog()
@@ -79,13 +78,16 @@ def test_damaged_captures_too(seed):
     segments = [segment._replace(packet=number) for number, segment in enumerate(segments, 1)]
     for ends, own in by_ends(segments).items():
         expected = at_once(ends, own, segments[-1].packet)
-        # In what order lines stand that waited for others depends on what is taken together; which ones there are does not.
+        # In what order lines stand that waited for others depends on what is taken together; which ones there are does
+        # not.
         found = in_pieces(own, segments[-1].packet, dice)
         assert sorted(map(_unnumbered, found)) == sorted(map(_unnumbered, expected))
 
 
 def _unnumbered(row):
-    return repr(({name: value for name, value in row[1].items() if name not in {"frame", "requestFrame"}}, row[0], *row[2:]))
+    return repr(
+        ({name: value for name, value in row[1].items() if name not in {"frame", "requestFrame"}}, row[0], *row[2:])
+    )
 
 
 def test_what_can_be_read_again_is_not_put_away():

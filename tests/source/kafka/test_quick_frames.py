@@ -12,19 +12,18 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.cost.overhead.tallies import Tallies
-from kwire_cli.message.plain import Layouts
+from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.message.known_layout import Layouts
 from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.line_walks import ledger_of_frames
-from kwire_cli.source.capture.descriptors import described, runs
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.replay import Replay
-from kwire_cli.source.capture.schedule import outlined, schedule
-from kwire_cli.source.capture.segments import Segments
-from kwire_cli.source.kafka import quick_frames
-from kwire_cli.source.kafka.names import Names
-from kwire_cli.source.kafka.quick_frames import Frames, frames_between
+from kwire_cli.source.captures import Replay
+from kwire_cli.source.kafka import bulk_frames
+from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
+from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
 
 pytestmark = pytest.mark.numba
@@ -43,7 +42,9 @@ def replays(path, size):
         for each in described(part):
             rows.setdefault(each.ends, []).append(each)
     for ends, found in rows.items():
-        yield lambda ends=ends, found=found: Replay(ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=plan.secrets)
+        yield lambda ends=ends, found=found: Replay(
+            ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=plan.secrets
+        )
 
 
 def one_by_one(path, size):
@@ -86,8 +87,8 @@ def _sums(key, prefix, value, count):
 
 @pytest.fixture(params=[1, 8, 48])
 def fewest(request, monkeypatch):
-    monkeypatch.setattr(quick_frames, "FEWEST", request.param)
-    monkeypatch.setattr(quick_frames, "_STEP", min(request.param, 32))
+    monkeypatch.setattr(bulk_frames, "FEWEST", request.param)
+    monkeypatch.setattr(bulk_frames, "_STEP", min(request.param, 32))
 
 
 def check(path, *sizes):
@@ -130,7 +131,10 @@ def test_segments_lost_repeated_and_swapped(tmp_path, seed):
         if 0.9 < chance < 1 and len(out) > 1:
             out[-1], out[-2] = out[-2], out[-1]
         if chance > 7.9 and len(segment.payload) > 9:
-            out[-1:] = [segment._replace(payload=segment.payload[:5]), segment._replace(payload=segment.payload[5:], sequence=segment.sequence + 5)]
+            out[-1:] = [
+                segment._replace(payload=segment.payload[:5]),
+                segment._replace(payload=segment.payload[5:], sequence=segment.sequence + 5),
+            ]
     path = tmp_path / "made.pcap"
     path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(out, 1)]))
     check(path, 4000, 1 << 20)
@@ -166,7 +170,11 @@ def test_frames_that_no_layout_fits(tmp_path, seed):
         else:
             out.append(packet_of(segment, number))
     path = tmp_path / "made.pcap"
-    path.write_bytes(make.pcap_file([make.packet(make.ethernet(make.ipv4(each))) if isinstance(each, bytes) else each for each in out]))
+    path.write_bytes(
+        make.pcap_file(
+            [make.packet(make.ethernet(make.ipv4(each))) if isinstance(each, bytes) else each for each in out]
+        )
+    )
     check(path, 1 << 20)
     for replay in replays(path, 1 << 20):
         kinds |= {line.kind for line in traffic(CATALOG, replay(), names=Names(), layouts=LAYOUTS)}

@@ -1,4 +1,6 @@
-"""Starts in mid-stream and losses: which side is the client, where frames begin, and that looking for them costs no more than it must."""
+"""Starts in mid-stream and losses: which side is the client, where frames begin, and that looking for them costs no
+more than it must.
+"""
 
 import base64
 import random
@@ -7,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from kwire_cli.message.plain import Layouts
+from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka.connection import MOST_WAITING_BYTES, Connection
 from kwire_cli.source.kafka.recognition import MOST_UNSURE
 
@@ -24,7 +26,9 @@ def beat(wire, correlation=1):
 
 
 def versions(wire, correlation=1):
-    """Error 0 where a request has its correlation id, a compact array where its client id stands: "Produce version 1, no client id"."""
+    """Error 0 where a request has its correlation id, a compact array where its client id stands: "Produce version 1,
+    no client id".
+    """
     return wire.response("ApiVersions", 3, correlation, apiKeys=[{"apiKey": key, "maxVersion": 3} for key in range(60)])
 
 
@@ -51,7 +55,13 @@ def test_an_answer_that_reads_as_a_request_makes_nobody_a_client(wire):
 
 @pytest.mark.parametrize("client", ["", None])
 def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, client):
-    said = [(1, beat(wire, 7)), (0, heartbeat(wire, 8, client)), (1, beat(wire, 8)), (0, heartbeat(wire, 9, client)), (1, beat(wire, 9))]
+    said = [
+        (1, beat(wire, 7)),
+        (0, heartbeat(wire, 8, client)),
+        (1, beat(wire, 8)),
+        (0, heartbeat(wire, 9, client)),
+        (1, beat(wire, 9)),
+    ]
     seen = wire.talk(*said, from_start=False)
     assert shown(seen) == [("response", 1), ("request", 0), ("response", 1), ("request", 0), ("response", 1)]
     assert paired(seen) == [None, 8, 9]
@@ -59,7 +69,9 @@ def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, clien
 
 def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
     asked = [heartbeat(wire, n) for n in (1, 2)]
-    seen = wire.talk((0, beat(wire, 500_000_000)), (1, asked[0]), (0, beat(wire, 1)), (1, asked[1]), (0, beat(wire, 2)), client=0)
+    seen = wire.talk(
+        (0, beat(wire, 500_000_000)), (1, asked[0]), (0, beat(wire, 1)), (1, asked[1]), (0, beat(wire, 2)), client=0
+    )
     assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
 
 
@@ -69,7 +81,9 @@ def test_answers_alone_are_not_taken_for_requests(wire):
 
 
 def test_an_answer_that_a_broker_writes_in_pieces_is_framed_without_its_question(wire):
-    """As Fetch answers are sent: what reads as a request in the second piece is part of the frame that the first piece begins."""
+    """As Fetch answers are sent: what reads as a request in the second piece is part of the frame that the first piece
+    begins.
+    """
     batch = bytes(8) + b"\0\0\0\x30" + bytes(48)
     partition = {"partitionIndex": 0, "records": base64.b64encode(batch).decode()}
     answer = wire.response("Fetch", 4, 0, responses=[{"topic": "t", "partitions": [partition]}])
@@ -80,7 +94,9 @@ def test_an_answer_that_a_broker_writes_in_pieces_is_framed_without_its_question
 
 
 def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):
-    """So many answers of an unknown kind that one side has to be taken for the client before the other says anything."""
+    """So many answers of an unknown kind that one side has to be taken for the client before the other says
+    anything.
+    """
     odd = (b"\0\0\0\x0a" + b"\0\0\0\1" + bytes(6)) * 64
     answers = [(1, odd), (1, odd)]
     said = [(0, heartbeat(wire, 8)), (1, beat(wire, 8)), (0, heartbeat(wire, 9)), (1, beat(wire, 9))]
@@ -96,7 +112,9 @@ def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):
 
 
 def test_a_later_answer_is_not_cut_up_by_the_id_of_an_earlier_one(wire):
-    """Small numbers are everywhere in an answer: "size 2000, correlation id 1" is no frame where the data end elsewhere."""
+    """Small numbers are everywhere in an answer: "size 2000, correlation id 1" is no frame where the data end
+    elsewhere.
+    """
     topics = [{"name": "a" + "\0\0\7\xd0\0\0\0\1" * 3 + "z" * 60}, {"name": "\0\0\0\x20\0\0\0\1" * 4}]
     answer = wire.response("Metadata", 1, 2, topics=topics)
     asked = [(0, heartbeat(wire, 1)), (0, wire.request("Metadata", 1, 2, topics=[]))]
@@ -108,7 +126,15 @@ def test_a_later_answer_is_not_cut_up_by_the_id_of_an_earlier_one(wire):
 
 
 def test_an_answer_whose_request_is_lost_too_is_found_where_its_bytes_begin(wire):
-    seen = wire.talk((0, heartbeat(wire, 1)), (0, LOST), (1, 30), (1, versions(wire, 5)), (0, heartbeat(wire, 6)), (1, beat(wire, 6)), client=0)
+    seen = wire.talk(
+        (0, heartbeat(wire, 1)),
+        (0, LOST),
+        (1, 30),
+        (1, versions(wire, 5)),
+        (0, heartbeat(wire, 6)),
+        (1, beat(wire, 6)),
+        client=0,
+    )
     assert [kind for kind, _ in shown(seen)] == ["request", "gap", "gap", "response", "request", "response"]
     assert paired(seen) == [None, 6]
 
@@ -123,7 +149,9 @@ def test_what_reads_as_a_request_in_the_rest_of_a_cut_frame_swallows_nothing(wir
 
 def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
     long = heartbeat(wire, 2, group="g" * 5000)
-    seen = wire.talk((0, heartbeat(wire, 1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, heartbeat(wire, 3)), client=0)
+    seen = wire.talk(
+        (0, heartbeat(wire, 1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, heartbeat(wire, 3)), client=0
+    )
     assert [(each.kind, each.missing) for each in seen] == [
         ("request", 0),
         ("gap", 60),
@@ -136,7 +164,15 @@ def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
 
 @pytest.mark.parametrize("size", [MOST_UNSURE // 2, 5 * MOST_UNSURE])
 def test_long_frames_are_found_by_their_beginning(wire, size):
-    asked = wire.request("Produce", 3, 2, transactionalId=None, acks=1, timeoutMs=1, topicData=[{"name": "t", "partitionData": [{"records": None}]}])
+    asked = wire.request(
+        "Produce",
+        3,
+        2,
+        transactionalId=None,
+        acks=1,
+        timeoutMs=1,
+        topicData=[{"name": "t", "partitionData": [{"records": None}]}],
+    )
     asked = (len(asked) - 4 + size).to_bytes(4, "big") + asked[4:] + b"\xff" * size
     answer = (size + 4).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\xff" * size
     said = [(0, asked[at : at + SIZE]) for at in range(0, len(asked), SIZE)] + [(1, 30)]
@@ -166,7 +202,9 @@ def kinds_of_nonsense():
 
 
 def listen(wire, make, count, side, known):
-    """A connection hears so many pieces of nonsense in mid-stream: the calls of functions that it took, and the most bytes that waited."""
+    """A connection hears so many pieces of nonsense in mid-stream: the calls of functions that it took, and the most
+    bytes that waited.
+    """
     connection = Connection(Layouts(wire.catalog), from_start=False, broker=1 if known else None)
     if known:
         list(connection.feed(0, heartbeat(wire, 1) + heartbeat(wire, 5), 1, None))

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import kwire_cli
-from kwire_cli.source.capture.events import Data, Gap
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
-from kwire_cli.source.capture.segments import Segments
-from kwire_cli.source.capture.tcp import Streams
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Data, Gap
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.source.packets.tcp import Streams
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
@@ -32,7 +32,12 @@ def read(name):
 
 @pytest.mark.parametrize(
     ("name", "requests", "responses"),
-    [("kafka-python-4.4.0.pcapng", 26, 26), ("sarama-0.8.2.0-3.9.2.pcapng", 9, 9), ("midstream.pcap", 115, 115), ("ipv6.pcap", 74, 74)],
+    [
+        ("kafka-python-4.4.0.pcapng", 26, 26),
+        ("sarama-0.8.2.0-3.9.2.pcapng", 9, 9),
+        ("midstream.pcap", 115, 115),
+        ("ipv6.pcap", 74, 74),
+    ],
 )
 def test_every_frame_of_a_sample_is_paired_and_decoded(name, requests, responses):
     lines = read(name)
@@ -83,7 +88,11 @@ def test_what_others_captured_is_decoded_without_an_anomaly(path):
 def test_what_brokers_logged_is_what_their_captures_show():
     kwire = f"{sys.executable} -m kwire_cli"
     done = subprocess.run(
-        [sys.executable, str(SHARED / "checks" / "captures.py"), "--kwire", kwire], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, str(SHARED / "checks" / "captures.py"), "--kwire", kwire],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
@@ -93,7 +102,9 @@ def test_what_brokers_logged_is_what_their_captures_show():
 QUICK = (Phase.generate,)  # examples are whole captures: shrinking them takes minutes
 
 PACKETS = [
-    each for name in ("kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng") for each in packets(str(ROOT / "samples" / "captures" / name))
+    each
+    for name in ("kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng")
+    for each in packets(str(ROOT / "samples" / "captures" / name))
 ]
 
 
@@ -111,7 +122,11 @@ def lines_of(segments):
 def content(line):
     """What a frame says, without where and when."""
     shown = line.to_json()
-    kept = {key: value for key, value in shown.items() if key not in {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics"}}
+    kept = {
+        key: value
+        for key, value in shown.items()
+        if key not in {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics"}
+    }
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.source.capture.events import Data, End, Gap, Start
-from kwire_cli.source.capture.model import Endpoint
 from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.model import Data, End, Endpoint, Gap, Start
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE, THERE = Endpoint(bytes([127, 0, 0, 1]), 50012), Endpoint(bytes(15) + b"\1", 9092)
@@ -23,15 +22,34 @@ def exchange(wire, correlation=1, topic="orders"):
 def events(said, *, opened=True):
     yield Start(3, HERE, THERE, opened, 0, 1)
     for packet, (side, what, time) in enumerate(said, 2):
-        yield Gap(3, side, what, "lost", 0, time, packet) if isinstance(what, int) else Data(3, side, what, time, packet)
+        yield (
+            Gap(3, side, what, "lost", 0, time, packet) if isinstance(what, int) else Data(3, side, what, time, packet)
+        )
     yield End(3, "fin", None, 0)
 
 
 def test_keys_of_a_request_and_its_response(wire):
     request, answer = exchange(wire)
     start = 1_795_255_200_123_456_789
-    one, two = (line.to_json() for line in traffic(wire.catalog, events([(0, request, start), (1, answer, start + 2_500_000)])))
-    place = ["frame", "time", "src", "dst", "stream", "packet", "kind", "size", "apiKey", "api", "apiVersion", "header", "body", "anomalies"]
+    one, two = (
+        line.to_json() for line in traffic(wire.catalog, events([(0, request, start), (1, answer, start + 2_500_000)]))
+    )
+    place = [
+        "frame",
+        "time",
+        "src",
+        "dst",
+        "stream",
+        "packet",
+        "kind",
+        "size",
+        "apiKey",
+        "api",
+        "apiVersion",
+        "header",
+        "body",
+        "anomalies",
+    ]
     assert list(one) == [*place, "topics"]
     assert list(two) == [*place, "requestFrame", "latency", "topics"]
     assert one["time"] == "2026-11-21T10:00:00.123456Z"
@@ -58,7 +76,14 @@ def test_frames_that_lack_bytes_are_shown_as_far_as_they_are_there(wire):
     assert f"have 20 of {len(request)} bytes" in cut.frame.notes[0].detail
     assert cut.frame.header.value["clientId"] == "me"
     assert "TRUNCATED" in [anomaly["code"] for anomaly in cut.to_json()["anomalies"]]
-    place = {"frame": 2, "time": "1970-01-01T00:00:00.000000Z", "src": str(HERE), "dst": str(THERE), "stream": 3, "packet": 3}
+    place = {
+        "frame": 2,
+        "time": "1970-01-01T00:00:00.000000Z",
+        "src": str(HERE),
+        "dst": str(THERE),
+        "stream": 3,
+        "packet": 3,
+    }
     assert lost.to_json() == {**place, "kind": "gap", "size": len(request) - 20, "code": "LOST"}
     assert whole.request is cut
 
@@ -86,7 +111,8 @@ def test_no_time_no_latency(wire):
 
 
 @pytest.mark.parametrize(
-    ("time", "text"), [(None, None), (0, "1970-01-01T00:00:00.000000Z"), (1_999, "1970-01-01T00:00:00.000001Z"), (1 << 80, None)]
+    ("time", "text"),
+    [(None, None), (0, "1970-01-01T00:00:00.000000Z"), (1_999, "1970-01-01T00:00:00.000001Z"), (1 << 80, None)],
 )
 def test_times(time, text):
     assert time_text(time) == text

@@ -1,9 +1,9 @@
 import pytest
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition, walk
-from kwire_cli.source.logs.names import Kind
-from kwire_cli.source.logs.reading import read_log_file
+from kwire_cli.source.logs.model import Kind
 
 
 def put(folder, *names):
@@ -16,7 +16,15 @@ def test_a_log_directory_has_its_partitions_in_order_and_their_files_in_order(tm
     put(tmp_path, "meta.properties", ".lock", "recovery-point-offset-checkpoint")
     put(tmp_path / "b-10")
     put(tmp_path / "b-9.77-future")
-    put(tmp_path / "b-9", "partition.metadata", f"{7:020}.snapshot", f"{7:020}.log", f"{0:020}.timeindex", f"{0:020}.index", f"{0:020}.log")
+    put(
+        tmp_path / "b-9",
+        "partition.metadata",
+        f"{7:020}.snapshot",
+        f"{7:020}.log",
+        f"{0:020}.timeindex",
+        f"{0:020}.index",
+        f"{0:020}.log",
+    )
     put(tmp_path / "a-0.77-delete", f"{0:020}.log")
     put(tmp_path / "no partition")
     found = walk(tmp_path)
@@ -24,7 +32,14 @@ def test_a_log_directory_has_its_partitions_in_order_and_their_files_in_order(tm
     assert [part.path.name for part in found.partitions] == ["a-0.77-delete", "b-9", "b-9.77-future", "b-10"]
     assert [part.name.state for part in found.partitions] == ["delete", "", "future", ""]
     files = [file.path.name for file in found.partitions[1].files]
-    assert files == [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{7:020}.log", f"{7:020}.snapshot", "partition.metadata"]
+    assert files == [
+        f"{0:020}.log",
+        f"{0:020}.index",
+        f"{0:020}.timeindex",
+        f"{7:020}.log",
+        f"{7:020}.snapshot",
+        "partition.metadata",
+    ]
     assert len(list(found)) == 3 + 1 + 6
 
 
@@ -59,7 +74,10 @@ def test_what_can_not_be_read(tmp_path):
         read_log_file(tmp_path / f"{0:020}.index")
     with pytest.raises(InputError, match="record batches"):
         read_log_file(tmp_path / f"{0:020}.log")
-    with pytest.raises(InputError, match=r"no index, snapshot or checkpoint; a segment has to be named as Kafka does, 00000000000000000000\.log"):
+    with pytest.raises(
+        InputError,
+        match=r"no index, snapshot or checkpoint; a segment has to be named as Kafka does, 00000000000000000000\.log",
+    ):
         read_log_file(tmp_path / "README.md")
 
 
@@ -81,7 +99,11 @@ def test_brokers_beside_each_other_and_several_log_directories_of_one(tmp_path):
         put(tmp_path / folder, "meta.properties")
         put(tmp_path / folder / "orders-0", f"{0:020}.log")
     found = walk(tmp_path)
-    assert [str(directory.path.relative_to(tmp_path)) for directory in found.directories] == ["kafka-0/d1", "kafka-0/d2", "kafka-1/d1"]
+    assert [str(directory.path.relative_to(tmp_path)) for directory in found.directories] == [
+        "kafka-0/d1",
+        "kafka-0/d2",
+        "kafka-1/d1",
+    ]
     assert len(found.partitions) == len(found.files) == 3
 
 
@@ -89,7 +111,10 @@ def test_files_of_a_partition_in_a_log_directory_are_not_lost(tmp_path):
     put(tmp_path / "kafka-0", "meta.properties", f"{0:020}.log")
     put(tmp_path / "kafka-0" / "orders-0", f"{0:020}.log")
     found = walk(tmp_path)
-    assert [(part.path.name, part.name and part.name.topic) for part in found.partitions] == [("kafka-0", None), ("orders-0", "orders")]
+    assert [(part.path.name, part.name and part.name.topic) for part in found.partitions] == [
+        ("kafka-0", None),
+        ("orders-0", "orders"),
+    ]
     assert [file.path.name for file in found.files] == ["meta.properties"]
     assert [file.path.name for file in partition(tmp_path / "kafka-0").files] == [f"{0:020}.log"]
 

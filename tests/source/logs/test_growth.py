@@ -1,4 +1,6 @@
-"""Segments that grow by some bytes at a time: what is read up to where they are whole is, all in all, what is read of the whole."""
+"""Segments that grow by some bytes at a time: what is read up to where they are whole is, all in all, what is read of
+the whole.
+"""
 
 import random
 
@@ -8,11 +10,10 @@ from record_sets import SEGMENTS
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from kwire_cli.records.batch_columns import batch_columns
-from kwire_cli.records.fault_columns import fault_columns
-from kwire_cli.records.model import Gap
-from kwire_cli.records.opening import source_of
-from kwire_cli.source.logs.growth import whole
+from kwire_cli.records.columns import batch_columns, fault_columns
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.reading import source_of
+from kwire_cli.source.logs.splitting import whole
 
 pytestmark = pytest.mark.numba
 
@@ -22,7 +23,9 @@ FILES = sorted(SEGMENTS.glob("*/*.log"))
 def read(data, start, stop):
     """The batches and faults between two places."""
     source = source_of(data)
-    batches = [row for rows in batch_columns(source, start, stop) if not isinstance(rows, Gap) for row in rows.to_pylist()]
+    batches = [
+        row for rows in batch_columns(source, start, stop) if not isinstance(rows, Gap) for row in rows.to_pylist()
+    ]
     return batches, [row for rows in fault_columns(source, start, stop) for row in rows.to_pylist()]
 
 

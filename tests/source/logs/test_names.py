@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.source.logs.names import FileName, FolderName, Kind, file_name, folder_name
+from kwire_cli.source.logs.model import FileName, FolderName, Kind, file_name, folder_name
 
 FILES = [
     ("00000000000000000000.log", FileName(Kind.LOG, 0)),
@@ -14,7 +14,10 @@ FILES = [
     ("00000000000000000415-0000000003.checkpoint.deleted", FileName(Kind.CHECKPOINT, 415, 3, "deleted")),
     ("00000000000000000415-0000000003-8431.checkpoint.part", FileName(Kind.CHECKPOINT, 415, 3, "part")),
     ("bootstrap.checkpoint", FileName(Kind.CHECKPOINT)),
-    ("00000000000000000042_dm1lyMCiTNSOlq-vCQ9xsQ.txnindex", FileName(Kind.TRANSACTION_INDEX, 42)),  # of the remote index cache
+    (
+        "00000000000000000042_dm1lyMCiTNSOlq-vCQ9xsQ.txnindex",
+        FileName(Kind.TRANSACTION_INDEX, 42),
+    ),  # of the remote index cache
     ("__consumer_offsets-1__00000000000000000003.snapshot", FileName(Kind.PRODUCER_SNAPSHOT, 3)),  # a copy
     ("99999999999999999999.log", FileName(Kind.LOG)),  # beyond int64
     ("copy.index", FileName(Kind.INDEX)),
@@ -46,7 +49,10 @@ FOLDERS = [
     ("my-topic.v1-12", FolderName("my-topic.v1", 12)),
     ("__cluster_metadata-0", FolderName("__cluster_metadata", 0)),
     ("orders-0.5c3f2b7e-future", FolderName("orders", 0, "future", "5c3f2b7e")),
-    ("my.topic-3.0e8a7f64d7394b25b5b8a6a5a0a1a2a3-delete", FolderName("my.topic", 3, "delete", "0e8a7f64d7394b25b5b8a6a5a0a1a2a3")),
+    (
+        "my.topic-3.0e8a7f64d7394b25b5b8a6a5a0a1a2a3-delete",
+        FolderName("my.topic", 3, "delete", "0e8a7f64d7394b25b5b8a6a5a0a1a2a3"),
+    ),
     ("orders-0.9f-stray", FolderName("orders", 0, "stray", "9f")),
     ("orders", None),
     ("orders-2147483648", None),

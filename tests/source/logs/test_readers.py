@@ -5,10 +5,26 @@ import crc32c
 import pytest
 
 from kwire_cli.engine.codes import LOG_FILES
-from kwire_cli.source.logs.checkpoints import LeaderEpoch, PartitionOffset, leader_epochs, offset_checkpoint
-from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry, offset_index, time_index, transaction_index
-from kwire_cli.source.logs.properties import clean_shutdown, meta_properties, partition_metadata, quorum_state
-from kwire_cli.source.logs.snapshots import ProducerEntry, producer_snapshot
+from kwire_cli.source.logs.contents import (
+    LeaderEpoch,
+    PartitionOffset,
+    clean_shutdown,
+    leader_epochs,
+    meta_properties,
+    offset_checkpoint,
+    partition_metadata,
+    quorum_state,
+)
+from kwire_cli.source.logs.indexes import (
+    AbortedTransaction,
+    OffsetEntry,
+    ProducerEntry,
+    TimeEntry,
+    offset_index,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+)
 
 
 def offsets(*rows):
@@ -24,7 +40,9 @@ def aborted(*rows):
 
 
 def snapshot(*rows, version=1, crc=None, count=None):
-    body = struct.pack(">i", len(rows) if count is None else count) + b"".join(struct.pack(">qhiqiqiq", *row) for row in rows)
+    body = struct.pack(">i", len(rows) if count is None else count) + b"".join(
+        struct.pack(">qhiqiqiq", *row) for row in rows
+    )
     return struct.pack(">hI", version, crc32c.crc32c(body) if crc is None else crc) + body
 
 
@@ -95,7 +113,14 @@ def test_faults_without_end_are_not_all_listed():
 def test_a_transaction_index():
     read = transaction_index(aborted((0, 1, 4, 6, 7), (0, 2, 5, 9, 9)), 0)
     assert list(read.entries) == [AbortedTransaction(0, 0, 1, 4, 6, 7), AbortedTransaction(34, 0, 2, 5, 9, 9)]
-    assert read.entries[0].to_json() == {"at": 0, "version": 0, "producerId": 1, "firstOffset": 4, "lastOffset": 6, "lastStableOffset": 7}
+    assert read.entries[0].to_json() == {
+        "at": 0,
+        "version": 0,
+        "producerId": 1,
+        "firstOffset": 4,
+        "lastOffset": 6,
+        "lastStableOffset": 7,
+    }
     assert codes(read) == []
 
 
@@ -215,7 +240,14 @@ empty
 a\=b\:c = \tx\
 """
     read = meta_properties(text)
-    assert values(read) == {"version": "1", "cluster.id": "abcA", "node.id": "7", "wide": "one, two\\", "empty": "", "a=b:c": "\tx"}
+    assert values(read) == {
+        "version": "1",
+        "cluster.id": "abcA",
+        "node.id": "7",
+        "wide": "one, two\\",
+        "empty": "",
+        "a=b:c": "\tx",
+    }
     assert codes(read) == []
     assert [entry.at for entry in read.entries][:2] == [text.index(b"version"), text.index(b"  cluster.id")]
 
@@ -230,10 +262,17 @@ ODD_TEXTS = [
     (partition_metadata, b"version: 1\ntopic_id: bsSo5UpLRYGaiONtnlIg6A", [("UNKNOWN_VERSION", "version", 0)]),
     (partition_metadata, b"version: 0\ntopic_id: b", [("INVALID_TEXT", "topic_id", 11)]),
     (partition_metadata, b"version: 0\nnonsense", [("INVALID_TEXT", "line 2", 11), ("INVALID_TEXT", "topic_id", 19)]),
-    (quorum_state, b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}', []),
     (
         quorum_state,
-        b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":1}],"data_version":0}',
+        b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}',
+        [],
+    ),
+    (
+        quorum_state,
+        (
+            b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[{"vo'
+            b'terId":1}],"data_version":0}'
+        ),
         [],
     ),
     (

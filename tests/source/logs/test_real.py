@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kwire_cli.source.logs.contents import READABLE, read_log_file
 from kwire_cli.source.logs.files import walk
-from kwire_cli.source.logs.names import Kind
-from kwire_cli.source.logs.reading import READABLE, read_log_file
+from kwire_cli.source.logs.model import Kind
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "real"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "logs"

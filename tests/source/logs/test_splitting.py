@@ -9,10 +9,9 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
-from kwire_cli.records.batch_columns import batch_columns
-from kwire_cli.records.fault_columns import fault_columns
-from kwire_cli.records.model import Gap
-from kwire_cli.records.opening import source_of
+from kwire_cli.records.columns import batch_columns, fault_columns
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs import splitting
 from kwire_cli.source.logs.indexes import OffsetEntry
 from kwire_cli.source.logs.splitting import split_file, splits
@@ -21,7 +20,9 @@ pytestmark = pytest.mark.numba
 
 
 def told(read, source, parts):
-    return [row for part in parts for some in read(source, *part) if not isinstance(some, Gap) for row in some.to_pylist()]
+    return [
+        row for part in parts for some in read(source, *part) if not isinstance(some, Gap) for row in some.to_pylist()
+    ]
 
 
 def check(data, size, index=()):
@@ -95,7 +96,12 @@ def test_a_batch_in_the_value_of_a_record_is_no_place_to_cut():
 def test_the_index_says_where_batches_begin(monkeypatch):
     index = [OffsetEntry(0, 3 * k + 2, STARTS[k]) for k in (2, 4, 6)]
     monkeypatch.setattr(splitting, "_hopped", lambda *_: None)
-    assert check(WHOLE, 10, index) == [(0, STARTS[2]), (STARTS[2], STARTS[4]), (STARTS[4], STARTS[6]), (STARTS[6], len(WHOLE))]
+    assert check(WHOLE, 10, index) == [
+        (0, STARTS[2]),
+        (STARTS[2], STARTS[4]),
+        (STARTS[4], STARTS[6]),
+        (STARTS[6], len(WHOLE)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,13 @@ def test_the_parts_of_a_file_are_about_the_same(tmp_path):
     one = batch(0, [record(b"k", b"v" * 100)])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(one * 100)
-    for size, parts in ((len(one) * 90, 1), (len(one) * 60, 2), (len(one) * 30, 3), (len(one) * 11, 9), (len(one) * 1000, 1)):
+    for size, parts in (
+        (len(one) * 90, 1),
+        (len(one) * 60, 2),
+        (len(one) * 30, 3),
+        (len(one) * 11, 9),
+        (len(one) * 1000, 1),
+    ):
         sizes = [(stop - start) // len(one) for start, stop in split_file(path, size)]
         assert len(sizes) == parts
         assert max(sizes) - min(sizes) <= parts

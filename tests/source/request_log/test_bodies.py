@@ -10,10 +10,9 @@ from log_lines import document
 import kwire_cli as kwire
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import decode
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.request_log.bodies import Bodies, LeftOut, Unwritten, Written
-from kwire_cli.source.request_log.exchange import Exchange, Reader
+from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut, Reader, Unwritten, Written
 from kwire_cli.source.request_log.reading import RequestLog
 
 CATALOG = kwire.catalog()
@@ -38,17 +37,27 @@ def test_records_count_by_their_size(version, sizes):
         data = [{"index": at, **each} for at, each in enumerate(records)]
         return {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [{"name": "t", "partitionData": data}]}
 
-    found = Bodies(CATALOG).written("ProduceRequest", request([{"recordsSizeInBytes": size} for size in sizes]), version)
+    found = Bodies(CATALOG).written(
+        "ProduceRequest", request([{"recordsSizeInBytes": size} for size in sizes]), version
+    )
     empty = kwire.encode(request([{"records": ""} for _ in sizes]), message="ProduceRequest", version=version)
     assert found.body.raw.data == empty
-    wide = [len(kwire.encode(request([{"records": "AAAA" * (size // 3 + 1)}]), message="ProduceRequest", version=version)) for size in sizes[:-1]]
+    wide = [
+        len(kwire.encode(request([{"records": "AAAA" * (size // 3 + 1)}]), message="ProduceRequest", version=version))
+        for size in sizes[:-1]
+    ]
     assert found.unsaid >= sum(sizes)
-    one = [Bodies(CATALOG).written("ProduceRequest", request([{"recordsSizeInBytes": size // 3 * 3 + 3}]), version) for size in sizes[:-1]]
+    one = [
+        Bodies(CATALOG).written("ProduceRequest", request([{"recordsSizeInBytes": size // 3 * 3 + 3}]), version)
+        for size in sizes[:-1]
+    ]
     assert [each.body.size + each.unsaid for each in one] == wide
 
 
 def test_what_does_not_fit_is_said_with_its_line_and_path():
-    request, response = Bodies(CATALOG).of(exchange(12, 4, request={"groupId": 7}, response={"throttleTimeMs": 0, "errorCode": 0}))
+    request, response = Bodies(CATALOG).of(
+        exchange(12, 4, request={"groupId": 7}, response={"throttleTimeMs": 0, "errorCode": 0})
+    )
     assert isinstance(request, Unwritten)
     assert request.line == 7
     assert request.reason.startswith("HeartbeatRequest 4: groupId: ")
@@ -80,7 +89,9 @@ def test_a_size_that_is_none_is_refused(size):
         Bodies(CATALOG).written("ProduceRequest", value, 9)
 
 
-ODD = st.sampled_from([None, True, -1, 1 << 40, 1e300, "x", "<redacted 3 bytes>", [], {}, [[[]]], {"recordsSizeInBytes": 5}])
+ODD = st.sampled_from(
+    [None, True, -1, 1 << 40, 1e300, "x", "<redacted 3 bytes>", [], {}, [[[]]], {"recordsSizeInBytes": 5}]
+)
 
 
 def changed(value, path, odd):
@@ -95,7 +106,11 @@ def changed(value, path, odd):
 
 
 @pytest.mark.fuzz
-@given(st.sampled_from([row for row in sample() if row.message.endswith(("Request", "Response"))]), st.lists(st.integers(0, 20), max_size=6), ODD)
+@given(
+    st.sampled_from([row for row in sample() if row.message.endswith(("Request", "Response"))]),
+    st.lists(st.integers(0, 20), max_size=6),
+    ODD,
+)
 @settings(max_examples=300)
 def test_whatever_a_log_says_is_written_or_refused(row, path, odd):
     value = changed(decode(row.catalog, row.body, row.message, row.version).to_json(records="size"), path, odd)
@@ -120,7 +135,12 @@ def test_what_is_written_was_on_the_wire(name):
     for each in log:
         assert isinstance(each, Exchange)
         for written in bodies.of(each):
-            key = (each.client, each.broker, each.correlation_id, getattr(written, "body", None) and written.body.message)
+            key = (
+                each.client,
+                each.broker,
+                each.correlation_id,
+                getattr(written, "body", None) and written.body.message,
+            )
             if isinstance(written, Written) and key in wire:
                 body = wire[key]
                 assert written.body.size + written.unsaid == body.size

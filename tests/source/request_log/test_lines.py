@@ -21,7 +21,12 @@ def test_lines_are_the_same_however_the_pieces_are_cut(parts, size):
 def test_a_line_that_never_ends_is_not_kept(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST", 4)
     pieces = [b"abcd\nabc", b"de", b"f", b"ghi\nab", b"\n12345"]
-    assert [*lines_of(pieces)] == [TextLine(1, b"abcd"), TextLine(2, None, 5), TextLine(3, b"ab", 15), TextLine(4, None, 18)]
+    assert [*lines_of(pieces)] == [
+        TextLine(1, b"abcd"),
+        TextLine(2, None, 5),
+        TextLine(3, b"ab", 15),
+        TextLine(4, None, 18),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,9 @@ def test_a_log_that_is_json_itself(around, time):
     assert (found.text, found.time) == (DOCUMENT, time)
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"INFO Loading (kafka.log.LogManager)", b"[]", b"Completed requests: 4"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\xff\xfe", b"INFO Loading (kafka.log.LogManager)", b"[]", b"Completed requests: 4"]
+)
 def test_lines_of_other_loggers(data):
     assert logged_in(data) is None
 

@@ -9,24 +9,36 @@ from hypothesis import given, strategies as st
 from log_lines import document, line
 
 from kwire_cli.source.kinds import Kind, begins_as
-from kwire_cli.source.request_log.opening import OPENING, is_request_log
+from kwire_cli.source.request_log.lines import OPENING, is_request_log
 
 ROOT = Path(__file__).parents[3]
 LOGS = sorted((ROOT / "samples" / "request-logs").iterdir())
 QUOTED = line().decode()
 WRAPPED = json.dumps({"@timestamp": "2026-11-21T10:00:00Z", "log.level": "DEBUG", "message": QUOTED}).encode() + b"\n"
 BARE = json.dumps(document()).encode() + b"\n"
-OTHERS = b"[2026-11-21 10:00:00,000] INFO Loading (kafka.log.LogManager)\njava.io.IOException: no\n\tat kafka.Kafka.main\nCaused by: x\n"
-OLD = b"[2016-01-01 10:00:00,000] TRACE Completed request:Name: FetchRequest; Version: 0 from connection a;totalTime:1 (kafka.request.logger)\n"
-PROSE = st.text(st.characters(exclude_categories=("C",), exclude_characters="{"), min_size=3, max_size=60).filter(lambda text: text[0].isalpha())
+OTHERS = (
+    b"[2026-11-21 10:00:00,000] INFO Loading (kafka.log.LogManager)\njava.io.IOException: no\n\tat "
+    b"kafka.Kafka.main\nCaused by: x\n"
+)
+OLD = (
+    b"[2016-01-01 10:00:00,000] TRACE Completed request:Name: FetchRequest; Version: 0 from connection "
+    b"a;totalTime:1 (kafka.request.logger)\n"
+)
+PROSE = st.text(st.characters(exclude_categories=("C",), exclude_characters="{"), min_size=3, max_size=60).filter(
+    lambda text: text[0].isalpha()
+)
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("samples/**/*.md")], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("samples/**/*.md")], ids=lambda page: page.name
+)
 def test_no_page_of_prose_is_one(page):
     assert begins_as(str(page)) is not Kind.REQUEST_LOG
 
 
-@pytest.mark.parametrize("said", ["Completed request:", f"look for `{QUOTED.strip()}` in it", '{"requestHeader": …} is what we want', QUOTED])
+@pytest.mark.parametrize(
+    "said", ["Completed request:", f"look for `{QUOTED.strip()}` in it", '{"requestHeader": …} is what we want', QUOTED]
+)
 @given(st.lists(PROSE, min_size=2, max_size=8), st.integers(0, 8))
 def test_a_text_that_names_or_quotes_a_line_is_none(said, lines, at):
     text = "\n".join([*lines[:at], said.rstrip("\n"), *lines[at:]])
@@ -38,7 +50,9 @@ def test_real_logs_are(log):
     assert begins_as(str(log)) is Kind.REQUEST_LOG
 
 
-@pytest.mark.parametrize("one", [line(), BARE, WRAPPED, OLD, b"Completed request:" + BARE], ids=["kafka", "bare", "wrapped", "old", "alone"])
+@pytest.mark.parametrize(
+    "one", [line(), BARE, WRAPPED, OLD, b"Completed request:" + BARE], ids=["kafka", "bare", "wrapped", "old", "alone"]
+)
 def test_every_layout_with_what_other_loggers_write(one):
     assert is_request_log(one)
     for whole in (one * 3, OTHERS * 9 + one, one + OTHERS * 9, OTHERS + b"\n" + one.replace(b"\n", b"\r\n")):

@@ -1,4 +1,6 @@
-"""Parts of request logs: wherever they are cut, together they have the lines of the whole, each once and at its place."""
+"""Parts of request logs: wherever they are cut, together they have the lines of the whole, each once and at its
+place.
+"""
 
 import gzip
 
@@ -7,26 +9,35 @@ from hypothesis import given, settings, strategies as st
 from log_lines import line
 
 import kwire_cli as kwire
-from kwire_cli.source.request_log import parts
+from kwire_cli.source.request_log import reading
 from kwire_cli.source.request_log.lines import lines_of
-from kwire_cli.source.request_log.parts import LogPart, lines_in, parts_of
-from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.source.request_log.reading import LogPart, RequestLog, lines_in, parts_of
 
 CATALOG = kwire.catalog()
 
 
-@given(st.lists(st.sampled_from([b"\n", b"a", b"bc" * 5, b"\n\n"]), max_size=30), st.integers(1, 40), st.sampled_from([1, 3, 1 << 20]))
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc" * 5, b"\n\n"]), max_size=30),
+    st.integers(1, 40),
+    st.sampled_from([1, 3, 1 << 20]),
+)
 @settings(max_examples=150)
 def test_parts_have_the_lines_of_the_whole(tmp_path_factory, texts, size, window):
     data = b"".join(texts)
     path = tmp_path_factory.mktemp("log") / "x.log"
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "_WINDOW", window)
-        found = [each for part in parts_of(str(path), size) for each in (lines_in(part) if not part.whole else lines_of([data]))]
+        patch.setattr(reading, "_WINDOW", window)
+        found = [
+            each
+            for part in parts_of(str(path), size)
+            for each in (lines_in(part) if not part.whole else lines_of([data]))
+        ]
     expected = [*lines_of([data])]
     assert [(each.data, each.start) for each in found] == [(each.data, each.start) for each in expected]
-    assert all(data[each.start :].startswith(each.data) and data[: each.start][-1:] in {b"", b"\n"} for each in expected)
+    assert all(
+        data[each.start :].startswith(each.data) and data[: each.start][-1:] in {b"", b"\n"} for each in expected
+    )
 
 
 def test_a_log_in_parts_has_its_exchanges(tmp_path):

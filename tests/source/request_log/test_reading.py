@@ -11,7 +11,7 @@ from log_lines import UNKNOWN, document, line
 import kwire_cli
 from kwire_cli.errors import InputError
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader, ends
-from kwire_cli.source.request_log.opening import is_request_log
+from kwire_cli.source.request_log.lines import is_request_log
 from kwire_cli.source.request_log.reading import LineFault, RequestLog
 
 CATALOG = kwire_cli.catalog()
@@ -19,7 +19,12 @@ OWN = Path(__file__).parents[4] / "shared" / "real" / "own" / "captures"
 METADATA = {
     "throttleTimeMs": 0,
     "topics": [
-        {"errorCode": 0, "name": "orders", "topicId": "lLV6r4uOTnKlQwXY7rCQ6g", "partitions": [{"errorCode": 5}, {"errorCode": 5}]},
+        {
+            "errorCode": 0,
+            "name": "orders",
+            "topicId": "lLV6r4uOTnKlQwXY7rCQ6g",
+            "partitions": [{"errorCode": 5}, {"errorCode": 5}],
+        },
         {"errorCode": 3, "name": "lost", "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "partitions": []},
         {"errorCode": 777, "name": None, "topicId": "Wg6nBlB7TIOaMoA5IIT1cA"},
     ],
@@ -38,7 +43,12 @@ def exchange(**options):
 def test_an_exchange_says_who_asked_what_and_how_long_it_took():
     _, [found] = read(line(response=METADATA))
     assert (found.line, found.time) == (1, "2026-11-21T10:00:00.123000")
-    assert (found.client, found.broker, found.client_id, found.software) == ("10.0.0.1:50012", "10.0.0.2:9092", "c", "apache-kafka-java 3.7.2")
+    assert (found.client, found.broker, found.client_id, found.software) == (
+        "10.0.0.1:50012",
+        "10.0.0.2:9092",
+        "c",
+        "apache-kafka-java 3.7.2",
+    )
     assert (found.api, found.api_key, found.api_version, found.correlation_id) == ("Metadata", 3, 12, 1)
     assert found.total_ms == sum(found.stages.values()) == 2.5
     assert found.errors == ["LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION", 777]
@@ -47,8 +57,16 @@ def test_an_exchange_says_who_asked_what_and_how_long_it_took():
 
 
 def test_errors_are_looked_for_in_responses_and_where_the_definition_has_them():
-    assert exchange(request={"errorCode": 3}, response={"topics": [{"partitions": [{"other": [{"errorCode": 9}], "errorCode": True}]}]}).errors == []
-    assert exchange(response={"topics": [{"errorCode": "3"}, 5, None, [{"errorCode": 4}]]}).errors == ["INVALID_FETCH_SIZE"]
+    assert (
+        exchange(
+            request={"errorCode": 3},
+            response={"topics": [{"partitions": [{"other": [{"errorCode": 9}], "errorCode": True}]}]},
+        ).errors
+        == []
+    )
+    assert exchange(response={"topics": [{"errorCode": "3"}, 5, None, [{"errorCode": 4}]]}).errors == [
+        "INVALID_FETCH_SIZE"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,10 @@ def test_an_unknown_api_is_an_exchange_all_the_same():
 
 def test_damaged_lines_are_faults_with_their_number():
     good = line()
-    text = b"[t] TRACE Completed request:RequestHeader(apiKey=METADATA, apiVersion=8) -- {topics=[]} (kafka.request.logger)\n"
+    text = (
+        b"[t] TRACE Completed request:RequestHeader(apiKey=METADATA, apiVersion=8) -- {topics=[]} "
+        b"(kafka.request.logger)\n"
+    )
     log, found = read(b"INFO started\n" + good[:300] + b"\n" + good + text + b"Completed request:{}\n\n" + good[:-1])
     assert [each.line for each in found] == [2, 3, 4, 5, 7]
     assert [getattr(each, "code", None) for each in found] == ["DAMAGED_LINE", None, "TEXT_FORM", "DAMAGED_LINE", None]
@@ -131,7 +152,10 @@ def test_what_is_no_request_log(data):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["topics", "errorCode", "name", "topicId", "partitions"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["topics", "errorCode", "name", "topicId", "partitions"]), inner)
+    ),
     max_leaves=12,
 )
 

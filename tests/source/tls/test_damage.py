@@ -1,4 +1,6 @@
-"""Streams of TLS with bytes lost, damaged, cut in other places and made up: nothing crashes, every byte is told, and what can be read is read."""
+"""Streams of TLS with bytes lost, damaged, cut in other places and made up: nothing crashes, every byte is told, and
+what can be read is read.
+"""
 
 import io
 import random
@@ -27,12 +29,12 @@ from tls_captures import (
     stream,
 )  # fmt: skip
 
-from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
-from kwire_cli.source.capture.files import packets
-from kwire_cli.source.capture.reading import Capture
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Data, End, Foreign, Gap, Start
 from kwire_cli.source.tls.session import MOST_FAILED, MOST_TRIED
-from kwire_cli.structs.network import tls
+from kwire_cli.structs import network
 
 
 def lost(events, numbers):
@@ -85,7 +87,10 @@ def test_bytes_cut_in_other_places(number, seed):
 
 @pytest.mark.parametrize(
     ("path", "number"),
-    [*((CASES, number) for number in (TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES)), *((BROKER, number) for number in range(10))],
+    [
+        *((CASES, number) for number in (TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES)),
+        *((BROKER, number) for number in range(10)),
+    ],
 )
 def test_one_piece_lost(path, number):
     """Whatever one piece is lost, all data behind it are read, unless it was one of the hellos."""
@@ -128,8 +133,14 @@ def reason_of(found):
 def test_a_gap_stands_for_just_the_data_that_are_lost():
     events = stream(TLS13)
     whole = said(decrypted(events))
-    last = [position for position, event in enumerate(events) if isinstance(event, Data) and event.direction == 0 and len(event.data) > 100][-2]
-    found = [event for event in decrypted(lost(events, {last})) if isinstance(event, Data | Gap) and event.direction == 0]
+    last = [
+        position
+        for position, event in enumerate(events)
+        if isinstance(event, Data) and event.direction == 0 and len(event.data) > 100
+    ][-2]
+    found = [
+        event for event in decrypted(lost(events, {last})) if isinstance(event, Data | Gap) and event.direction == 0
+    ]
     [gap] = [event for event in found if isinstance(event, Gap)]
     at = sum(len(event.data) for event in found[: found.index(gap)])
     after = b"".join(event.data for event in found[found.index(gap) + 1 :])
@@ -144,7 +155,13 @@ def test_a_part_of_a_record_lost_costs_that_record():
     assert isinstance(event, Data)
     middle = Gap(event.connection, 1, 100, "cut", 0, event.time, event.packet)
     found = decrypted(
-        [*events[:position], event._replace(data=event.data[:200]), middle, event._replace(data=event.data[300:]), *events[position + 1 :]]
+        [
+            *events[:position],
+            event._replace(data=event.data[:200]),
+            middle,
+            event._replace(data=event.data[300:]),
+            *events[position + 1 :],
+        ]
     )
     [gap] = [each for each in found if isinstance(each, Gap)]
     assert gap.kind == "cut"
@@ -160,7 +177,9 @@ def test_a_damaged_record_is_named_and_costs_itself():
     assert isinstance(event, Data)
     damaged = event._replace(data=event.data[:-1] + bytes([event.data[-1] ^ 1]))
     found = decrypted([*events[:position], damaged, *events[position + 1 :]])
-    assert [each.reason for each in found if isinstance(each, Foreign) and each.reason] == ["bad record MAC at record 4 under this key"]
+    assert [each.reason for each in found if isinstance(each, Foreign) and each.reason] == [
+        "bad record MAC at record 4 under this key"
+    ]
     [gap] = [each for each in found if isinstance(each, Gap)]
     assert gap.size + len(said(found)[CHACHA12, 0]) == len(whole[CHACHA12, 0])
     assert sizes(found) == sizes(events)
@@ -170,7 +189,11 @@ def test_keys_of_another_connection():
     wrong = []
     for block in secrets():
         rows = [row.split() for row in block.data.decode().splitlines()]
-        wrong.append(block._replace(data="".join(f"{label} {random} {'ab' * (len(key) // 2)}\n" for label, random, key in rows).encode()))
+        wrong.append(
+            block._replace(
+                data="".join(f"{label} {random} {'ab' * (len(key) // 2)}\n" for label, random, key in rows).encode()
+            )
+        )
     found = decrypted(stream(TLS13), wrong)
     assert not said(found)
     reasons = [event.reason for event in found if isinstance(event, Foreign) and event.reason]
@@ -181,11 +204,16 @@ def test_keys_of_another_connection():
 
 def test_handshake_secrets_alone_and_traffic_secrets_alone():
     for kept, says in (("TRAFFIC_SECRET_0", True), ("HANDSHAKE", False)):
-        some = [each._replace(data=b"\n".join(row for row in each.data.splitlines() if kept.encode() in row) + b"\n") for each in secrets()]
+        some = [
+            each._replace(data=b"\n".join(row for row in each.data.splitlines() if kept.encode() in row) + b"\n")
+            for each in secrets()
+        ]
         found = decrypted(stream(TLS13), some)
         assert (said(found) == said(decrypted(stream(TLS13)))) is says
         assert sizes(found) == sizes(stream(TLS13))
-        assert any(isinstance(event, Foreign) and event.reason and "the key log has no" in event.reason for event in found)
+        assert any(
+            isinstance(event, Foreign) and event.reason and "the key log has no" in event.reason for event in found
+        )
 
 
 def test_one_side_alone():
@@ -194,7 +222,10 @@ def test_one_side_alone():
     assert said(decrypted(own)) == {(TLS13, 0): said(decrypted(stream(TLS13)))[TLS13, 0]}
     found = decrypted([event for event in stream(TLS12) if not (isinstance(event, Data | Gap) and event.direction)])
     assert not said(found)
-    assert any(isinstance(event, Foreign) and "the ServerHello is not in the capture" in (event.reason or "") for event in found)
+    assert any(
+        isinstance(event, Foreign) and "the ServerHello is not in the capture" in (event.reason or "")
+        for event in found
+    )
 
 
 def test_the_servers_side_alone():
@@ -209,7 +240,9 @@ def test_a_capture_that_begins_in_the_middle():
     assert isinstance(start, Start)
     data = [event for event in events if isinstance(event, Data)]
     found = decrypted([start._replace(opened=False), *data[8:], *(event for event in events if isinstance(event, End))])
-    assert {event.reason for event in found if isinstance(event, Foreign)} == {"the capture begins in the middle of the connection"}
+    assert {event.reason for event in found if isinstance(event, Foreign)} == {
+        "the capture begins in the middle of the connection"
+    }
     assert sizes(found) == sizes(data[8:])
 
 
@@ -228,7 +261,9 @@ def test_anything_lost_and_damaged(number, data):
             out[position] = Gap(event.connection, event.direction, size, "lost", 0, event.time, event.packet)
         elif how == "flipped":
             at = data.draw(st.integers(0, size - 1))
-            out[position] = event._replace(data=event.data[:at] + bytes([event.data[at] ^ data.draw(st.integers(1, 255))]) + event.data[at + 1 :])
+            out[position] = event._replace(
+                data=event.data[:at] + bytes([event.data[at] ^ data.draw(st.integers(1, 255))]) + event.data[at + 1 :]
+            )
         elif how == "made up":
             out[position] = event._replace(data=data.draw(st.binary(min_size=1, max_size=200)))
         else:
@@ -259,7 +294,10 @@ def test_memory_is_bounded_by_a_record():
     import tracemalloc
 
     start, hello = stream(TLS13)[0], next(event for event in stream(TLS13) if isinstance(event, Data))
-    piece = tls.RECORD.build({"type": tls.HANDSHAKE, "version": tls.TLS_1_2, "length": 16384}) + b"\x0b\xff\xff\xff" * 4096
+    piece = (
+        network.RECORD.build({"type": network.HANDSHAKE, "version": network.TLS_1_2, "length": 16384})
+        + b"\x0b\xff\xff\xff" * 4096
+    )
     tracemalloc.start()
     try:
         taken = decrypted([start, *(hello._replace(data=piece) for _ in range(300))])
@@ -281,7 +319,7 @@ def test_a_loss_of_more_records_than_are_tried_gives_up():
 def test_a_side_is_given_up_where_nothing_opens_any_more():
     events = stream(TLS13)
     data = [position for position, event in enumerate(events) if isinstance(event, Data) and event.direction == 1]
-    bad = tls.RECORD.build({"type": tls.APPLICATION_DATA, "version": tls.TLS_1_2, "length": 40}) + bytes(40)
+    bad = network.RECORD.build({"type": network.APPLICATION_DATA, "version": network.TLS_1_2, "length": 40}) + bytes(40)
     out = [*events[: data[-1]], events[data[-1]]._replace(data=bad * 1000), *events[data[-1] :]]
     found = decrypted(out)
     assert sizes(found) == sizes(out)

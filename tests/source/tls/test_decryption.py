@@ -7,7 +7,7 @@ import pytest
 from tls_captures import BROKER, TLS13, cut, decrypted, said, secrets, sizes, stream
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.events import Data, End, Foreign, Gap, Start
+from kwire_cli.source.packets.model import Data, End, Foreign, Gap, Start
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import MOST_HELD
 
@@ -116,7 +116,9 @@ def _contexts(folder, keys):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "broker")])
     now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1)
+    )
     pem = serialization.Encoding.PEM
     text = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "both.pem").write_bytes(text + made.sign(key, hashes.SHA256()).public_bytes(pem))

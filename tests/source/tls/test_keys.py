@@ -6,11 +6,10 @@ import threading
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.capture.pcapng import Secrets
+from kwire_cli.source.packets.pcap import Secrets
+from kwire_cli.source.tls.ciphers import SUITES, expand_label, key_block, next_secret, suite_name
 from kwire_cli.source.tls.keylog import KeyLog
-from kwire_cli.source.tls.keys import expand_label, key_block, next_secret
-from kwire_cli.source.tls.suites import SUITES, suite_name
-from kwire_cli.structs.captures import TLS_KEY_LOG
+from kwire_cli.structs.network import TLS_KEY_LOG
 
 SECRET = bytes.fromhex("b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38")
 """The server's handshake traffic secret of RFC 8448, 3."""
@@ -88,7 +87,9 @@ def test_secrets_of_a_capture_as_they_come():
     assert log.find("CLIENT_RANDOM", RANDOM) == bytes(48)
 
 
-@pytest.mark.parametrize("text", [b"-----BEGIN PRIVATE KEY-----\n", b"\0\1\2\3" * 100, b"x" * (3 << 20), b"# comment\nCLIENT_RANDOM zz 11\n"])
+@pytest.mark.parametrize(
+    "text", [b"-----BEGIN PRIVATE KEY-----\n", b"\0\1\2\3" * 100, b"x" * (3 << 20), b"# comment\nCLIENT_RANDOM zz 11\n"]
+)
 def test_what_is_no_key_log_is_refused(text, tmp_path):
     path = tmp_path / "keys"
     path.write_bytes(text)

@@ -3,11 +3,14 @@
 from hypothesis import given, strategies as st
 
 from kwire_cli.source.tls.records import Lost, Records, reads_as_record
-from kwire_cli.structs.network import tls
+from kwire_cli.structs import network
 
 
-def record(data, kind=tls.APPLICATION_DATA, version=tls.TLS_1_2, length=None):
-    return tls.RECORD.build({"type": kind, "version": version, "length": len(data) if length is None else length}) + data
+def record(data, kind=network.APPLICATION_DATA, version=network.TLS_1_2, length=None):
+    return (
+        network.RECORD.build({"type": kind, "version": version, "length": len(data) if length is None else length})
+        + data
+    )
 
 
 def taken(records):
@@ -75,7 +78,7 @@ def test_a_loss_of_a_records_end_costs_the_framing():
 def test_what_reads_as_a_record_need_not_be_one():
     records = Records()
     records.lose(10)
-    inner = record(b"no", kind=tls.HANDSHAKE)
+    inner = record(b"no", kind=network.HANDSHAKE)
     records.feed(inner + record(b"yes"))
     assert records.next().data == b"no"
     records.passed()
@@ -87,7 +90,7 @@ def test_what_is_no_header_ends_it():
     for data in (
         b"GET / HTTP/1.1",
         record(b"", length=0),
-        record(b"", length=tls.MAX_RECORD + 1),
+        record(b"", length=network.MAX_RECORD + 1),
         record(b"a", kind=25),
         record(b"a", version=0x0403),
     ):

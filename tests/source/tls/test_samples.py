@@ -8,7 +8,7 @@ import pytest
 from tls_captures import BROKER, BROKER_KEYS, CASES, EARLY, KEY_UPDATES, ROOT, decrypted, lines, raw_events, said, sizes
 
 import kwire_cli
-from kwire_cli.source.capture.events import Foreign
+from kwire_cli.source.packets.model import Foreign
 
 SHARED = ROOT.parent / "shared" / "real" / "own" / "captures" / "tls-keylog"
 PLAIN = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
@@ -45,7 +45,9 @@ def test_cases_are_what_they_say():
     hellos = {}
     for event in decrypted(raw_events()):
         if isinstance(event, Foreign):
-            hellos.setdefault(event.connection, []).extend(name for name in event.content if "Hello" in name and name != "ServerHelloDone")
+            hellos.setdefault(event.connection, []).extend(
+                name for name in event.content if "Hello" in name and name != "ServerHelloDone"
+            )
     answers = {stream: names[-1].removeprefix("ServerHello ") for stream, names in hellos.items()}
     assert answers == {
         0: "TLS 1.3 TLS_AES_128_GCM_SHA256",
@@ -66,12 +68,19 @@ def test_cases_are_what_they_say():
         WITHOUT_DATA: "TLS 1.3 TLS_AES_256_GCM_SHA384",
         EARLY: "TLS 1.3 TLS_AES_256_GCM_SHA384 resumed",
     }
-    assert hellos[2] == ["ClientHello", "HelloRetryRequest", "ClientHello", "ServerHello TLS 1.3 TLS_AES_256_GCM_SHA384"]
+    assert hellos[2] == [
+        "ClientHello",
+        "HelloRetryRequest",
+        "ClientHello",
+        "ServerHello TLS 1.3 TLS_AES_256_GCM_SHA384",
+    ]
     assert hellos[EARLY][0] == "ClientHello with early data"
 
 
 def test_keys_are_updated():
-    found = [event for event in decrypted(raw_events()) if isinstance(event, Foreign) and event.connection == KEY_UPDATES]
+    found = [
+        event for event in decrypted(raw_events()) if isinstance(event, Foreign) and event.connection == KEY_UPDATES
+    ]
     assert Counter(event.direction for event in found if "KeyUpdate" in event.content) == {0: 3, 1: 2}
 
 
@@ -79,7 +88,10 @@ def test_keys_are_updated():
     ("stream", "reason"),
     [
         (NO_KEY, "the key log has no SERVER_HANDSHAKE_TRAFFIC_SECRET or SERVER_TRAFFIC_SECRET_0 for client random "),
-        (CBC, "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 is not supported: suites with AES-GCM and ChaCha20-Poly1305 are"),
+        (
+            CBC,
+            "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 is not supported: suites with AES-GCM and ChaCha20-Poly1305 are",
+        ),
         (OLD, "TLS 1.1 is not supported: TLS 1.2 and 1.3 are"),
     ],
 )
@@ -108,7 +120,9 @@ def test_frames_of_the_library():
 
 
 def test_without_a_key_log():
-    assert {(line.kind, line.seen.protocol, line.seen.reason) for line in lines(BROKER)} == {("not-kafka", "tls", "there is no key log for it")}
+    assert {(line.kind, line.seen.protocol, line.seen.reason) for line in lines(BROKER)} == {
+        ("not-kafka", "tls", "there is no key log for it")
+    }
 
 
 @pytest.mark.shared
@@ -117,7 +131,9 @@ def test_frames_are_those_that_the_broker_logged():
     with gzip.open(SHARED / "broker-request-log.jsonl.gz", "rt") as log:
         for entry in map(json.loads, log):
             header = entry["requestHeader"]
-            logged[entry["connection"].split("-")[1].rpartition(":")[2], header["requestApiKey"], header["correlationId"]] += 1
+            logged[
+                entry["connection"].split("-")[1].rpartition(":")[2], header["requestApiKey"], header["correlationId"]
+            ] += 1
     found = Counter()
     for line in lines(SHARED / "capture.pcapng", SHARED / "keylog.txt"):
         if line.kind == "request":

@@ -6,7 +6,7 @@ from hypothesis import given as examples, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
-from kwire_cli.spec.evolution.pairing import moved
+from kwire_cli.spec.evolution.layout import moved
 
 SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
 
@@ -28,10 +28,17 @@ def test_nothing_differs_from_itself(spec):
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.valid_versions], ids=lambda spec: spec.name)
 def test_versions_differ_in_what_one_of_them_has(spec):
-    """Going from the first version to the last and back tells the same: added is removed, old is new, and nothing is told twice."""
+    """Going from the first version to the last and back tells the same: added is removed, old is new, and nothing is
+    told twice.
+    """
     first, last = (version_part(spec, version) for version in (spec.valid_versions.low, spec.valid_versions.high))
     there, back = changes(first, last), changes(last, first)
-    swap = {"added": "removed", "removed": "added", "becameTagged": "becameMandatory", "becameMandatory": "becameTagged"}
+    swap = {
+        "added": "removed",
+        "removed": "added",
+        "becameTagged": "becameMandatory",
+        "becameMandatory": "becameTagged",
+    }
     if not any(change.kind == "moved" for change in there):
         assert {(swap.get(c.kind, c.kind), c.path, c.key, str(c.new), str(c.old)) for c in there} == {
             (c.kind, c.path, c.key, str(c.old), str(c.new)) for c in back
@@ -47,7 +54,11 @@ def test_versions_differ_in_what_one_of_them_has(spec):
         (message(A, S), message(A | {"name": "Z"}, S), [("renamed", "z", None)]),
         (message(A, S), message(S, A), [("moved", "s", None)]),
         (message(A), message(A | {"type": "int64"}), [("retyped", "a", "type")]),
-        (message(A), message(A | {"tag": 0, "taggedVersions": "1+"}), [("becameTagged", "a", "tag"), ("changed", "a", "taggedVersions")]),
+        (
+            message(A),
+            message(A | {"tag": 0, "taggedVersions": "1+"}),
+            [("becameTagged", "a", "tag"), ("changed", "a", "taggedVersions")],
+        ),
         (
             message(tagged()),
             message(tagged() | {"tag": None, "taggedVersions": None}),
@@ -85,7 +96,10 @@ def test_what_is_gone_stands_where_it_was():
 
 def test_a_version_is_told_with_its_header_and_without_what_others_have():
     spec = kwire.catalog().message("MetadataResponse")
-    found = {(change.path, change.key): (change.old, change.new) for change in changes(version_part(spec, 8), version_part(spec, 9))}
+    found = {
+        (change.path, change.key): (change.old, change.new)
+        for change in changes(version_part(spec, 8), version_part(spec, 9))
+    }
     assert found["", "headerVersion"] == (0, 1)
     assert found["", "flexible"] == (False, True)
     assert found["brokers", "compact"] == (False, True)

@@ -1,4 +1,6 @@
-"""docs/breaking.md: its rules are those of the code, its commands print what it says, its code runs, and what differs in two releases is judged."""
+"""docs/breaking.md: its rules are those of the code, its commands print what it says, its code runs, and what differs
+in two releases is judged.
+"""
 
 import json
 import re
@@ -6,24 +8,29 @@ import re
 import pytest
 from command_line import ROOT, hold_page
 
-from kwire_cli.spec.evolution import rules
-from kwire_cli.spec.evolution.breaking import breaking, spans
+from kwire_cli.spec.evolution import breaking
+from kwire_cli.spec.evolution.breaking import breaking as breaking_breaking, spans
 from kwire_cli.spec.evolution.sources import read_definitions
 
 FILE = ROOT / "docs" / "breaking.md"
 FACTS = ROOT.parent / "shared" / "facts"
 RULES = re.compile(r"^\| rule \| severity \| broken when .*?\n\n", re.DOTALL | re.MULTILINE)
 JUDGED = re.compile(
-    r"^\| `(?P<rule>[A-Z_]+)` \| (?P<severity>\w+) \| (?P<where>[^|]+) \| (?P<versions>[-0-9, ]+) \| (?P<judgment>[^|]+) \|$", re.MULTILINE
+    r"^\| `(?P<rule>[A-Z_]+)` \| (?P<severity>\w+) \| (?P<where>[^|]+) \| (?P<versions>[-0-9, ]+) \| "
+    r"(?P<judgment>[^|]+) \|$",
+    re.MULTILINE,
 )
 
 
 def rule_table():
     rows = [
         f"| `{name}` | {rule.severity} | {rule.summary} | {rule.old_reads_new or '-'} | {rule.new_reads_old or '-'} |"
-        for name, rule in rules.RULES.items()
+        for name, rule in breaking.RULES.items()
     ]
-    heads = "| rule | severity | broken when | an old reader of what a new writer wrote | a new reader of what an old writer wrote |"
+    heads = (
+        "| rule | severity | broken when | an old reader of what a new writer wrote | a new reader of what "
+        "an old writer wrote |"
+    )
     return "\n".join([heads, "|---|---|---|---|---|", *rows]) + "\n"
 
 
@@ -35,7 +42,7 @@ def test_its_commands_and_rules_are_those_of_the_code(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(FILE, updating, lambda text: RULES.sub(lambda _: f"{rule_table()}\n", text))
     text = FILE.read_text("utf-8")
-    for severity, meaning in rules.SEVERITIES.items():
+    for severity, meaning in breaking.SEVERITIES.items():
         assert f"| `{severity}` | {meaning} |\n" in text
 
 
@@ -48,18 +55,25 @@ def test_its_code_runs(monkeypatch):
 @pytest.mark.shared
 def test_all_that_two_releases_differ_in_is_judged():
     sets = [read_definitions([str(FACTS / f"kafka-{release}.json")]) for release in ("3.9.2", "4.4.0")]
-    found = {(each.rule, each.severity, f"{each.message}.{each.path}".rstrip("."), spans(each.versions) or "-") for each in breaking(*sets)}
+    found = {
+        (each.rule, each.severity, f"{each.message}.{each.path}".rstrip("."), spans(each.versions) or "-")
+        for each in breaking_breaking(*sets)
+    }
     judged = [row for row in JUDGED.finditer(judgments()) if len(row["judgment"]) > 10]
-    rows = [(row["rule"], row["severity"], where, row["versions"]) for row in judged for where in row["where"].split(", ")]
+    rows = [
+        (row["rule"], row["severity"], where, row["versions"]) for row in judged for where in row["where"].split(", ")
+    ]
     assert len(rows) == len(set(rows))
     assert set(rows) == found
     for definitions in sets:
-        assert breaking(definitions, definitions) == []
+        assert breaking_breaking(definitions, definitions) == []
 
 
 @pytest.mark.shared
 def test_only_versions_that_were_never_released_got_other_bytes():
-    """The comparison of these releases that was made with the definitions, by other means, found two versions with other layouts."""
+    """The comparison of these releases that was made with the definitions, by other means, found two versions with
+    other layouts.
+    """
     differences = json.loads((FACTS / "union-differences.json").read_text("utf-8"))
     other = {(row["message"], str(row["version"])) for row in differences if row["kind"] in {"LAYOUT", "EXTRA"}}
     rows = [row for row in JUDGED.finditer(judgments()) if row["rule"] == "FIELD_ADDED"]

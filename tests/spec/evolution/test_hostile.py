@@ -6,14 +6,19 @@ import pytest
 from command_line import kwire
 
 from kwire_cli import SpecError, catalog
-from kwire_cli.spec.evolution.stretches import MOST, Stretches, _written_out
-from kwire_cli.spec.loader import load_text
+from kwire_cli.spec.evolution.layout import MOST, Stretches, _written_out
+from kwire_cli.spec.overlay import load_text
 
 
 def staircase(fields, kind="int32"):
     """A definition whose fields each begin at a version of their own."""
-    steps = [{"name": f"F{number}", "type": kind if number == 0 else "int8", "versions": f"{number}+"} for number in range(fields)]
-    return json.dumps({"type": "data", "name": "Steps", "validVersions": f"0-{fields}", "flexibleVersions": "none", "fields": steps})
+    steps = [
+        {"name": f"F{number}", "type": kind if number == 0 else "int8", "versions": f"{number}+"}
+        for number in range(fields)
+    ]
+    return json.dumps(
+        {"type": "data", "name": "Steps", "validVersions": f"0-{fields}", "flexibleVersions": "none", "fields": steps}
+    )
 
 
 @pytest.mark.parametrize("command", ["diff", "breaking"])
@@ -47,5 +52,8 @@ def test_definitions_of_kafka_are_far_from_the_limit():
     known = catalog()
     for entry in known:
         spec = known.message(entry.name)
-        assert _written_out(spec, spec.fields) * (len(spec.valid_versions) and len([*spec.valid_versions.each()])) < MOST / 10
+        assert (
+            _written_out(spec, spec.fields) * (len(spec.valid_versions) and len([*spec.valid_versions.each()]))
+            < MOST / 10
+        )
         Stretches(spec)

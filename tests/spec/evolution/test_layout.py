@@ -1,13 +1,14 @@
-"""What a definition says of a version is the layout that bytes are read and written by, for every version of every message."""
+"""What a definition says of a version is the layout that bytes are read and written by, for every version of every
+message.
+"""
 
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.spec.encodings import ENCODABLE_TYPES
 from kwire_cli.spec.evolution.layout import layout_at
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.spec.reading import ENCODABLE_TYPES
+from kwire_cli.structs.messages import ArrayOf, MessageStruct, NullableStruct, Prefixed, declare
 from kwire_cli.structs.numbers import FixedInt, Varint
-from kwire_cli.structs.sized import ArrayOf, NullableStruct, Prefixed
 
 SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
 
@@ -16,14 +17,28 @@ def wire(decl):
     """The form of a declaration, as `StructAt.wire` tells it of a definition."""
     if isinstance(decl, MessageStruct):
         plain = tuple(part for sc in decl.subcons for part in wire(sc.subcon))
-        return (*plain, ("tags", tuple((field.tag, wire(field.subcon)) for field in decl.tags.known))) if decl.tags else plain
+        return (
+            (*plain, ("tags", tuple((field.tag, wire(field.subcon)) for field in decl.tags.known)))
+            if decl.tags
+            else plain
+        )
     if isinstance(decl, NullableStruct):
         return (("presence", decl.tagged, wire(decl.subcon)),)
     if isinstance(decl, Prefixed):
-        form = ("array", decl.compact, wire(decl.element)) if isinstance(decl, ArrayOf) else (decl.kind.replace("records", "bytes"), decl.compact)
+        form = (
+            ("array", decl.compact, wire(decl.element))
+            if isinstance(decl, ArrayOf)
+            else (decl.kind.replace("records", "bytes"), decl.compact)
+        )
         return (form, "or null") if decl.nullable else (form,)
     if isinstance(decl, Varint):
-        return (("integer", "packed" if decl.zigzag else f"upacked{decl.bits}", min(decl.bits, int(decl.kind.removeprefix("int")))),)
+        return (
+            (
+                "integer",
+                "packed" if decl.zigzag else f"upacked{decl.bits}",
+                min(decl.bits, int(decl.kind.removeprefix("int"))),
+            ),
+        )
     if isinstance(decl, FixedInt) and decl.kind in ENCODABLE_TYPES:
         bits = [int(kind.removeprefix("int")) for kind in (decl.kind, decl.wire)]
         return (("integer", f"fixed{bits[1]}", min(bits)),)

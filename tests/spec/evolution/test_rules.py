@@ -1,15 +1,20 @@
-"""Each rule finds the change that it is about, at the versions that it is in, and says which reader fails; compatible changes find nothing."""
+"""Each rule finds the change that it is about, at the versions that it is in, and says which reader fails; compatible
+changes find nothing.
+"""
 
 import pytest
 from evolution_cases import CASES, COMPATIBLE, A, B, S, found, message, numbers, request, tagged
 
 from kwire_cli.errors import SpecError
-from kwire_cli.spec.evolution.breaking import spans
-from kwire_cli.spec.evolution.rules import RULES, SEVERITIES
-from kwire_cli.spec.evolution.stretches import joined, ranges
-from kwire_cli.spec.versions import Versions
+from kwire_cli.spec.evolution.breaking import RULES, SEVERITIES, spans
+from kwire_cli.spec.evolution.layout import joined, ranges
+from kwire_cli.spec.model import Versions
 
-EVERY = [pytest.param(rule, case, id=f"{rule}-{number}") for rule, cases in CASES.items() for number, case in enumerate(cases)]
+EVERY = [
+    pytest.param(rule, case, id=f"{rule}-{number}")
+    for rule, cases in CASES.items()
+    for number, case in enumerate(cases)
+]
 FAILS = {"both": (True, True), "old": (True, False), "new": (False, True), "none": (False, False)}
 
 
@@ -34,7 +39,12 @@ def test_each_rule_finds_its_change(rule, case):
 @pytest.mark.parametrize("case", [case for cases in CASES.values() for case in cases])
 def test_a_change_is_told_once(case):
     """At most one rule about bytes for each place; what names and remarks say beside it is no break."""
-    bytes_of = [(each.path, version) for each in found(case.old, case.new, part=case.part) if each.severity == "wire" for version in numbers(each)]
+    bytes_of = [
+        (each.path, version)
+        for each in found(case.old, case.new, part=case.part)
+        if each.severity == "wire"
+        for version in numbers(each)
+    ]
     assert len(bytes_of) == len(set(bytes_of))
 
 
@@ -44,7 +54,8 @@ def test_compatible_changes_break_nothing(change):
     assert [each for each in found(old, new) if each.severity in {"wire", "tagged"}] == []
 
 
-# What Kafka's own checker (MetadataSchemaCheckerTool) says of these is said in docs/breaking.md; it is right in none of them.
+# What Kafka's own checker (MetadataSchemaCheckerTool) says of these is said in docs/breaking.md; it is right in none of
+# them.
 
 
 def rules(old, new):
@@ -114,7 +125,9 @@ def test_a_message_that_is_new_breaks_nothing():
 
 def test_of_some_new_definitions_none_is_missed():
     assert found([message(A), message(S, name="Other")], [message(A)]) == []
-    assert [each.rule for each in found([message(A), message(S, name="Other")], [message(A)], part=False)] == ["MESSAGE_REMOVED"]
+    assert [each.rule for each in found([message(A), message(S, name="Other")], [message(A)], part=False)] == [
+        "MESSAGE_REMOVED"
+    ]
 
 
 def test_places_are_those_of_the_new_text():
@@ -152,8 +165,16 @@ NULL = {"nullableVersions": "1+", "default": "null"}
         (tagged(type="bool"), tagged(type="bool", default="true"), "the default false became true"),
         (tagged(default="0x10"), tagged(default="17"), "the default 16 became 17"),
         (tagged(type="[]int32", **NULL), tagged(type="[]int32", nullableVersions="1+"), "the default null became []"),
-        (tagged(type="Part", fields=[A]), tagged(type="Part", fields=[A | {"default": "3"}]), "the defaults of its fields are others"),
-        (tagged(type="Part", fields=[A], **NULL), tagged(type="Part", fields=[A], nullableVersions="1+"), "the default null became {}"),
+        (
+            tagged(type="Part", fields=[A]),
+            tagged(type="Part", fields=[A | {"default": "3"}]),
+            "the defaults of its fields are others",
+        ),
+        (
+            tagged(type="Part", fields=[A], **NULL),
+            tagged(type="Part", fields=[A], nullableVersions="1+"),
+            "the default null became {}",
+        ),
     ],
 )
 def test_defaults_are_told_as_values(old, new, what):
@@ -166,4 +187,6 @@ def test_what_another_type_has_by_itself_is_no_other_default():
 
 
 def test_a_struct_with_other_fields_has_no_other_default_too():
-    assert rules(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A, B]))) == {"FIELD_ADDED"}
+    assert rules(message(tagged(type="Part", fields=[A])), message(tagged(type="Part", fields=[A, B]))) == {
+        "FIELD_ADDED"
+    }

@@ -28,7 +28,13 @@ def repository(folder, monkeypatch):
     """The folder in a git repository, its first revision tagged; one definition is gone since."""
     root = folder.parent
     names = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    for command in (["init", "-q"], ["add", "."], [*names, "commit", "-qm", "first"], ["tag", "v1"], ["rm", "-q", "specs/Two.json"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        [*names, "commit", "-qm", "first"],
+        ["tag", "v1"],
+        ["rm", "-q", "specs/Two.json"],
+    ):
         subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
     subprocess.run(["git", *names, "commit", "-qm", "second"], cwd=root, check=True)
     monkeypatch.chdir(root)
@@ -133,7 +139,10 @@ def test_places_are_found_through_common_structs(tmp_path):
     file = tmp_path / "M.json"
     file.write_text(text)
     given = read_definitions([str(file)])["M"]
-    assert [given.place(*where).line for where in (("p",), ("p[].a",), ("p[].a", "default"), ("p[].gone",), ("", "commonStructs"))] == [2, 4, 5, 2, 3]
+    assert [
+        given.place(*where).line
+        for where in (("p",), ("p[].a",), ("p[].a", "default"), ("p[].gone",), ("", "commonStructs"))
+    ] == [2, 4, 5, 2, 3]
 
 
 def test_a_list_of_definitions(tmp_path):
@@ -153,7 +162,9 @@ def test_a_list_of_definitions(tmp_path):
     assert [*read_definitions([str(file), str(file)])] == ["One", "Two"]
 
 
-@pytest.mark.parametrize("text", ["[{]", "[", "[{} {}]", "[{}] x", "[" * 5000, '[{"name": "One"},\n {"validVersions": 3}]', "[1]", "[]"])
+@pytest.mark.parametrize(
+    "text", ["[{]", "[", "[{} {}]", "[{}] x", "[" * 5000, '[{"name": "One"},\n {"validVersions": 3}]', "[1]", "[]"]
+)
 def test_what_is_no_list_of_definitions(tmp_path, text):
     file = tmp_path / "release.json"
     file.write_text(text)

@@ -1,4 +1,6 @@
-"""What is said of definitions is so of bytes: where nothing breaks, what one side writes the other reads; where something does, a value shows it."""
+"""What is said of definitions is so of bytes: where nothing breaks, what one side writes the other reads; where
+something does, a value shows it.
+"""
 
 import copy
 import json
@@ -12,16 +14,16 @@ from valid_values import values
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import checked, decode_spec
 from kwire_cli.message.encode import encode_spec
-from kwire_cli.spec.loader import load_text
-from kwire_cli.structs.messages import MessageStruct, declare
-from kwire_cli.structs.sized import ArrayOf, NullableStruct
-from kwire_cli.structs.tags import UNKNOWN_KEY
+from kwire_cli.spec.overlay import load_text
+from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, NullableStruct, declare
 
 OF_NO_BYTES = {
-    "MESSAGE_REMOVED", "MESSAGE_TYPE_CHANGED", "API_KEY_CHANGED", "VERSIONS_REMOVED", "VERSION_WITHDRAWN", "HEADER_VERSION_CHANGED",
+    "MESSAGE_REMOVED", "MESSAGE_TYPE_CHANGED", "API_KEY_CHANGED", "VERSIONS_REMOVED", "VERSION_WITHDRAWN",
+    "HEADER_VERSION_CHANGED",
     "TAG_NUMBER_TAKEN",
 }  # fmt: skip
-"""Rules about whole messages, headers, and versions that only one side has: there are no bytes of a body that show them."""
+"""Rules about whole messages, headers, and versions that only one side has: there are no bytes of a body that show
+them."""
 QUIET = {"source", "advice"}
 
 
@@ -39,7 +41,9 @@ def without_unknown(value):
 def meant(decl, value):
     """A value with the defaults of the tagged fields that were left out."""
     if isinstance(decl, MessageStruct) and isinstance(value, dict):
-        known = {sc.name: sc.subcon for sc in decl.subcons} | {field.name: field.subcon for field in (decl.tags.known if decl.tags else ())}
+        known = {sc.name: sc.subcon for sc in decl.subcons} | {
+            field.name: field.subcon for field in (decl.tags.known if decl.tags else ())
+        }
         defaults = {field.name: field.default for field in (decl.tags.known if decl.tags else ())}
         return {key: meant(known[key], part) for key, part in (defaults | value).items() if key in known}
     if isinstance(decl, ArrayOf) and isinstance(value, list):
@@ -57,7 +61,9 @@ def agree(a, b):
 
 
 def understood(writer, reader, version, value):
-    """Whether a reader understands the bytes of a value: nothing odd in them, the same values by name, and nothing lost in writing them again."""
+    """Whether a reader understands the bytes of a value: nothing odd in them, the same values by name, and nothing lost
+    in writing them again.
+    """
     data = encode_spec(writer, value, version)
     try:
         read = checked(decode_spec(reader, data, version), strict=True)
@@ -96,9 +102,13 @@ SHOWN = [
 def test_a_value_shows_each_break(rule, case: Case):
     old, new = load(case.old), load(case.new)
     for version in case.versions:
-        assert case.fails == "new" or witness(new, old, version) is not None, f"{rule}: an old reader understands all that a new writer writes"
+        assert case.fails == "new" or witness(new, old, version) is not None, (
+            f"{rule}: an old reader understands all that a new writer writes"
+        )
         if case.fails in {"both", "new"} and rule != "TAGGED_REMOVED":
-            assert witness(old, new, version) is not None, f"{rule}: a new reader understands all that an old writer writes"
+            assert witness(old, new, version) is not None, (
+                f"{rule}: a new reader understands all that an old writer writes"
+            )
 
 
 @pytest.mark.parametrize("change", COMPATIBLE)
@@ -109,7 +119,22 @@ def test_compatible_changes_are_understood(change):
         assert witness(new, old, version, 25) is None
 
 
-TYPES = ["bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid", "string", "bytes", "records", "[]int32", "[]string"]
+TYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "float64",
+    "uuid",
+    "string",
+    "bytes",
+    "records",
+    "[]int32",
+    "[]string",
+]
 RANGES = ["0+", "1+", "2+", "0", "0-1", "1", "2", "1-2"]
 FLEXIBLE = ["1+", "2+"]
 BASES = [
@@ -117,14 +142,30 @@ BASES = [
         {"name": "A", "type": "int32", "versions": "0+"},
         {"name": "B", "type": "string", "versions": "0+", "nullableVersions": "1+"},
         {"name": "C", "type": "int32", "versions": "1+"},
-        {"name": "P", "type": "[]Part", "versions": "0+", "fields": [{"name": "D", "type": "int16", "versions": "0+"}, tagged("E", type="string")]},
+        {
+            "name": "P",
+            "type": "[]Part",
+            "versions": "0+",
+            "fields": [{"name": "D", "type": "int16", "versions": "0+"}, tagged("E", type="string")],
+        },
         tagged("T"),
         tagged("U", 1, "2+", type="string", nullableVersions="2+", default="null"),
     ),
     message(
         {"name": "A", "type": "bytes", "versions": "0+"},
-        {"name": "P", "type": "Part", "versions": "0+", "nullableVersions": "1+", "fields": [{"name": "B", "type": "int64", "versions": "0+"}]},
-        {"name": "Q", "type": "Piece", "versions": "0+", "fields": [{"name": "C", "type": "int32", "versions": "0+", "encoding": "packed32"}]},
+        {
+            "name": "P",
+            "type": "Part",
+            "versions": "0+",
+            "nullableVersions": "1+",
+            "fields": [{"name": "B", "type": "int64", "versions": "0+"}],
+        },
+        {
+            "name": "Q",
+            "type": "Piece",
+            "versions": "0+",
+            "fields": [{"name": "C", "type": "int32", "versions": "0+", "encoding": "packed32"}],
+        },
         tagged("T", type="Thing", fields=[{"name": "X", "type": "int8", "versions": "1+"}]),
     ),
 ]
@@ -136,13 +177,34 @@ def mutated(draw, document):
     document = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         rows = draw(st.sampled_from([*_lists(document)]))
-        change = draw(st.sampled_from(["add", "add tagged", "remove", "swap", "rename", "take over", "wrap", "key", "key", "key", "key", "flexible"]))
+        change = draw(
+            st.sampled_from(
+                [
+                    "add",
+                    "add tagged",
+                    "remove",
+                    "swap",
+                    "rename",
+                    "take over",
+                    "wrap",
+                    "key",
+                    "key",
+                    "key",
+                    "key",
+                    "flexible",
+                ]
+            )
+        )
         at = draw(st.integers(0, max(len(rows) - 1, 0)))
         if change == "add":
-            rows.insert(at, {"name": "New", "type": draw(st.sampled_from(TYPES)), "versions": draw(st.sampled_from(RANGES))})
+            rows.insert(
+                at, {"name": "New", "type": draw(st.sampled_from(TYPES)), "versions": draw(st.sampled_from(RANGES))}
+            )
         elif change == "add tagged":
             free = min({*range(9)} - {row.get("tag") for row in rows})
-            rows.insert(at, tagged("NewTagged", free, draw(st.sampled_from(FLEXIBLE)), type=draw(st.sampled_from(TYPES[:9]))))
+            rows.insert(
+                at, tagged("NewTagged", free, draw(st.sampled_from(FLEXIBLE)), type=draw(st.sampled_from(TYPES[:9])))
+            )
         elif change == "flexible":
             document["flexibleVersions"] = draw(st.sampled_from(["0+", "1+", "2+", "none"]))
         elif rows:
@@ -160,12 +222,22 @@ def _change_field(draw, change, rows, at):
     elif change == "rename":
         row["name"] += "Now"
     elif change == "take over":
-        row["name"], rows[other]["name"] = f"{rows[other]['name']}Was" if row is rows[other] else rows[other]["name"], f"{row['name']}Was"
+        row["name"], rows[other]["name"] = (
+            f"{rows[other]['name']}Was" if row is rows[other] else rows[other]["name"],
+            f"{row['name']}Was",
+        )
     elif change == "wrap":
         rows[at] = {"name": "W", "type": "Wrapped", "versions": row["versions"], "fields": [row]}
     else:
-        key = draw(st.sampled_from(["type", "versions", "nullableVersions", "tag", "taggedVersions", "default", "encoding"]))
-        choices = {"type": TYPES, "tag": [0, 1, 2, None], "taggedVersions": [*FLEXIBLE, None], "default": [None, "0", "7", "null", ""]}
+        key = draw(
+            st.sampled_from(["type", "versions", "nullableVersions", "tag", "taggedVersions", "default", "encoding"])
+        )
+        choices = {
+            "type": TYPES,
+            "tag": [0, 1, 2, None],
+            "taggedVersions": [*FLEXIBLE, None],
+            "default": [None, "0", "7", "null", ""],
+        }
         choices["encoding"] = [None, "packed32", "upacked32", "fixed32", "fixed64"]
         row[key] = draw(st.sampled_from(choices.get(key, RANGES)))
         if key == "tag" and row["tag"] is not None:
@@ -203,7 +275,9 @@ def test_where_nothing_breaks_all_is_understood(pair, data):
                 assert understood(writer, reader, version, value), (version, value)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 @given(pairs())
 def test_where_bytes_break_a_value_shows_it(pair):
     old, new = map(load, pair)

@@ -2,11 +2,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from kwire_cli.engine.anomalies import anomalies
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build, leaves
-from kwire_cli.engine.values import value
+from kwire_cli.engine.values import anomalies, value
 
 
 def read_records(decl, data):

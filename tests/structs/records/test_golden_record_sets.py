@@ -47,7 +47,13 @@ def as_kafka(record, batch, base, timestamp):
     if sequence >= 0:
         sequence = (sequence + record["offsetDelta"]) & 0x7FFFFFFF  # it wraps
     offset = base + record["offsetDelta"] if "offsetDelta" in record else base
-    found = {"offset": offset, "timestamp": timestamp, "sequence": sequence, "key": as_hex(record["key"]), "value": as_hex(record["value"])}
+    found = {
+        "offset": offset,
+        "timestamp": timestamp,
+        "sequence": sequence,
+        "key": as_hex(record["key"]),
+        "value": as_hex(record["value"]),
+    }
     return found | {"headers": headers}
 
 
@@ -59,7 +65,16 @@ def plain(headers):
 def check_v2(data, batch, read):
     numbers = dict(zip(NUMBERS.names, NUMBERS.unpack(data), strict=True))
     attributes = {bits.name: bits.names[bits.read(numbers["attributes"])] for bits in v2.ATTRIBUTES}
-    for name in ("magic", "baseOffset", "crc", "maxTimestamp", "producerId", "producerEpoch", "baseSequence", "partitionLeaderEpoch"):
+    for name in (
+        "magic",
+        "baseOffset",
+        "crc",
+        "maxTimestamp",
+        "producerId",
+        "producerEpoch",
+        "baseSequence",
+        "partitionLeaderEpoch",
+    ):
         assert numbers[name] == batch[name]
     assert numbers["baseOffset"] + numbers["lastOffsetDelta"] == batch["lastOffset"]
     assert numbers["batchLength"] + offset_of(v2.HEADER, "partitionLeaderEpoch") == batch["size"]
@@ -114,7 +129,9 @@ def check_legacy(data, batch, read):
     messages = inside.value["messages"]
     base = message["offset"] - messages[-1]["offset"] if batch["magic"] else 0
     for each, expected in zip(messages, batch["records"], strict=True):
-        timestamp = message["timestamp"] if attributes.get("timestampType") == "LogAppendTime" else each.get("timestamp", -1)
+        timestamp = (
+            message["timestamp"] if attributes.get("timestampType") == "LogAppendTime" else each.get("timestamp", -1)
+        )
         assert as_kafka(each, batch, base + each["offset"], timestamp) == expected
     return "records"
 

@@ -5,28 +5,33 @@ import base64
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from kwire_cli.engine import lower_records, spans as spans_module
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine import lower, spans as spans_module
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
 
 NUMBERS = {bits: st.integers(-(1 << (bits - 1)), (1 << (bits - 1)) - 1) for bits in (8, 16, 32, 64)}
 UINT32 = st.integers(0, (1 << 32) - 1)
-BYTES = st.one_of(st.binary(max_size=80), st.integers(8000, 9000).map(bytes)).map(lambda data: base64.b64encode(data).decode())
+BYTES = st.one_of(st.binary(max_size=80), st.integers(8000, 9000).map(bytes)).map(
+    lambda data: base64.b64encode(data).decode()
+)
 NULLABLE = st.none() | BYTES
 
 MESSAGE_V0 = st.fixed_dictionaries({
-    "offset": NUMBERS[64], "crc": UINT32, "magic": NUMBERS[8], "attributes": NUMBERS[8], "key": NULLABLE, "value": NULLABLE,
+    "offset": NUMBERS[64], "crc": UINT32, "magic": NUMBERS[8], "attributes": NUMBERS[8], "key": NULLABLE,
+    "value": NULLABLE,
 })  # fmt: skip
 MESSAGE_V1 = st.builds(lambda message, timestamp: message | {"timestamp": timestamp}, MESSAGE_V0, NUMBERS[64])
 HEADER = st.fixed_dictionaries({"key": st.text(max_size=20), "value": NULLABLE})
 RECORD = st.fixed_dictionaries({
-    "attributes": NUMBERS[8], "timestampDelta": st.integers(0, 9999) | NUMBERS[64], "offsetDelta": st.integers(0, 9999) | NUMBERS[32],
+    "attributes": NUMBERS[8], "timestampDelta": st.integers(0, 9999) | NUMBERS[64],
+    "offsetDelta": st.integers(0, 9999) | NUMBERS[32],
     "key": NULLABLE, "value": NULLABLE, "headers": st.lists(HEADER, max_size=3),
 })  # fmt: skip
 BATCH_NUMBERS = st.fixed_dictionaries({
-    "baseOffset": NUMBERS[64], "partitionLeaderEpoch": NUMBERS[32], "magic": st.just(2), "crc": UINT32, "lastOffsetDelta": NUMBERS[32],
+    "baseOffset": NUMBERS[64], "partitionLeaderEpoch": NUMBERS[32], "magic": st.just(2), "crc": UINT32,
+    "lastOffsetDelta": NUMBERS[32],
     "baseTimestamp": NUMBERS[64], "maxTimestamp": NUMBERS[64], "producerId": NUMBERS[64], "producerEpoch": NUMBERS[16],
     "baseSequence": NUMBERS[32], "recordsCount": NUMBERS[32],
 })  # fmt: skip
@@ -35,14 +40,20 @@ BATCH = st.one_of(
         lambda numbers, attributes, records: numbers | {"attributes": attributes & ~7, "records": records},
         BATCH_NUMBERS, NUMBERS[16], st.lists(RECORD, max_size=4),
     ),
-    st.builds(lambda numbers, codec, records: numbers | {"attributes": codec, "records": records}, BATCH_NUMBERS, st.integers(1, 7), BYTES),
+    st.builds(lambda numbers, codec, records: numbers | {"attributes": codec, "records": records}, BATCH_NUMBERS,
+    st.integers(1, 7), BYTES),
 )  # fmt: skip
 
 
 @st.composite
 def kip98_message(draw):
     attributes = draw(NUMBERS[8])
-    message = {"attributes": attributes, "timestamp": draw(NUMBERS[64]), "offsetDelta": draw(st.integers(0, (1 << 31) - 1)), "crc": draw(UINT32)}
+    message = {
+        "attributes": attributes,
+        "timestamp": draw(NUMBERS[64]),
+        "offsetDelta": draw(st.integers(0, (1 << 31) - 1)),
+        "crc": draw(UINT32),
+    }
     if not attributes & 1:
         message["key"] = draw(BYTES)
     if not attributes & 2:
@@ -72,7 +83,11 @@ def without_sizes(value):
     if isinstance(value, list):
         return [without_sizes(item) for item in value]
     if isinstance(value, dict):
-        return {key: without_sizes(item) for key, item in value.items() if key not in {"messageSize", "length", "batchLength"}}
+        return {
+            key: without_sizes(item)
+            for key, item in value.items()
+            if key not in {"messageSize", "length", "batchLength"}
+        }
     return value
 
 
@@ -94,14 +109,27 @@ def test_what_is_written_is_read(name, read):
 
 
 SAMPLES = {
-    "v0": v0.MESSAGE_SET.build({"messages": [{"offset": 1, "crc": 2, "magic": 0, "attributes": 0, "key": "AQ==", "value": None}] * 2}),
-    "v1": v1.MESSAGE_SET.build(
-        {"messages": [{"offset": 1, "crc": 2, "magic": 1, "attributes": 0, "timestamp": 9, "key": None, "value": "AQI="}] * 2}
+    "v0": v0.MESSAGE_SET.build(
+        {"messages": [{"offset": 1, "crc": 2, "magic": 0, "attributes": 0, "key": "AQ==", "value": None}] * 2}
     ),
-    "v2 records": bytes.fromhex("1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff" + "10 00 02 02 01 01 02 00 01" + "14 00 c401 8001 01 04 0102 00"),
-    "kip98": bytes.fromhex("11 00 0000000000000001 00 01 6b 76 deadbeef 0f 02 0000000000000001 02 6b deadbeef 0e 07 0000000000000001 03 deadbeef"),
+    "v1": v1.MESSAGE_SET.build(
+        {
+            "messages": [
+                {"offset": 1, "crc": 2, "magic": 1, "attributes": 0, "timestamp": 9, "key": None, "value": "AQI="}
+            ]
+            * 2
+        }
+    ),
+    "v2 records": bytes.fromhex(
+        "1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff" + "10 00 02 02 01 01 02 00 01" + "14 00 c401 8001 01 04 0102 00"
+    ),
+    "kip98": bytes.fromhex(
+        "11 00 0000000000000001 00 01 6b 76 deadbeef 0f 02 0000000000000001 02 6b deadbeef 0e 07 "
+        "0000000000000001 03 deadbeef"
+    ),
     "kip82": bytes.fromhex(
-        "0000000000000005 0000002d 01020304 02 18 0000000000000007 00000001 6b 00000012 00000001 00000002 6162 80000000 00000000 ffffffff"
+        "0000000000000005 0000002d 01020304 02 18 0000000000000007 00000001 6b 00000012 00000001 00000002 "
+        "6162 80000000 00000000 ffffffff"
     ),
 }
 SAMPLES["v2 batches"] = b"".join(
@@ -133,7 +161,16 @@ def test_bytes_damaged_in_every_place(name, read):
             assert len(found.spans.node) <= len(data) + 2
 
 
-HUGE = ["7fffffff", "80000000", "ffffffff", "feffffff0f", "ffffffff07", "ffffffffff", "80808080808080808080", "8080808000"]
+HUGE = [
+    "7fffffff",
+    "80000000",
+    "ffffffff",
+    "feffffff0f",
+    "ffffffff07",
+    "ffffffffff",
+    "80808080808080808080",
+    "8080808000",
+]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -174,8 +211,8 @@ def damaged():
 
 def test_the_short_way_gives_what_the_long_way_gives(monkeypatch):
     short = {decl: records_entry(decl) for decl in (v2.RECORDS, v2.BATCHES)}
-    monkeypatch.setattr(lower_records, "_is_tried", lambda decl: False)  # noqa: ARG005
-    monkeypatch.setattr(lower_records, "_records_program", Program)
+    monkeypatch.setattr(lower, "_is_tried", lambda decl: False)  # noqa: ARG005
+    monkeypatch.setattr(lower, "_records_program", Program)
     for decl, entry in short.items():
         long = records_entry.__wrapped__(decl)
         first = entry.root.fields[0].first - long.root.fields[0].first

@@ -12,7 +12,13 @@ WITH = "0000000000000005 0000002c 01020304 02 18 0000000000000007 00000001 6b 00
 WITHOUT = "0000000000000006 00000017 01020304 02 00 0000000000000007 00000001 6b ffffffff"
 COMMON = {"crc": 0x01020304, "magic": 2, "timestamp": 7, "key": "aw==", "value": None}
 VALUES = [
-    {"offset": 5, "messageSize": 45, "attributes": 0x18, "headers": [{"key": 1, "value": "YWI="}, {"key": 0x80000000, "value": ""}]} | COMMON,
+    {
+        "offset": 5,
+        "messageSize": 45,
+        "attributes": 0x18,
+        "headers": [{"key": 1, "value": "YWI="}, {"key": 0x80000000, "value": ""}],
+    }
+    | COMMON,
     {"offset": 6, "messageSize": 23, "attributes": 0} | COMMON,
 ]
 
@@ -33,7 +39,11 @@ def test_messages_with_and_without_headers(check):
 
 def test_headers_that_are_none(check):
     message = {"offset": 5, "messageSize": 27, "attributes": 0x10, "headers": []} | COMMON
-    check(kip82.MESSAGE_SET, "0000000000000005 0000001b 01020304 02 10 0000000000000007 00000001 6b 00000000 ffffffff", {"messages": [message]})
+    check(
+        kip82.MESSAGE_SET,
+        "0000000000000005 0000001b 01020304 02 10 0000000000000007 00000001 6b 00000000 ffffffff",
+        {"messages": [message]},
+    )
 
 
 def test_without_headers_it_is_v1():
@@ -50,8 +60,14 @@ def test_the_bit_and_the_headers_have_to_agree():
 
 FAULTS = [
     (WITH, [("RECORD_SIZE_MISMATCH", "messages[0].messageSize", 8)]),  # 44 where 45 follow
-    (WITH.replace("0000002c", "0000002d").replace("00000012", "00000011"), [("RECORD_SIZE_MISMATCH", "messages[0].headers", 31)]),
-    (WITH.replace("0000002c", "0000002d").replace("00000012", "7fffffff"), [("TRUNCATED", "messages[0].headers[2].value", 57)]),
+    (
+        WITH.replace("0000002c", "0000002d").replace("00000012", "00000011"),
+        [("RECORD_SIZE_MISMATCH", "messages[0].headers", 31)],
+    ),
+    (
+        WITH.replace("0000002c", "0000002d").replace("00000012", "7fffffff"),
+        [("TRUNCATED", "messages[0].headers[2].value", 57)],
+    ),
     (WITH.replace("0000002c", "0000002d").replace("00000012", "ffffffff"), None),
     (WITH.replace("0000002c", "0000002d").replace("00000002 6162", "ffffffff 6162"), None),
 ]
@@ -95,7 +111,13 @@ def test_ranges_have_no_gaps():
 
 
 def test_registers_and_order():
-    assert [each.name for each in kip82.OPEN_SOURCE_REGISTER] == ["client.id", "cluster.id", "correlation.id", "new.relic", "appdynamics"]
+    assert [each.name for each in kip82.OPEN_SOURCE_REGISTER] == [
+        "client.id",
+        "cluster.id",
+        "correlation.id",
+        "new.relic",
+        "appdynamics",
+    ]
     assert {each.key: each.name for each in kip82.LOCAL_REGISTER} == {1114000: "app.name", 1050000: "charge.tag"}
     assert kip82.ascending([1, 2, 0x80000000])
     assert not kip82.ascending([1, 1])

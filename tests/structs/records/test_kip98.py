@@ -24,7 +24,9 @@ VALUES = [
 ALL = KEY_AND_VALUE + NULL_KEY + NULL_VALUE + NEITHER
 
 
-@pytest.mark.parametrize(("data", "value"), list(zip((KEY_AND_VALUE, NULL_KEY, NULL_VALUE, NEITHER), VALUES, strict=True)))
+@pytest.mark.parametrize(
+    ("data", "value"), list(zip((KEY_AND_VALUE, NULL_KEY, NULL_VALUE, NEITHER), VALUES, strict=True))
+)
 def test_a_message_leaves_out_what_its_bits_say_is_null(check, data, value):
     check(kip98.MESSAGES, data, {"messages": [value]})
 
@@ -56,12 +58,16 @@ def test_empty_is_not_null(check):
 
 
 def header(length, attributes=0x10):
-    return f"0000000000000064 {length:08x} cafebabe 02 {attributes:04x} 00000003 0000000000000001 0000000000000009 0002 00000005"
+    return (
+        f"0000000000000064 {length:08x} cafebabe 02 {attributes:04x} 00000003 0000000000000001 "
+        f"0000000000000009 0002 00000005"
+    )
 
 
 def set_value(length, attributes, messages):
     return {
-        "offset": 100, "length": length, "crc": 0xCAFEBABE, "magic": 2, "attributes": attributes, "offsetDelta": 3, "maxTimestamp": 1, "pid": 9,
+        "offset": 100, "length": length, "crc": 0xCAFEBABE, "magic": 2, "attributes": attributes, "offsetDelta": 3,
+        "maxTimestamp": 1, "pid": 9,
         "epoch": 2, "sequence": 5, "messages": messages,
     }  # fmt: skip
 

@@ -3,13 +3,21 @@
 import pytest
 
 from kwire_cli import EncodeError
-from kwire_cli.structs.records import v0, v1
+from kwire_cli.structs.records import parts, v0, v1
 from kwire_cli.structs.records.parts import offset_of
 
 
 def test_a_message_of_v0(check):
     data = "0000000000000003 00000015 9e04fd59 00 01 00000002 6b31 00000005 76616c7565"
-    message = {"offset": 3, "messageSize": 21, "crc": 0x9E04FD59, "magic": 0, "attributes": 1, "key": "azE=", "value": "dmFsdWU="}
+    message = {
+        "offset": 3,
+        "messageSize": 21,
+        "crc": 0x9E04FD59,
+        "magic": 0,
+        "attributes": 1,
+        "key": "azE=",
+        "value": "dmFsdWU=",
+    }
     found = check(v0.MESSAGE_SET, data, {"messages": [message]})
     assert [(leaf.path, leaf.kind, leaf.start, leaf.value, leaf.end) for leaf in found.leaves] == [
         ("messages[0].offset", "int64", 0, 0, 8),
@@ -26,11 +34,29 @@ def test_messages_of_v1_with_nulls(check):
     one = "0000000000000000 00000016 00000001 01 08 000000000000000a ffffffff ffffffff"
     two = "0000000000000001 00000017 00000002 01 00 ffffffffffffffff 00000000 00000001 ff"
     values = [
-        {"offset": 0, "messageSize": 22, "crc": 1, "magic": 1, "attributes": 8, "timestamp": 10, "key": None, "value": None},
-        {"offset": 1, "messageSize": 23, "crc": 2, "magic": 1, "attributes": 0, "timestamp": -1, "key": "", "value": "/w=="},
+        {
+            "offset": 0,
+            "messageSize": 22,
+            "crc": 1,
+            "magic": 1,
+            "attributes": 8,
+            "timestamp": 10,
+            "key": None,
+            "value": None,
+        },
+        {
+            "offset": 1,
+            "messageSize": 23,
+            "crc": 2,
+            "magic": 1,
+            "attributes": 0,
+            "timestamp": -1,
+            "key": "",
+            "value": "/w==",
+        },
     ]
     check(v1.MESSAGE_SET, one + two, {"messages": values})
-    assert v1.TIMESTAMP_TYPE.read(8) == 1
+    assert parts.TIMESTAMP_TYPE.read(8) == 1
 
 
 def test_nothing_is_a_message_set(check):
@@ -47,10 +73,17 @@ def test_overheads_are_those_of_kafka():
 
 @pytest.mark.parametrize("size", [20, 22, 0, -1, 2**31 - 1])
 def test_a_size_that_lies(read, size):
-    data = bytes.fromhex("0000000000000003" + (size % 2**32).to_bytes(4, "big").hex() + "9e04fd59 00 01 00000002 6b31 00000005 76616c7565")
+    data = bytes.fromhex(
+        "0000000000000003"
+        + (size % 2**32).to_bytes(4, "big").hex()
+        + "9e04fd59 00 01 00000002 6b31 00000005 76616c7565"
+    )
     found = read(v0.MESSAGE_SET, data * 2)
     assert [message["value"] for message in found.value["messages"]] == ["dmFsdWU="] * 2
-    assert found.anomalies == [("RECORD_SIZE_MISMATCH", "messages[0].messageSize", 8), ("RECORD_SIZE_MISMATCH", "messages[1].messageSize", 41)]
+    assert found.anomalies == [
+        ("RECORD_SIZE_MISMATCH", "messages[0].messageSize", 8),
+        ("RECORD_SIZE_MISMATCH", "messages[1].messageSize", 41),
+    ]
 
 
 def test_the_size_may_be_left_out_or_has_to_be_true():

@@ -4,19 +4,22 @@ import pytest
 
 from kwire_cli import EncodeError
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.lower_records import records_entry
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import offset_of
 
 HEADER = (
-    "0000000000000007 {length} ffffffff 02 01020304 {attributes} 00000001 0000000000000064 0000000000000065 ffffffffffffffff ffff ffffffff {count}"
+    "0000000000000007 {length} ffffffff 02 01020304 {attributes} 00000001 0000000000000064 "
+    "0000000000000065 ffffffffffffffff ffff ffffffff {count}"
 )
 FIRST = {
-    "length": 14, "attributes": 0, "timestampDelta": 0, "offsetDelta": 0, "key": "aw==", "value": "dmFs", "headers": [{"key": "h", "value": "/w=="}],
+    "length": 14, "attributes": 0, "timestampDelta": 0, "offsetDelta": 0, "key": "aw==", "value": "dmFs",
+    "headers": [{"key": "h", "value": "/w=="}],
 }  # fmt: skip
 SECOND = {
-    "length": 8, "attributes": 0, "timestampDelta": 1, "offsetDelta": 1, "key": None, "value": None, "headers": [{"key": "", "value": None}],
+    "length": 8, "attributes": 0, "timestampDelta": 1, "offsetDelta": 1, "key": None, "value": None,
+    "headers": [{"key": "", "value": None}],
 }  # fmt: skip
 BYTES = "1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff" + "10 00 02 02 01 01 02 00 01"
 
@@ -43,8 +46,10 @@ def test_records(check):
 
 def test_a_batch(check):
     value = {
-        "baseOffset": 7, "batchLength": 49 + 24, "partitionLeaderEpoch": -1, "magic": 2, "crc": 0x01020304, "attributes": 0x28, "lastOffsetDelta": 1,
-        "baseTimestamp": 100, "maxTimestamp": 101, "producerId": -1, "producerEpoch": -1, "baseSequence": -1, "recordsCount": 2,
+        "baseOffset": 7, "batchLength": 49 + 24, "partitionLeaderEpoch": -1, "magic": 2, "crc": 0x01020304,
+        "attributes": 0x28, "lastOffsetDelta": 1,
+        "baseTimestamp": 100, "maxTimestamp": 101, "producerId": -1, "producerEpoch": -1, "baseSequence": -1,
+        "recordsCount": 2,
         "records": [FIRST, SECOND],
     }  # fmt: skip
     check(v2.BATCHES, header(BYTES, 0x28) + BYTES, {"batches": [value]})
@@ -62,7 +67,10 @@ def test_compressed_records_are_one_piece_of_bytes(check, attributes):
 
 def as_value(attributes, length, records):
     numbers = fixed(v2.HEADER)
-    return dict(zip(numbers.names, numbers.unpack(bytes.fromhex(header("", attributes))), strict=True)) | {"batchLength": length, "records": records}
+    return dict(zip(numbers.names, numbers.unpack(bytes.fromhex(header("", attributes))), strict=True)) | {
+        "batchLength": length,
+        "records": records,
+    }
 
 
 def test_a_batch_without_records(check):
@@ -71,7 +79,15 @@ def test_a_batch_without_records(check):
 
 def test_places_in_a_batch_are_those_of_kafka():
     assert v2.HEADER.sizeof() == 61
-    places = {"batchLength": 8, "partitionLeaderEpoch": 12, "magic": 16, "crc": 17, "attributes": 21, "baseTimestamp": 27, "recordsCount": 57}
+    places = {
+        "batchLength": 8,
+        "partitionLeaderEpoch": 12,
+        "magic": 16,
+        "crc": 17,
+        "attributes": 21,
+        "baseTimestamp": 27,
+        "recordsCount": 57,
+    }
     assert {name: offset_of(v2.HEADER, name) for name in places} == places
     assert offset_of(v2.BATCH, "records") == 61
     assert offset_of(v2.BATCH, v2.CRC_FROM) == 21
@@ -108,8 +124,14 @@ RECORD_FAULTS = [
     ("0e 00 00 00 8100 01 00", [("OVERLONG_VARINT", "records[0].key", 4)]),
     ("0e 00 8200 00 01 01 00", [("OVERLONG_VARINT", "records[0].timestampDelta", 2)]),
     ("8c80808070 00 00 00 01 01 00", [("VARINT_EXCESS_BITS", "records[0].length", 0)]),
-    ("0c 00 00 00 01 01 7e", [("COUNT_MISMATCH", "records[0].headers", 6), ("TRUNCATED", "records[0].headers[0].key", 7)]),
-    ("0c 00 00 00 01 01 feffffff0f", [("COUNT_MISMATCH", "records[0].headers", 6), ("TRUNCATED", "records[0].headers[0].key", 11)]),
+    (
+        "0c 00 00 00 01 01 7e",
+        [("COUNT_MISMATCH", "records[0].headers", 6), ("TRUNCATED", "records[0].headers[0].key", 7)],
+    ),
+    (
+        "0c 00 00 00 01 01 feffffff0f",
+        [("COUNT_MISMATCH", "records[0].headers", 6), ("TRUNCATED", "records[0].headers[0].key", 11)],
+    ),
     ("0c 00 00 00 feffffff0f 01 00", [("TRUNCATED", "records[0].key", 4)]),
     ("0c 00 00 00 01 08 00", [("TRUNCATED", "records[0].value", 5)]),
     ("0c 00 ffffffffffffffffffffff 00 01 01 00", [("VARINT_TOO_LONG", "records[0].timestampDelta", 2)]),
@@ -124,7 +146,10 @@ def test_a_fault_is_named_and_the_others_are_read(read, data, found):
     data = bytes.fromhex(data)
     assert read(v2.RECORDS, data).anomalies == found
     before = bytes.fromhex(BYTES)
-    shifted = [(code, path.replace("records[1]", "records[3]").replace("records[0]", "records[2]"), at + len(before)) for code, path, at in found]
+    shifted = [
+        (code, path.replace("records[1]", "records[3]").replace("records[0]", "records[2]"), at + len(before))
+        for code, path, at in found
+    ]
     amid = read(v2.RECORDS, before + data)
     assert amid.anomalies == shifted
     assert amid.value["records"][:2] == [FIRST, SECOND]
@@ -155,7 +180,14 @@ def test_what_attributes_do_not_allow():
 
 def test_long_keys_of_headers(check):
     key = "x" * 40000
-    record = {"attributes": 0, "timestampDelta": 0, "offsetDelta": 0, "key": None, "value": None, "headers": [{"key": key, "value": None}]}
+    record = {
+        "attributes": 0,
+        "timestampDelta": 0,
+        "offsetDelta": 0,
+        "key": None,
+        "value": None,
+        "headers": [{"key": key, "value": None}],
+    }
     data = v2.RECORD.build(record)
     length = v2.RECORDS.parse(data)["records"][0]["length"]
     check(v2.RECORDS, data, {"records": [{"length": length} | record]})

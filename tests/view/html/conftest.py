@@ -50,7 +50,9 @@ class Look:
 
 @pytest.fixture
 def look_at(chromium, tmp_path):
-    """Write the page of a command and open it; all went well in it, and it asked for nothing but itself, at the end too."""
+    """Write the page of a command and open it; all went well in it, and it asked for nothing but itself, at the end
+    too.
+    """
     opened = []
 
     def open_(*arguments, width=1400, height=900, scheme="light", text=None):

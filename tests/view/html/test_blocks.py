@@ -6,10 +6,9 @@ import pytest
 from command_line import ROOT, kwire
 from pages import page
 
-from kwire_cli.source.kafka.stats import Stats
-from kwire_cli.view.grid import bar, bar_share, grid_lines
-from kwire_cli.view.html.blocks import MOST_BRANCHES, blocks_of, icicle
-from kwire_cli.view.html.stats import _bound, _step, charts
+from kwire_cli.analysis.stats import Stats
+from kwire_cli.view.html.page import MOST_BRANCHES, _bound, _step, blocks_of, icicle, stats_charts
+from kwire_cli.view.tables import bar, bar_share, grid_lines
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 REPORTS = [
@@ -42,7 +41,11 @@ def said(blocks):
             for line in block["lines"]:
                 yield from "".join(line[::2]).split()
         elif block["type"] == "table":
-            for text in (block["title"], *block["columns"], *(cell_text(cell) for row in block["rows"] for cell in row)):
+            for text in (
+                block["title"],
+                *block["columns"],
+                *(cell_text(cell) for row in block["rows"] for cell in row),
+            ):
                 yield from text.split()
 
 
@@ -97,16 +100,21 @@ def test_charts_of_statistics_count_every_response():
         name: group["requestBytes"] + group["responseBytes"] for name, group in counted["api"].items()
     }
     table = next(block for block in blocks if block["type"] == "table" and block["columns"][0] == "client")
-    assert {row[0]: row[1][0] for row in table["rows"]} == {name: group["requests"] for name, group in counted["client"].items()}
+    assert {row[0]: row[1][0] for row in table["rows"]} == {
+        name: group["requests"] for name, group in counted["client"].items()
+    }
 
 
-@pytest.mark.parametrize(("ms", "bound"), [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)])
+@pytest.mark.parametrize(
+    ("ms", "bound"),
+    [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)],
+)
 def test_latencies_are_parted_at_1_2_and_5(ms, bound):
     assert _bound(_step(ms)) == pytest.approx(bound)
 
 
 def test_statistics_of_nothing_have_no_charts():
-    assert [block["type"] for block in charts(Stats())] == ["facts"]
+    assert [block["type"] for block in stats_charts(Stats())] == ["facts"]
 
 
 def test_pairs_are_on_a_page_beside_each_other():
@@ -133,7 +141,11 @@ def test_an_icicle_keeps_the_largest_parts_and_the_sum_of_the_others():
 
 
 def test_a_table_keeps_its_numbers_and_takes_the_line_above_as_its_title():
-    lines = [[("before", "")], [("sizes", "title")], *grid_lines(("a", "b", "c", ""), [("x\x1b", 1.5, "+3", bar(1, 2)), ("y", None, "", "")])]
+    lines = [
+        [("before", "")],
+        [("sizes", "title")],
+        *grid_lines(("a", "b", "c", ""), [("x\x1b", 1.5, "+3", bar(1, 2)), ("y", None, "", "")]),
+    ]
     text, table = blocks_of([*lines, [], [("after", "dim")]])[:2]
     assert text == {"type": "lines", "lines": [["before", ""]]}
     assert table["title"] == "sizes"

@@ -1,4 +1,6 @@
-"""Pages in a real browser: what is pointed at lights up, what is clicked opens, what is searched is found, keys move, a phone has room for it."""
+"""Pages in a real browser: what is pointed at lights up, what is clicked opens, what is searched is found, keys move, a
+phone has room for it.
+"""
 
 import json
 import shutil
@@ -8,8 +10,7 @@ from command_line import ROOT, kwire
 from pages import entries, page as parsed_page, rows_of
 
 import kwire_cli
-from kwire_cli.view.html.blocks import histogram
-from kwire_cli.view.html.page import report
+from kwire_cli.view.html.page import histogram, report
 
 pytestmark = pytest.mark.browser
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
@@ -25,7 +26,11 @@ def _from_the_root(monkeypatch):
 def leaf_rows(*arguments, number=0):
     """The fields without others in them, of an entry of a page."""
     rows = rows_of(entries(parsed_page(*arguments))[number])
-    inner = [row for row, below in zip(rows, [*rows[1:], None], strict=True) if row["kind"] and (below is None or below["depth"] <= row["depth"])]
+    inner = [
+        row
+        for row, below in zip(rows, [*rows[1:], None], strict=True)
+        if row["kind"] and (below is None or below["depth"] <= row["depth"])
+    ]
     return [row for row in inner if row["buffer"] == 0]
 
 
@@ -80,7 +85,9 @@ def test_search_finds_values_paths_and_offsets_in_all_frames(look_at):
     look.searched()
     lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
     wanted = [line["frame"] for line in lines if line.get("header", {}).get("clientId") == "kp-consumer"]
-    hits = look.page.eval_on_selector_all("#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])")
+    hits = look.page.eval_on_selector_all(
+        "#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])"
+    )
     assert [int(number) for number, place in hits if place == "header.clientId"] == wanted
     look.page.keyboard.press("Enter")
     look.page.keyboard.press("Enter")
@@ -101,7 +108,9 @@ def test_search_counts_a_place_once(look_at):
         look.page.fill("#search", wanted)
         look.page.wait_for_selector("#found .hit")
         look.searched()
-        hits = look.page.eval_on_selector_all("#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])")
+        hits = look.page.eval_on_selector_all(
+            "#found .hit", "hits => hits.map(hit => [hit.children[0].textContent, hit.children[1].textContent])"
+        )
         rows = [number for number, place in hits if not place]
         assert len(rows) == len(set(rows))
         assert {number for number, place in hits if place}.isdisjoint(rows)
@@ -171,21 +180,29 @@ def test_anomalies_are_a_list_that_jumps_to_the_bytes(look_at):
         assert note["offset"] - position in look.lit("chosen")
 
 
-@pytest.mark.parametrize("arguments", [("decode", CAPTURE), ("dump", "samples/segments/__consumer_offsets-0")], ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize(
+    "arguments",
+    [("decode", CAPTURE), ("dump", "samples/segments/__consumer_offsets-0")],
+    ids=lambda arguments: arguments[0],
+)
 def test_the_icicle_and_the_bars_add_up_to_the_frame(look_at, arguments):
     look = look_at(*arguments)
     look.page.keyboard.press("2")
     for row in entries(parsed_page(*arguments)):
         size = row["buffers"][0]["size"]
         assert look.said(".icicle .part title").endswith(f": {size:,} bytes, 100.0 %")
-        kinds = look.page.eval_on_selector_all(".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)")
+        kinds = look.page.eval_on_selector_all(
+            ".chart-bars td:nth-child(3)", "cells => cells.map(cell => cell.textContent)"
+        )
         assert sum(int(text.split()[0].replace(",", "")) for text in kinds) == size
         look.page.keyboard.press("n")
 
 
 def test_what_is_not_seen_is_not_made(look_at, tmp_path):
     body = kwire_cli.encode(
-        {"topics": [{"name": f"topic-{i}"} for i in range(3000)], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
+        {"topics": [{"name": f"topic-{i}"} for i in range(3000)], "allowAutoTopicCreation": True},
+        message="MetadataRequest",
+        version=4,
     )
     file = tmp_path / "many.hex"
     file.write_text(body.hex())
@@ -220,8 +237,12 @@ def test_a_page_of_nothing_says_so(look_at):
 
 
 def test_hostile_names_are_text(look_at, tmp_path):
-    hostile = '</script><script>document.title="run"</script><img src="https://example.com/x" onerror="document.title=1">'
-    body = kwire_cli.encode({"topics": [{"name": hostile}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
+    hostile = (
+        '</script><script>document.title="run"</script><img src="https://example.com/x" onerror="document.title=1">'
+    )
+    body = kwire_cli.encode(
+        {"topics": [{"name": hostile}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
+    )
     file = tmp_path / "<b>hostile.hex"
     file.write_text(body.hex())
     look = look_at("decode", file, "--message", "MetadataRequest", "--version", "4")
@@ -239,7 +260,7 @@ def test_what_is_not_of_the_page_can_not_run_nor_load(look_at):
         """() => {
             const script = document.createElement("script"); script.textContent = "document.title = 'run'"; document.body.append(script);
             const image = document.createElement("img"); image.src = "https://example.com/x"; document.body.append(image);
-        }"""
+        }"""  # noqa: E501
     )
     assert look.page.title() != "run"
     assert len(look.trouble) == 2
@@ -249,7 +270,9 @@ def test_what_is_not_of_the_page_can_not_run_nor_load(look_at):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("arguments", [("decode", CAPTURE), ("dump", "samples/segments/garbage-0")], ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize(
+    "arguments", [("decode", CAPTURE), ("dump", "samples/segments/garbage-0")], ids=lambda arguments: arguments[0]
+)
 def test_a_phone_has_room_for_it(look_at, arguments, scheme):
     look = look_at(*arguments, **PHONE, scheme=scheme)
     for view in ("list", "fields", "bytes", "costs", "time", "odd"):
@@ -278,7 +301,9 @@ REPORTS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}")
+@pytest.mark.parametrize(
+    "arguments", REPORTS, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
+)
 def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
     look = look_at(*arguments, **PHONE, scheme="dark")
     assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -306,12 +331,19 @@ CUT_OFF = """() => {
     }
   }
   return found;
-}"""
-WIDE = [*REPORTS, ("compare", CAPTURE, "--by-field"), ("decode", "samples/request-logs/kafka-request.log", "--stats"), ("decode", SPREAD, "--stats")]
+}"""  # noqa: E501
+WIDE = [
+    *REPORTS,
+    ("compare", CAPTURE, "--by-field"),
+    ("decode", "samples/request-logs/kafka-request.log", "--stats"),
+    ("decode", SPREAD, "--stats"),
+]
 
 
 @pytest.mark.parametrize("width", [390, 1440, 1920])
-@pytest.mark.parametrize("arguments", WIDE, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}")
+@pytest.mark.parametrize(
+    "arguments", WIDE, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
+)
 def test_no_column_label_or_number_of_a_report_is_cut_off(look_at, arguments, width):
     look = look_at(*arguments, width=width)
     assert look.page.evaluate(CUT_OFF) == []

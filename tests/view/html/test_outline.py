@@ -8,8 +8,7 @@ from command_line import ROOT, kwire
 from pages import bytes_of, entries, page, rows_of
 
 import kwire_cli
-from kwire_cli.view.html.fields import gaps
-from kwire_cli.view.html.outline import MOST_BYTES, Outline
+from kwire_cli.view.html.outline import MOST_BYTES, Outline, gaps
 
 FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
 SEGMENTS = sorted((ROOT / "samples" / "segments").glob("*/*.log"))
@@ -71,7 +70,14 @@ def test_a_payload_of_one_field_is_that_field_once():
     generation = bytes.fromhex("00000007")
     metadata = base64.b64encode(bytes(6) + len(generation).to_bytes(4, "big") + generation).decode()
     protocols = [{"name": "cooperative-sticky", "metadata": metadata}]
-    value = {"groupId": "g", "sessionTimeoutMs": 1, "rebalanceTimeoutMs": 1, "memberId": "", "protocolType": "consumer", "protocols": protocols}
+    value = {
+        "groupId": "g",
+        "sessionTimeoutMs": 1,
+        "rebalanceTimeoutMs": 1,
+        "memberId": "",
+        "protocolType": "consumer",
+        "protocols": protocols,
+    }
     header = bytes.fromhex("000b 0002 00000001 ffff")
     frame = header + kwire_cli.encode(value, message="JoinGroupRequest", version=2)
     (entry,) = entries(page("decode", frame.hex(), "--unframed"))
@@ -109,7 +115,12 @@ def test_a_list_row_says_what_the_json_line_does():
     rows = page("decode", file).data["page"]["rows"]
     for row, line in zip(rows, lines, strict=True):
         assert row["title"] == f"{line['api']} {line['kind']}"
-        assert (row["number"], row["size"], row["version"], row["time"]) == (line["frame"], line["size"], line["apiVersion"], line["time"])
+        assert (row["number"], row["size"], row["version"], row["time"]) == (
+            line["frame"],
+            line["size"],
+            line["apiVersion"],
+            line["time"],
+        )
         assert (row.get("request"), row.get("latency")) == (line.get("requestFrame"), line.get("latency"))
         assert row.get("odd", 0) == len(line["anomalies"])
 

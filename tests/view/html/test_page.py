@@ -1,4 +1,6 @@
-"""What a page is made of: one file, nothing that the bytes say is markup, nothing in it runs or loads but its own script and style."""
+"""What a page is made of: one file, nothing that the bytes say is markup, nothing in it runs or loads but its own
+script and style.
+"""
 
 import base64
 import hashlib
@@ -40,7 +42,11 @@ def test_a_page_has_no_element_but_its_own():
 
 def test_the_policy_names_the_style_and_the_script_and_refuses_all_else():
     found = parsed(report("t", []))
-    policy = next(attributes["content"] for tag, attributes in found.elements if attributes.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attributes["content"]
+        for tag, attributes in found.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; ")
     assert f"script-src 'sha256-{digest(script())}'" in policy
     assert f"style-src 'sha256-{digest(style())}'" in policy
@@ -60,8 +66,12 @@ def test_a_title_is_text():
 
 
 def test_what_somebody_named_is_data_in_the_page():
-    body = kwire_cli.encode({"topics": [{"name": HOSTILE}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4)
-    text = kwire("decode", "--message", "MetadataRequest", "--version", "4", "--format", "html", "-", stdin=body.hex().encode()).out
+    body = kwire_cli.encode(
+        {"topics": [{"name": HOSTILE}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
+    )
+    text = kwire(
+        "decode", "--message", "MetadataRequest", "--version", "4", "--format", "html", "-", stdin=body.hex().encode()
+    ).out
     found = parsed(text)
     assert [tag for tag, _ in found.elements].count("script") == 3
     assert "img" not in [tag for tag, _ in found.elements]
@@ -180,7 +190,10 @@ def test_the_bytes_of_what_is_redacted_are_not_in_the_page(arguments):
         assert start == end or any(low <= start and end <= high for low, high in masked)
     assert not list(secret_rows(shown))
     secrets = [
-        bytes_of(b)[low:high] for e, f in zip(entries(shown), entries(hidden), strict=True) for b, m in buffers(e, f) for low, high in m["masked"]
+        bytes_of(b)[low:high]
+        for e, f in zip(entries(shown), entries(hidden), strict=True)
+        for b, m in buffers(e, f)
+        for low, high in m["masked"]
     ]
     assert secrets
     everything = b"".join(bytes_of(buffer) for entry in entries(hidden) for buffer in entry["buffers"])
@@ -194,7 +207,9 @@ def buffers(shown, hidden):
 def test_secrets_behind_the_fields_that_a_page_has_room_for_are_not_in_it():
     secret = base64.b64encode(b"correct horse battery").decode()
     one = {"name": "u", "mechanism": 1, "iterations": 4096, "salt": secret, "saltedPassword": secret}
-    body = kwire_cli.encode({"deletions": [], "upsertions": [one] * 4000}, message="AlterUserScramCredentialsRequest", version=0)
+    body = kwire_cli.encode(
+        {"deletions": [], "upsertions": [one] * 4000}, message="AlterUserScramCredentialsRequest", version=0
+    )
     arguments = ("decode", "--message", "AlterUserScramCredentialsRequest", "--version", "0", "-")
     for more in ([], ["--full"], ["--show-secrets"]):
         (entry,) = entries(page(*arguments, *more, stdin=body.hex().encode()))

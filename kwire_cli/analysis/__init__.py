@@ -1,0 +1,1 @@
+"""Questions about traffic, logs and definitions: one file or folder each, with folds and their reports."""

@@ -1,0 +1,1 @@
+"""Two messages, frames or partitions compared."""

@@ -1,0 +1,324 @@
+"""Differences of two messages, and the alignment of their elements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
+from kwire_cli.engine.tree import tagged_parts
+from kwire_cli.spec.evolution.layout import moved
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from kwire_cli.engine.tree import Item
+    from kwire_cli.engine.values import Body
+
+
+# Which elements of two lists belong together: by a key, or in order by a longest common subsequence.
+
+MOST_CELLS = 4_000_000
+"""Comparisons of elements in all that the subsequences of two messages may take; beyond them elements belong together
+by position."""
+
+
+class Pair(NamedTuple):
+    """The indexes of two elements that belong together, None where one list has no such element; `moved` where another
+    order has them.
+    """
+
+    a: int | None
+    b: int | None
+    moved: bool = False
+
+
+def by_key(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
+    """Pairs of the elements with equal keys, each of which occurs once in a list: those that only `a` has, then all of
+    `b` in its order.
+
+    The fewest that explain another order are moved.
+    """
+    where = {key: i for i, key in enumerate(a)}
+    away = moved(where[key] for key in b if key in where)
+    others = set(b)
+    removed = [Pair(i, None) for i, key in enumerate(a) if key not in others]
+    return removed + [Pair(where.get(key), j, where.get(key) in away) for j, key in enumerate(b)]
+
+
+class InOrder:
+    """Pairs of two lists in order. What it may do is bounded over all lists that it is given."""
+
+    def __init__(self, cells: int = MOST_CELLS) -> None:
+        self._cells = cells
+
+    def pairs(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
+        """A longest common subsequence; what lies between its elements belongs together by position, as far as there is
+        some on both sides.
+        """
+        head = _same(zip(a, b, strict=False))
+        tail = _same(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
+        ends = len(a) - tail, len(b) - tail
+        out = [Pair(i, i) for i in range(head)]
+        i, j = head, head
+        for x, y in [*self._subsequence(a[head : ends[0]], b[head : ends[1]]), (ends[0] - head, ends[1] - head)]:
+            out += _between(i, head + x, j, head + y)
+            if head + x < ends[0] and head + y < ends[1]:
+                out.append(Pair(head + x, head + y))
+            i, j = head + x + 1, head + y + 1
+        return out + [Pair(ends[0] + k, ends[1] + k) for k in range(tail)]
+
+    def _subsequence(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+        if not a or not b or len(a) * len(b) > self._cells:
+            return []
+        self._cells -= len(a) * len(b)
+        # longest[i][j]: how long the longest one of a[i:] and b[j:] is
+        longest = [[0] * (len(b) + 1)]
+        for x in reversed(a):
+            below, row = longest[-1], [0] * (len(b) + 1)
+            for j in range(len(b) - 1, -1, -1):
+                row[j] = below[j + 1] + 1 if x == b[j] else max(below[j], row[j + 1])
+            longest.append(row)
+        longest.reverse()
+        found, i, j = [], 0, 0
+        while longest[i][j] if i < len(a) and j < len(b) else 0:
+            if a[i] == b[j]:
+                found.append((i, j))
+                i, j = i + 1, j + 1
+            elif longest[i + 1][j] >= longest[i][j + 1]:
+                i += 1
+            else:
+                j += 1
+        return found
+
+
+def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
+    """How many pairs there are before the first of two that differ."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _between(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
+    both = max(min(i_end - i, j_end - j), 0)
+    together = [Pair(i + k, j + k) for k in range(both)]
+    return together + [Pair(k, None) for k in range(i + both, i_end)] + [Pair(None, k) for k in range(j + both, j_end)]
+
+
+# What may differ between two messages, and what is said of it.
+
+KINDS = {
+    "changed": "the value differs",
+    "removed": "only a has it",
+    "added": "only b has it",
+    "moved": "an element of an array that both have, at another place among the others",
+    "bytes": "the value is the same, its bytes are not",
+}
+"""What each kind of difference means."""
+
+
+class At(NamedTuple):
+    """A place in two messages: `path` names elements by their keys where they have some, `a` and `b` are the paths by
+    index, `field` has none.
+    """
+
+    path: str = ""
+    a: str = ""
+    b: str = ""
+    field: str = ""
+
+    def below(self, name: str) -> At:
+        """The place of a field of the struct here."""
+        return At(*(f"{path}.{name}" if path else name for path in self))
+
+    def element(self, a: int | None, b: int | None, key: str | None) -> At:
+        """The place of two elements of the array here, of which one may be missing; `key` is what names them."""
+        shown = key if key is not None else a if a is not None else b
+        return At(
+            f"{self.path}[{shown}]",
+            f"{self.a}[{b if a is None else a}]",
+            f"{self.b}[{a if b is None else b}]",
+            f"{self.field}[]",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What a message has where it differs from another one.
+
+    `path` is by index, `value` in JSON form with secrets redacted, `offset` and `size` those of all its bytes: none
+    where it stands for a default that was left out, and for what is in a record set. `item` is what they stand for in
+    the tree of `body`; where there is none to be shown, `is_bytes` says that the value is bytes in base64. `raw` are
+    the bytes where nothing else differs.
+    """
+
+    path: str
+    value: Any
+    offset: int | None = None
+    size: int | None = None
+    body: Body | None = field(default=None, repr=False, compare=False)
+    item: Item | None = field(default=None, repr=False, compare=False)
+    is_bytes: bool = False
+    raw: bytes | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"path","value","offset","size"}`, and `"hex"` where nothing but the bytes differs."""
+        shown = {"path": self.path, "value": self.value, "offset": self.offset, "size": self.size}
+        return shown if self.raw is None else shown | {"hex": self.raw.hex()}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference: its kind of KINDS, where, what each message has there (None for nothing), and what there is to
+    say about it.
+
+    `layout` says that it is there because one version has no such field.
+    """
+
+    kind: str
+    at: At
+    a: Side | None
+    b: Side | None
+    detail: str = ""
+    layout: bool = False
+
+    @property
+    def path(self) -> str:
+        """Where, with the keys of elements: `topics[name="orders"].partitions[partitionIndex=3].leaderId`."""
+        return self.at.path
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"kind","path","a","b","detail","layout"}`."""
+        sides = {name: side.to_json() if side else None for name, side in (("a", self.a), ("b", self.b))}
+        return {"kind": self.kind, "path": self.path, **sides, "detail": self.detail, "layout": self.layout}
+
+
+@dataclass
+class Rewritten:
+    """A field whose values are the same, and whose form differs because the layouts of two versions do: how often, and
+    its bytes in each.
+    """
+
+    field: str
+    a_form: str
+    b_form: str
+    count: int = 0
+    a_bytes: int = 0
+    b_bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"field","count","aForm","bForm","aBytes","bBytes"}`."""
+        sizes = {"aBytes": self.a_bytes, "bBytes": self.b_bytes}
+        return {"field": self.field, "count": self.count, "aForm": self.a_form, "bForm": self.b_form, **sizes}
+
+
+@dataclass
+class Comparison:
+    """All that differs between two messages, in the order of their fields."""
+
+    differences: list[Difference] = field(default_factory=list)
+    rewritten: dict[tuple[str, str, str], Rewritten] = field(default_factory=dict)
+    """Fields in another form, by path without indexes and both forms."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many differences there are of each kind."""
+        return Counter(each.kind for each in self.differences)
+
+    @property
+    def other_values(self) -> bool:
+        """Whether any value differs, and not only bytes."""
+        return any(each.kind != "bytes" for each in self.differences)
+
+    @property
+    def other_bytes(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.differences or self.rewritten)
+
+    def rewrite(self, field_path: str, forms: tuple[str, str], sizes: tuple[int, int]) -> None:
+        """Count a field that the two layouts write in different forms."""
+        row = self.rewritten.setdefault((field_path, *forms), Rewritten(field_path, *forms))
+        row.count += 1
+        row.a_bytes += sizes[0]
+        row.b_bytes += sizes[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"verdict","counts","differences","rewritten"}`; the verdict is `same`, `same-values` where only bytes
+        differ, or `differs`.
+        """
+        verdict = "differs" if self.other_values else "same-values" if self.other_bytes else "same"
+        rows = [each.to_json() for each in self.rewritten.values()]
+        return {
+            "verdict": verdict,
+            "counts": dict(self.counts),
+            "differences": [each.to_json() for each in self.differences],
+            "rewritten": rows,
+        }
+
+
+# A struct of a decoded message by the names of its fields, plain and tagged alike, and its tag section.
+
+
+@dataclass(slots=True)
+class Parts:
+    """`names` are the fields that the layout has, `defaults` those of the tagged ones; `fields` are those that are
+    there, `headers` their tags.
+
+    Of a tag that occurs twice the last one counts; what came before it is `repeated`. `unknown` has header and data of
+    each unknown tag by its number and how many of that number came before it. `order` are the tags as they stand;
+    `all_tags` says that the section is whole.
+    """
+
+    names: dict[str, None]
+    defaults: dict[str, Any]
+    fields: dict[str, Item] = field(default_factory=dict)
+    headers: dict[str, Item] = field(default_factory=dict)
+    unknown: dict[tuple[int, int], tuple[Item, Item]] = field(default_factory=dict)
+    repeated: list[Item] = field(default_factory=list)
+    order: list[str | tuple[int, int]] = field(default_factory=list)
+    section: Item | None = None
+    all_tags: bool = False
+
+
+def parts_of(item: Item) -> Parts:
+    """The parts of an item that is a struct."""
+    node = item.node
+    assert isinstance(node, Struct)  # noqa: S101 - for the type checker
+    known = node.tags.known if node.tags else {}
+    defaults = {
+        named.name: default for named, default in known.values() if isinstance(named, Leaf | Struct | Array | Nullable)
+    }
+    out = Parts(dict.fromkeys([*(each.name for each in node.fields), *defaults]), defaults)
+    for part in item.parts:
+        if isinstance(part.node, Tags):
+            _add_tags(out, part)
+        elif reached(part):
+            out.fields[part.node.name] = part
+    return out
+
+
+def reached(item: Item) -> bool:
+    """Whether the bytes reach what says that an item is there: a leaf itself, a count, a presence marker, the first
+    field of a struct.
+    """
+    return item.whole or (bool(item.parts) and reached(item.parts[0]))
+
+
+def _add_tags(out: Parts, section: Item) -> None:
+    out.section, out.all_tags = section, section.whole
+    seen: Counter[int] = Counter()
+    for header, part in tagged_parts(section):
+        if header.tag is not None:
+            key = header.tag, seen[header.tag]
+            seen[header.tag] += 1
+            out.order.append(key)
+            if part.whole:
+                out.unknown[key] = header, part
+            continue
+        name = part.node.name
+        if name in out.fields:
+            out.repeated += (out.headers[name], out.fields[name])
+        else:
+            out.order.append(name)
+        if reached(part):
+            out.fields[name], out.headers[name] = part, header

@@ -1,0 +1,1 @@
+"""Costs in bytes: ledgers, overhead, other forms, overlays, advice."""

@@ -1,0 +1,426 @@
+"""Accounts of the bytes of frames and record sets by their owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.ledger import Kind, Part, Sums, in_body, in_header, in_size
+from kwire_cli.analysis.costs.measures import BatchSizes
+from kwire_cli.analysis.costs.record_sets import RecordSets
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.spans import walk
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.roles import NO_UUID, TOPIC, TOPIC_ID, uuid_text
+from kwire_cli.spec.kafka import FETCH, PRODUCE
+from kwire_cli.structs.messages import SIZE_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.analysis.costs.ledger import KindsOf
+    from kwire_cli.analysis.costs.measures import Largest
+    from kwire_cli.analysis.costs.record_sets import Told
+    from kwire_cli.engine.program import Entry, Node, Program
+    from kwire_cli.engine.shapes import Shape
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.roles import Roles
+    from kwire_cli.records.codecs import Limits
+
+    Row = tuple[int, int, int, int]
+    """The number of a span, its node, and where its value begins and ends."""
+    OnRecords = Callable[[Any, str | None, int | None, Told], None]
+    """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
+    Named = Callable[[Any], dict[str, Any]]
+    """How a message is named where something is said of it: {"frame": 12}."""
+
+
+# Where in a message records, topics and partitions stand, and which of its spans belong to which topic and
+# partition.
+
+PARTITION, RECORDS = "partition", "records"
+
+
+_PARTITIONS = frozenset({"partition", "partitionIndex", "partitionId", "index"})
+"""What definitions call the number of a partition."""
+
+
+class Owner(NamedTuple):
+    """The topic and partition of some bytes; None where they belong to none."""
+
+    topic: str | None = None
+    partition: int | None = None
+
+
+class _Element(NamedTuple):
+    """A structure about one topic or partition: its leaves, the first of them, and those that name it."""
+
+    leaves: frozenset[int]
+    names: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The leaves of a layout that matter here, by node; `topics` and `partitions` are structures, by the first leaf of
+    each.
+    """
+
+    entry: Entry
+    by_node: dict[int, str]
+    topics: dict[int, _Element]
+    partitions: dict[int, _Element]
+
+
+_PLACES: dict[int, Places] = {}
+
+
+def places(found: Roles) -> Places:
+    """Those of a layout; found once."""
+    known = _PLACES.get(id(found.entry))
+    if known is None:
+        entry = found.entry
+        by_node = {node: role for node, role in found.by_node.items() if role in {TOPIC, TOPIC_ID}}
+        topics = dict(_elements(entry.root, by_node.keys()))
+        below = frozenset(node for element in topics.values() for node in element.leaves)
+        numbers = {
+            leaf.id
+            for leaf in entry.program.leaves
+            if leaf.kind == "int32" and leaf.name in _PARTITIONS and leaf.id in below
+        }
+        by_node |= dict.fromkeys(numbers, PARTITION)
+        by_node |= {leaf.id: RECORDS for leaf in entry.program.leaves if leaf.kind == "records"}
+        known = _PLACES[id(entry)] = Places(entry, by_node, topics, dict(_elements(entry.root, numbers)))
+    return known
+
+
+def _below(node: Node) -> Iterator[Node]:
+    if isinstance(node, Struct):
+        yield from (*node.fields, *((node.tags,) if node.tags else ()))
+    elif isinstance(node, Array):
+        yield from (node.count, node.element)
+    elif isinstance(node, Nullable):
+        yield from (node.presence, node.struct)
+    elif isinstance(node, Tags):
+        yield from (node.count, node.unknown_header, node.unknown_data, *(field for field, _ in node.known.values()))
+    elif isinstance(node, Series):
+        yield from (*((node.size,) if node.size else ()), node.element)
+    elif isinstance(node, Choice):
+        yield from node.forms.values()
+
+
+def _leaves(node: Node) -> Iterator[int]:
+    """The leaves of a node in the order of their spans, as far as that is known; headers of tagged fields with them."""
+    if isinstance(node, Leaf):
+        yield node.id
+    if isinstance(node, Tags):
+        yield from node.known
+    for each in _below(node):
+        yield from _leaves(each)
+
+
+def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
+    if isinstance(node, Struct):
+        names = frozenset(field.id for field in node.fields if isinstance(field, Leaf) and field.id in named)
+        if names:
+            leaves = list(_leaves(node))
+            yield leaves[0], _Element(frozenset(leaves), names)
+    for each in _below(node):
+        yield from _elements(each, named)
+
+
+def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator[tuple[int, int, Owner]]:
+    """The topic and partition of each span, as ranges [first, last) that cover them in order; `names` gives the name of
+    a topic id.
+    """
+
+    def topic(role_nodes: frozenset[int], first: int, last: int) -> str | None:
+        name = None
+        for at in range(first, last):
+            if spans.node[at] in role_nodes:
+                name = topic_at(found, spans.node[at], spans.data[spans.value[at] : spans.end[at]], names) or name
+        return name
+
+    def partition(role_nodes: frozenset[int], first: int, last: int) -> int | None:
+        at = next((at for at in range(first, last) if spans.node[at] in role_nodes), None)
+        return None if at is None else number_at(spans.data[spans.value[at] : spans.end[at]])
+
+    topics, partitions = _marked(found.topics, spans, topic), _marked(found.partitions, spans, partition)
+    first, owner = 0, None
+    for at, now in enumerate(map(Owner, topics, partitions)):
+        if now != owner:
+            if owner is not None:
+                yield first, at, owner
+            first, owner = at, now
+    if owner is not None:
+        yield first, len(spans.node), owner
+
+
+def _marked(elements: dict[int, _Element], spans: Spans, name: Callable[[frozenset[int], int, int], Any]) -> list[Any]:
+    """The name of the element that each span is in."""
+    out: list[Any] = []
+    element: _Element | None = None
+    for at, node in enumerate((*spans.node, -1)):  # the last one ends what is open
+        if element and node in element.leaves and node not in elements:
+            continue
+        out += [name(element.names, len(out), at) if element else None] * (at - len(out))
+        element = elements.get(node)
+    return out
+
+
+def topic_at(found: Places, node: int, data: Any, names: Callable[[str], str]) -> str | None:
+    """The topic that a leaf names; None where it names none."""
+    if found.by_node.get(node) == TOPIC:
+        return str(data, "utf-8", "replace") or None
+    return None if bytes(data) == NO_UUID or len(data) != len(NO_UUID) else names(uuid_text(data))
+
+
+def number_at(data: Any) -> int:
+    """The number of a partition."""
+    return int.from_bytes(data, "big", signed=True)
+
+
+# An account: the bytes of the messages that belong together, by field and by kind.
+
+MOST_KEPT = 256
+"""Shapes and headers that are kept with how often they came; beyond that they are added up."""
+
+
+HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
+"""What stands before the paths of headers."""
+
+
+class Account:
+    """The bytes of some messages. `messages` counts them; `sizes` are the statistics of the batches in their records.
+
+    Messages of one shape differ in nothing that counts, so shapes are counted and added up at the end.
+    """
+
+    __slots__ = ("_frames", "_headers", "_other", "_shapes", "_sums", "messages", "record_sets", "sizes")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.sizes = BatchSizes()
+        self.record_sets: dict[str, RecordSets] = {}
+        self._sums: dict[tuple[str, KindsOf, int], Sums] = {}
+        self._shapes: dict[Shape, list[Any]] = {}
+        self._headers: dict[tuple[str, int, bytes], list[Any]] = {}
+        self._other: dict[tuple[str, Kind], list[int]] = {}
+        self._frames = 0
+
+    def sums(self, prefix: str, kinds: KindsOf, program: Program) -> Sums:
+        """The sums of one layout, with what stands before its paths."""
+        key = (prefix, kinds, id(program))
+        found = self._sums.get(key)
+        if found is None:
+            found = self._sums[key] = Sums(program)
+        return found
+
+    def frame(self) -> None:
+        """Count the size prefix of a frame."""
+        self._frames += 1
+
+    def header(self, key: tuple[str, int, bytes], walked: Callable[[], Spans]) -> None:
+        """Count a header: of which kind and version it is, and the bytes that decide where its spans lie, are its
+        `key`.
+        """
+        found = self._headers.get(key)
+        if found is None:
+            if len(self._headers) >= MOST_KEPT:
+                self._add_headers()
+            found = self._headers[key] = [0, walked()]
+        found[0] += 1
+
+    def shape(self, message: str, shape: Shape) -> None:
+        """Count a body of this shape."""
+        found = self._shapes.get(shape)
+        if found is None:
+            if len(self._shapes) >= MOST_KEPT:
+                self._add_shapes()
+            found = self._shapes[shape] = [0, message]
+        found[0] += 1
+
+    def spans(self, prefix: str, kinds: KindsOf, spans: Spans) -> None:
+        """Count spans."""
+        self.sums(prefix, kinds, spans.program).add(spans)
+
+    def other(self, path: str, kind: Kind, size: int) -> None:
+        """Count bytes without spans."""
+        found = self._other.setdefault((path, kind), [0, 0])
+        found[0] += size
+        found[1] += 1
+
+    def _add_headers(self) -> None:
+        for (kind, _, _), (times, spans) in self._headers.items():
+            self.sums(HEADERS[kind], in_header, spans.program).add(spans, times)
+        self._headers.clear()
+
+    def _add_shapes(self) -> None:
+        for shape, (times, message) in self._shapes.items():
+            self.sums(f"{message}.", in_body, shape.spans.program).add(shape.spans, times)
+        self._shapes.clear()
+
+    def parts(self) -> Iterator[Part]:
+        """All that was counted."""
+        self._add_headers()
+        self._add_shapes()
+        if self._frames:
+            entry = entry_for(SIZE_PREFIX, 0)
+            sums = Sums(entry.program)
+            sums.add(walk(entry, bytes(SIZE_BYTES)), self._frames)
+            yield from sums.parts("", in_size)
+        for (prefix, kinds, _), sums in self._sums.items():
+            yield from sums.parts(prefix, kinds)
+        for prefix, found in self.record_sets.items():
+            yield from found.parts(prefix)
+        for (path, kind), (size, count) in self._other.items():
+            yield Part(path, kind, kind, 0, size, count)
+
+    def inside(self) -> Iterator[Part]:
+        """What compressed records consist of; these bytes are not on the wire."""
+        for prefix, found in self.record_sets.items():
+            yield from found.inside(prefix)
+
+
+# Records in the fields of messages, opened: their bytes in place of the field's value, and how near they come
+# to limits.
+
+
+def rows_of(spans: Spans, found: Places) -> list[Row]:
+    """The spans that say where records are and whose."""
+    wanted = found.by_node
+    return [(at, node, spans.value[at], spans.end[at]) for at, node in enumerate(spans.node) if node in wanted]
+
+
+class Opened:
+    """Opens records. `largest` gets what limits count, and `named` says where; `on_records` is told of every batch that
+    a producer sends.
+    """
+
+    def __init__(self, largest: Largest, limits: Limits | None, on_records: OnRecords | None, named: Named) -> None:
+        self.largest, self._limits, self._on_records, self._named = largest, limits, on_records, named
+        self._place: tuple[Any, str | None, int | None] = None, None, None
+
+    def add(
+        self,
+        subject: Any,
+        prefix: str,
+        data: Any,
+        rows: list[Row],
+        found: Places,
+        account_of: Callable[[int], tuple[Account, Any]],
+    ) -> None:
+        """Count the records of a message. `account_of` gives the account of a span, and the sums that its field was
+        counted in.
+        """
+        topic: tuple[int, int, int] | None = None
+        partition: tuple[int, int] | None = None
+        total, packet = 0, subject.place
+        produce = subject.kind == "request" and subject.api_key == PRODUCE
+        fetched = _fetched(subject) if subject.kind == "response" and subject.api_key == FETCH else None
+
+        def where() -> dict[str, Any]:
+            place = {"topic": named(), "partition": numbered()}
+            return self._named(subject) | {name: value for name, value in place.items() if value is not None}
+
+        def named() -> str | None:
+            return topic and topic_at(found, topic[0], data[topic[1] : topic[2]], subject.names.topic)
+
+        def numbered() -> int | None:
+            return partition and number_at(data[partition[0] : partition[1]])
+
+        for at, node, value, end in rows:
+            role = found.by_node[node]
+            if role == PARTITION:
+                partition = value, end
+            elif role != RECORDS:
+                topic = node, value, end
+            elif size := end - value:
+                total += size
+                account, sums = account_of(at)
+                sums.move(node, size)
+                sets = self._sets(account, f"{prefix}{sums.program.leaves[node].path}[].", produce=produce)
+                if produce and self._on_records:
+                    self._place = subject, named(), numbered()
+                sets.largest_batch = sets.largest_record = 0
+                sets.add(data, value, end)
+                self._see_batches(sets, packet, where)
+                if produce:
+                    self.largest.see("append", size, packet, where)
+                elif fetched:
+                    self.largest.see(
+                        f"{fetched}-partition",
+                        size,
+                        packet,
+                        where,
+                        partial(_asked, subject.request, "partitionMaxBytes"),
+                    )
+        if produce:
+            self.largest.see("request-batches", total, packet, partial(self._named, subject))
+        elif fetched:
+            self.largest.see(
+                fetched, total, packet, partial(self._named, subject), partial(_asked, subject.request, "maxBytes")
+            )
+
+    def whole(
+        self, account: Account, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None
+    ) -> Iterator[int]:
+        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        sets = account.record_sets.get("")
+        if sets is None:
+            told = self._told if self._on_records else None
+            sets = account.record_sets[""] = RecordSets(
+                account.sizes, form=form, limits=self._limits, on_batch=told, produced=True
+            )
+        self._place = None, topic, partition
+        sets.largest_batch = sets.largest_record = 0
+        at = 0
+        for end in sets.steps(data, 0, len(data)):
+            self._see_batches(sets, 0, partial(dict, where, position=at))
+            yield end
+            at = end
+        self.largest.see("append", len(data), 0, lambda: where)
+
+    def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
+        found = account.record_sets.get(prefix)
+        if found is None:
+            told = self._told if produce and self._on_records else None
+            found = account.record_sets[prefix] = RecordSets(
+                account.sizes, limits=self._limits, on_batch=told, produced=produce
+            )
+        return found
+
+    def _told(self, told: Told) -> None:
+        assert self._on_records  # noqa: S101 - for the type checker
+        self._on_records(*self._place, told)
+
+    def _see_batches(self, sets: RecordSets, packet: int, where: Callable[[], dict[str, Any]]) -> None:
+        sizes = self.largest.sizes
+        if sets.largest_batch >= sizes["batch"]:
+            self.largest.see("batch", sets.largest_batch, packet, where)
+        if sets.produced and sets.largest_record >= sizes["record"]:
+            self.largest.see("record", sets.largest_record, packet, where)
+
+
+def _fetched(response: Any) -> str:
+    """Whether the records of a Fetch response are fetched by a consumer or replicated by a follower, which says its
+    node id.
+    """
+    return "replicated" if any(number >= 0 for number in _numbers(response.request, "replicaId")) else "fetched"
+
+
+def _asked(request: Any, name: str) -> int | None:
+    """The largest number in the fields of this name of a request."""
+    return max(_numbers(request, name), default=None)
+
+
+def _numbers(request: Any, name: str) -> list[int]:
+    found = request.read if request else None
+    if not found:
+        return []
+    _, spans = found
+    wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
+    return [
+        number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted
+    ]

@@ -1,0 +1,389 @@
+"""Advice on definitions that needs no traffic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.errors import KwireError, SpecError
+from kwire_cli.message.decoded import build
+from kwire_cli.spec.files import Report, Spot, json_files, read_text
+from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
+from kwire_cli.spec.rules.book import DEFAULT_BOOK, FATAL, examine
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.spec.files import Finding
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.reading import Definition, Item
+
+    Judged = Iterator[tuple[Spot, str]]
+    """The places that a convention speaks of, with what is wrong there: nothing where it is kept."""
+
+
+# Advice: conventions that Kafka's definitions keep and its generator does not ask for. Which share of them
+# keeps each one is in docs/rules.md.
+#
+# A convention goes through a definition and says of each place that it speaks of what is wrong there, or that
+# nothing is.
+
+SUFFIXES = {"metadata": "Record", "coordinator-key": "Key", "coordinator-value": "Value", "header": "Header"}
+"""What the names of messages end in, by type; requests and responses are the rule books' business."""
+
+
+USUAL_TYPES = {
+    "ErrorCode": "int16",
+    "ErrorMessage": "string",
+    "ThrottleTimeMs": "int32",
+    "TimeoutMs": "int32",
+    "TopicId": "uuid",
+    "TopicName": "string",
+    "Topic": "string",
+    "Name": "string",
+    "PartitionIndex": "int32",
+    "Partition": "int32",
+    "LeaderEpoch": "int32",
+    "LeaderId": "int32",
+    "BrokerId": "int32",
+    "NodeId": "int32",
+    "ControllerId": "int32",
+    "VoterId": "int32",
+    "BrokerEpoch": "int64",
+    "GroupId": "string",
+    "GroupInstanceId": "string",
+    "MemberId": "string",
+    "MemberEpoch": "int32",
+    "SubtopologyId": "string",
+    "ProducerId": "int64",
+    "ProducerEpoch": "int16",
+    "TransactionalId": "string",
+    "StartOffset": "int64",
+    "FirstOffset": "int64",
+    "LastOffset": "int64",
+    "ClusterId": "string",
+    "ClientId": "string",
+    "Host": "string",
+    "Rack": "string",
+    "RackId": "string",
+    "ResourceType": "int8",
+    "ResourceName": "string",
+}
+"""Fields that occur at least 8 times in the definitions of Kafka 4.4, and 9 of 10 times or more with this type. A wider
+one costs bytes each time."""
+
+ENTITIES = {
+    "brokerId": (re.compile(r"(Broker|Leader|Replica|Controller|Node)Id"), "int32"),
+    "topicName": (re.compile(r"Topic|TopicName"), "string"),
+    "groupId": (re.compile(r"GroupId"), "string"),
+    "transactionalId": (re.compile(r"TransactionalId"), "string"),
+    "producerId": (re.compile(r"ProducerId"), "int64"),
+}
+"""The entityType of fields of these names and types in requests and responses."""
+
+_SPAN = re.compile(r"(Time|Timeout|Interval|Duration|Backoff|Lifetime|Period|Delay|Deadline)(?![a-z])")
+_WORDS = re.compile(r"[A-Za-z][a-z0-9]*")
+
+
+def _message_suffix(definition: Definition) -> Judged:
+    suffix, name = SUFFIXES.get(definition.spec.type), definition.spec.name
+    if suffix:
+        yield (
+            Spot().key("name"),
+            "" if name.endswith(suffix) else f"the name of a {definition.spec.type} message ends in {suffix}",
+        )
+
+
+def _throttle_time(definition: Definition) -> Judged:
+    if definition.spec.type == "response":
+        has = any(item.spec.name == "ThrottleTimeMs" for item in definition.items)
+        yield (
+            Spot().key("fields"),
+            "" if has else "a response says for how long its client is held back: ThrottleTimeMs, an int32",
+        )
+
+
+def _upper_camel(definition: Definition) -> Judged:
+    for item in definition.walk():
+        name = item.spec.name
+        capital = _capital(name)
+        yield (
+            item.spot.key("name"),
+            "" if name == capital else f"the name of a field begins with a capital letter: {capital}",
+        )
+
+
+def _plural(definition: Definition) -> Judged:
+    for item in definition.walk():
+        if item.spec.is_array:
+            words = _words(item.spec.name)
+            yield (
+                item.spot.key("name"),
+                "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere",
+            )
+
+
+def _error_names(definition: Definition) -> Judged:
+    for item in definition.walk():
+        field = item.spec
+        if "error" in field.name.lower() and field.type in {"int8", "int16", "int32", "int64", "string"}:
+            wanted = ("ErrorMessage", "string") if field.type == "string" else ("ErrorCode", "int16")
+            kept = _capital(field.name).endswith(wanted[0]) and field.type == wanted[1]
+            yield (
+                item.spot,
+                ""
+                if kept
+                else (
+                    f"an error is ErrorCode, an int16, and its text ErrorMessage, a string; this is {field.name}, "
+                    f"{field.type}"
+                ),
+            )
+
+
+def _unit_of_time(definition: Definition) -> Judged:
+    for item in definition.walk():
+        field = item.spec
+        if field.element_type in {"int32", "int64"} and _SPAN.search(field.name):
+            yield (
+                item.spot.key("name"),
+                "" if field.name.endswith("Ms") else f"the name of a span of time ends in its unit: {field.name}Ms",
+            )
+
+
+def _usual_type(definition: Definition) -> Judged:
+    for item in definition.walk():
+        usual = USUAL_TYPES.get(_capital(item.spec.name))
+        if usual and not item.spec.is_array and not item.spec.struct_name:
+            wider = _wider(item.spec, usual)
+            said = f"{item.spec.name} is {_article(usual)} elsewhere, not {_article(item.spec.type)}{wider}"
+            yield item.spot.key("type"), "" if item.spec.type == usual else said
+
+
+def _entity(definition: Definition) -> Judged:
+    if definition.spec.type not in {"request", "response"}:
+        return
+    for item in definition.walk():
+        for entity, (names, kind) in ENTITIES.items():
+            if names.fullmatch(item.spec.name) and item.spec.element_type == kind:
+                yield (
+                    item.spot,
+                    ""
+                    if item.spec.entity_type == entity
+                    else f"{item.spec.name} has the entityType {entity} elsewhere",
+                )
+
+
+CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
+    "NAME_MESSAGE_SUFFIX": _message_suffix,
+    "NAME_LOWER_CASE": _upper_camel,
+    "NAME_ARRAY_SINGULAR": _plural,
+    "NAME_ERROR": _error_names,
+    "NAME_WITHOUT_UNIT": _unit_of_time,
+    "TYPE_UNUSUAL": _usual_type,
+    "ENTITY_TYPE_MISSING": _entity,
+    "THROTTLE_TIME_MISSING": _throttle_time,
+}
+"""By rule id."""
+
+
+def conventions(definition: Definition) -> list[Finding]:
+    """Where a definition does not keep a convention."""
+    report = Report(definition.report.file, definition.report.text)
+    for rule, judge in CONVENTIONS.items():
+        for spot, wrong in judge(definition):
+            if wrong:
+                report.add(rule, wrong, spot)
+    return [finding._replace(severity="advice") for finding in report.findings]
+
+
+def kept(definition: Definition) -> dict[str, tuple[int, int]]:
+    """By rule id, in how many places a definition keeps a convention, and how many it speaks of."""
+    found = {rule: [not wrong for _, wrong in judge(definition)] for rule, judge in CONVENTIONS.items()}
+    return {rule: (sum(places), len(places)) for rule, places in found.items()}
+
+
+def _words(name: str) -> list[str]:
+    return _WORDS.findall(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name))
+
+
+def _capital(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'iu' and not kind.startswith('uuid') else 'a'} {kind}"
+
+
+def _wider(field: FieldSpec, usual: str) -> str:
+    widths = [int(digits) if (digits := kind.lstrip("uint")).isdigit() else 0 for kind in (field.type, usual)]
+    more = (widths[0] - widths[1]) // 8
+    return f": {more} byte{'' if more == 1 else 's'} more each time" if widths[1] and more > 0 else ""
+
+
+# Advice on tagged fields that needs no traffic: what they cost where they are written, counted by writing
+# them at their least values.
+
+_SECTION = 1
+"""Bytes of an empty tag section."""
+
+
+_OTHER: dict[str, Any] = {
+    "string": "a",
+    "bytes": "AA==",
+    "records": "AA==",
+    "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
+    "float64": 1.0,
+}
+"""A small value by type that is not the implicit default."""
+
+
+class Cost(NamedTuple):
+    """Bytes of a tagged field that is written: its tag and size, and its value; and of an ordinary one at its
+    default.
+    """
+
+    header: int
+    value: int
+    plain_default: int
+
+
+def tag_advice(definition: Definition) -> list[Finding]:
+    """Tagged fields that pay only where they are mostly left out, and structs that spend more on tags than on what they
+    hold.
+
+    All of it at the latest version, where that is flexible.
+    """
+    spec = definition.spec
+    version = spec.valid_versions.high
+    if not spec.valid_versions or version not in spec.flexible_versions:
+        return []
+    report = Report(definition.report.file, definition.report.text)
+    for spot, items in _structs(definition):
+        _judge(spec, version, spot, [item for item in items if version in item.spec.versions], report)
+    return [finding._replace(severity="advice") for finding in report.findings]
+
+
+def _structs(definition: Definition) -> Iterator[tuple[Spot, Sequence[Item]]]:
+    yield Spot().key("fields"), definition.items
+    yield from ((struct.spot, struct.items) for struct in definition.structs)
+    yield from ((item.spot, item.items) for item in definition.walk() if item.items)
+
+
+def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], report: Report) -> None:
+    tagged = [item for item in items if item.spec.tag is not None and version in item.spec.tagged_versions]
+    try:
+        costs = [tag_cost(spec, item.spec, version) for item in tagged]
+        plain = struct_size(spec, [item.spec for item in items if item not in tagged], version) - _SECTION
+    except KwireError:
+        return  # what cannot be written is for the rules to say
+    for item, cost in zip(tagged, costs, strict=True):
+        if cost.header > cost.plain_default:
+            left_out = f"{cost.header} of {cost.header + cost.plain_default}"
+            sizes = f"written it takes {cost.header + cost.value} bytes, and {cost.value} as an ordinary field"
+            report.add(
+                "TAG_CHEAPER_AS_FIELD",
+                f"{sizes}: the tag pays only where it is left out more than {left_out} times",
+                item.spot.key("tag"),
+            )
+    spent, held = _SECTION + sum(cost.header for cost in costs), plain + sum(cost.value for cost in costs)
+    if tagged and spent > held:
+        report.add(
+            "TAGS_OUTWEIGH_FIELDS",
+            f"with all its tags it spends {spent} bytes on them, and {held} on what its fields hold",
+            spot,
+        )
+
+
+def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
+    """What a tagged field costs at a version where it is written, at its least value that is not its default."""
+    plain = replace(field, tag=None, tagged_versions=NONE)
+    other = {field.json_name: _other_value(spec, field, version)}
+    value = _size(spec, [plain], other, version) - _SECTION
+    written = _size(spec, [field], other, version) - _SECTION
+    return Cost(written - value, value, struct_size(spec, [plain], version) - _SECTION)
+
+
+def struct_size(spec: MessageSpec, fields: Sequence[FieldSpec], version: int) -> int:
+    """The bytes of a struct of these fields at their defaults, its tag section included."""
+    return _size(spec, fields, _least_struct(spec, fields, version), version)
+
+
+def _size(spec: MessageSpec, fields: Sequence[FieldSpec], value: dict[str, Any], version: int) -> int:
+    return len(build(replace(spec, fields=tuple(fields)), value, version))
+
+
+def _least_struct(spec: MessageSpec, fields: Sequence[FieldSpec], version: int) -> dict[str, Any]:
+    return {
+        field.json_name: _least_value(spec, field, version)
+        for field in fields
+        if version in field.versions and not (field.tag is not None and version in field.tagged_versions)
+    }
+
+
+def _least_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
+    """The default of a field, and where that is a null that this version has not, what is empty."""
+    value = default_value(field)
+    if value is None and version not in field.nullable_versions:
+        return (
+            []
+            if field.is_array
+            else _least_struct(spec, spec.struct_fields(field), version)
+            if field.struct_name
+            else ""
+        )
+    return _least_struct(spec, spec.struct_fields(field), version) if value == {} else value
+
+
+def _other_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
+    """A value of as few bytes as can be that is not the default."""
+    default = default_value(field)
+    if field.is_array:
+        element = (
+            _least_struct(spec, spec.struct_fields(field), version)
+            if field.struct_name
+            else _plain_value(field.element_type)
+        )
+        return [] if default is None else [element]
+    if field.struct_name:
+        subs = spec.struct_fields(field)
+        value = _least_struct(spec, subs, version)
+        first = next((sub for sub in subs if version in sub.versions), None)
+        return (
+            value if default is None or first is None else value | {first.json_name: _other_value(spec, first, version)}
+        )
+    if field.type == "bool":
+        return not default
+    if field.type in INTEGER_RANGES:
+        return 0 if default else 1
+    return "" if default and field.type in {"string", "bytes"} else "" if default is None else _OTHER[field.type]
+
+
+def _plain_value(kind: str) -> Any:
+    return 0 if kind in INTEGER_RANGES else False if kind == "bool" else _OTHER.get(kind, "")
+
+
+# All advice on definitions that needs no traffic: conventions, and tags that do not pay.
+
+
+def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
+    """Advice on files and on the *.json files of folders, in the order of each text; on what has no usable meaning
+    there is none.
+    """
+    found = []
+    for path in json_files(paths):
+        try:
+            found += advise(read_text(path), str(path))
+        except SpecError:
+            continue  # the rules say what is wrong with it
+    return found
+
+
+def advise(text: str, file: str | None = None) -> list[Finding]:
+    """Advice on one definition."""
+    definition, findings = examine(text, file, DEFAULT_BOOK)
+    if definition is None or any(finding.rule in FATAL for finding in findings):
+        return []
+    found = [*conventions(definition), *tag_advice(definition)]
+    return sorted(found, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))

@@ -1,0 +1,467 @@
+"""Forms chosen, priced and compared, with headers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.costs.forms import (
+    BEST,
+    WORST,
+    Form,
+    Price,
+    integers_at,
+    parts_in,
+    price as forms_price,
+    price_as_given,
+)
+from kwire_cli.analysis.costs.ledger import Sums
+from kwire_cli.errors import EncodeError, InputError, did_you_mean
+from kwire_cli.message.encode import encode_spec, header_spec, header_version
+from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
+from kwire_cli.spec.model import MAX, Encoding, Versions, changed, fields_by_path
+from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
+from kwire_cli.structs.messages import UNKNOWN_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.costs.forms import Filled, Loss, Part
+    from kwire_cli.engine.program import Program
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.overlay import Overlay
+
+
+# Which forms there are of a message: its other versions, inflexible and flexible, all fields tagged, other
+# encodings of its integers, overlays.
+
+GIVEN, INFLEXIBLE, FLEXIBLE, TAGGED = "as given", "inflexible", "flexible", "all fields tagged"
+
+
+LOWEST, HIGHEST = "lowest version", "highest version"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The forms that are asked for. `versions` are numbers, or `ends` stands for the lowest and the highest one of each
+    message.
+
+    `fields` are paths, or their last parts, of the fields that get the encodings; none stands for every integer.
+    `cases` adds best and worst.
+    """
+
+    versions: tuple[int, ...] = ()
+    ends: bool = False
+    both_ways: bool = False
+    tagged: bool = False
+    encodings: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    cases: bool = False
+    overlays: tuple[tuple[str, Overlay], ...] = ()
+
+
+def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
+    """The forms of a message that is given at a version: none for a version that it does not have; the same where there
+    is nothing to change.
+    """
+    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
+    if choice.ends:
+        forms += [Form(LOWEST, spec, spec.valid_versions.low), Form(HIGHEST, spec, highest(spec))]
+    if choice.both_ways:
+        forms += [Form(INFLEXIBLE, spec, version, flexible=False), Form(FLEXIBLE, spec, version, flexible=True)]
+    if choice.tagged:
+        forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
+    for name in choice.encodings:
+        forms.append(Form(name, encoded(spec, name, choice.fields), version))
+    forms += [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
+    return [each for form in forms for each in (form, *(_cases(form) if choice.cases else ()))]
+
+
+def _cases(form: Form) -> Iterator[Form]:
+    """The best and the worst case of a form that has varints."""
+    if integers_at(form.layout, BEST):
+        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
+
+
+def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
+    """The version under an overlay; where that adds versions to the message, those."""
+    laid = overlay.laid(spec)
+    added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
+    if not added:
+        yield Form(f"overlay {name}", laid, version)
+    yield from (Form(f"overlay {name}, version {other}", laid, other) for other in added)
+
+
+def highest(spec: MessageSpec) -> int:
+    """The highest version that is not still being changed."""
+    return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
+
+
+def all_tagged(spec: MessageSpec) -> MessageSpec:
+    """The definition with every field tagged in all its versions: its number is its place in its struct (an alternative
+    that KIP-482 rejects).
+    """
+
+    def numbered(fields: Sequence[FieldSpec]) -> tuple[FieldSpec, ...]:
+        return tuple(
+            replace(field, tag=number, tagged_versions=Versions(0, MAX), fields=numbered(field.fields))
+            for number, field in enumerate(fields)
+        )
+
+    plain = changed(spec, lambda _, field: field)  # common structs written out
+    return replace(plain, fields=numbered(plain.fields))
+
+
+def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = (), *, elements: bool = True) -> MessageSpec:
+    """The definition with integers, and unless `elements` is false those in arrays, under an encoding: packed32, or
+    packed at each one's own width.
+
+    `paths` are those of the fields, or their last parts; none stands for all of them. Where none is a field of the
+    message, it is the same object.
+    """
+    chosen = {path for path, field in integers(spec) if not paths or any(_meant(path, name) for name in paths)}
+
+    def change(path: str, field: FieldSpec) -> FieldSpec:
+        if path not in chosen or (field.is_array and not elements):
+            return field
+        name = encoding + field.element_type.removeprefix("int") if encoding in OWN_WIDTH else encoding
+        rows = (Encoding(field.versions, name),)
+        return replace(field, element_encoding=rows) if field.is_array else replace(field, encoding=rows)
+
+    return changed(spec, change) if chosen else spec
+
+
+def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
+    """The fields that can have an encoding, and the arrays whose elements can, with their paths."""
+    return ((path, field) for path, field in fields_by_path(spec) if field.element_type in ENCODABLE_TYPES)
+
+
+def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
+    """InputError for a path that is not an integer field of any of the messages."""
+    known = [path for spec in specs for path, _ in integers(spec)]
+    for name in paths:
+        if not any(_meant(path, name) for path in known):
+            close = get_close_matches(name, known, n=3, cutoff=0.4)
+            raise InputError(
+                f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}"
+                f"{did_you_mean(close)}"
+            )
+
+
+def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
+    """Whether an overlay says anything about a message."""
+    return spec.name in overlay.messages or "*" in overlay.messages
+
+
+def _meant(path: str, name: str) -> bool:
+    name = name.removesuffix("[]")
+    return path == name or path.endswith((f".{name}", f"[].{name}"))
+
+
+# The prices of many messages added up by form, beside what the same messages cost as they were given.
+
+KINDS = {
+    "string": "strings",
+    "bytes": "byte buffers",
+    "records": "records",
+    "count": "arrays",
+    "presence": "nullable structs",
+    "tag-count": "tag sections",
+    "tag-header": "tag headers",
+    "unknown-tag": "unknown tags",
+}
+"""What carries bytes that are no value, by the kind of its spans; everything else is nothing but values."""
+
+
+WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", "tag-header"})
+VALUES = "values"
+
+
+@dataclass(slots=True)
+class Sum:
+    """Messages in one form. `given` are the bytes that the very messages that could be written have as they were given.
+
+    `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `counted` are
+    the spans of all of them, by layout. `integers` are by encoding what all of them are in a best or worst case.
+    """
+
+    name: str
+    version: int | None
+    flexible: bool | None
+    messages: int = 0
+    size: int = 0
+    given: int = 0
+    cut: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    lost: dict[str, Loss] = field(default_factory=dict)
+    filled: dict[str, Filled] = field(default_factory=dict)
+    counted: list[Sums] = field(default_factory=list)
+    integers: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the fields."""
+        written = {"size": self.size, "overhead": self.overhead, "given": self.given, "difference": self.difference}
+        lost = [
+            {
+                "path": loss.path,
+                "values": loss.number,
+                "first": loss.value,
+                "kafka": "drops" if loss.ignorable else "refuses",
+            }
+            for loss in self.lost.values()
+        ]
+        return {
+            "form": self.name,
+            "version": self.version,
+            "flexible": self.flexible,
+            "messages": self.messages,
+            **(written if self.messages else dict.fromkeys(written)),
+            "cut": self.cut,
+            "lost": lost,
+            "filled": [
+                {"path": fill.path, "fields": fill.number, "default": fill.value} for fill in self.filled.values()
+            ],
+            "refused": [{"messages": number, "why": why} for why, number in self.refused.items()],
+            **({"integers": self.integers} if self.integers else {}),
+            "kinds": {name: {"number": number, "bytes": size} for name, (number, size) in self.by_kind.items()},
+        }
+
+    @property
+    def difference(self) -> int:
+        """Bytes more than as given; negative where it is less."""
+        return self.size - self.given
+
+    @property
+    def overhead(self) -> int:
+        """The bytes that are no field's value."""
+        return sum(sum(sums.prefix) for sums in self.counted)
+
+    def add(self, price: Price, given: int) -> None:
+        """One more message, of so many bytes as it was given."""
+        if price.spans is None:
+            self.refused[price.refusal or ""] += 1
+            return
+        self.messages += 1
+        self.size += price.size or 0
+        self.given += given
+        self.cut += bool(price.lost)
+        self.integers |= price.form.integers
+        self._counts_of(price.spans.program).add(price.spans)
+        self._add_changes(price.lost, price.filled)
+
+    def merge(self, other: Sum, message: str) -> None:
+        """All messages of another sum, which are of another kind: paths of what was lost begin with the message's
+        name.
+        """
+        self.messages += other.messages
+        self.size += other.size
+        self.given += other.given
+        self.cut += other.cut
+        self.refused += other.refused
+        self.integers |= other.integers
+        self.counted += other.counted
+        lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]
+        self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
+
+    def _counts_of(self, program: Program) -> Sums:
+        found = next((sums for sums in self.counted if sums.program is program), None)
+        if found is None:
+            found = Sums(program)
+            self.counted.append(found)
+        return found
+
+    def _parts(self) -> Iterator[Part]:
+        return (part for sums in self.counted for part in parts_in(sums))
+
+    def _add_changes(self, lost: Iterable[Loss], filled: Iterable[Filled]) -> None:
+        for loss in lost:
+            known = self.lost.get(loss.path)
+            self.lost[loss.path] = known._replace(number=known.number + loss.number) if known else loss
+        for fill in filled:
+            had = self.filled.get(fill.path)
+            self.filled[fill.path] = had._replace(number=had.number + fill.number) if had else fill
+
+    @property
+    def by_kind(self) -> dict[str, tuple[int, int]]:
+        """How many there are of what KINDS names, and their bytes that are no value; last the values: of how many
+        fields, and their bytes.
+        """
+        found = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
+        for _, kind, count, prefix, value in self._parts():
+            if kind in KINDS:
+                found[KINDS[kind]] = (found[KINDS[kind]][0] + count, found[KINDS[kind]][1] + prefix)
+            if kind not in WITHOUT_VALUE:
+                found[VALUES] = (found[VALUES][0] + count, found[VALUES][1] + value)
+        return {name: numbers for name, numbers in found.items() if any(numbers)}
+
+    @property
+    def by_path(self) -> dict[str, tuple[int, int, int]]:
+        """By field: how often it is there, bytes that are no value, and bytes of its values."""
+        found: dict[str, tuple[int, int, int]] = {}
+        for path, kind, count, prefix, value in self._parts():
+            old = found.get(path, (0, 0, 0))
+            found[path] = (old[0] + (0 if kind == "tag-header" else count), old[1] + prefix, old[2] + value)
+        return found
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The messages of one name and version, or of all, in each form by its name; first as they were given."""
+
+    message: str | None
+    version: int | None
+    sums: dict[str, Sum] = field(default_factory=dict)
+
+    def add(self, given: Price, prices: Iterable[Price]) -> None:
+        """One more message: its price as given, and those in other forms."""
+        size = given.size or 0
+        for price in (given, *prices):
+            self._sum(price.form.name, price.form.version, flexible=price.form.is_flexible).add(price, size)
+
+    def _sum(self, name: str, version: int | None, *, flexible: bool | None) -> Sum:
+        found = self.sums.get(name)
+        if found is None:
+            found = self.sums[name] = Sum(name, version, flexible)
+        return found
+
+    @property
+    def given(self) -> Sum:
+        """The messages as they were given."""
+        return next(iter(self.sums.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The message, and each form."""
+        return {
+            "message": self.message,
+            "version": self.version,
+            "forms": [each.to_json() for each in self.sums.values()],
+        }
+
+    @classmethod
+    def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
+        """Comparisons of several kinds of messages together: what a form has none of is missing from its count."""
+        total = cls(None, None)
+        for comparison in comparisons:
+            for each in comparison.sums.values():
+                total._sum(each.name, None, flexible=None).merge(each, comparison.message or "")
+        return total
+
+
+def difference_by_kind(a: Sum, b: Sum) -> list[tuple[str, int, int, int]]:
+    """Where two forms of the same messages differ: what, how many there are, and the bytes in each form, which add up
+    to the sizes.
+    """
+    first, second = a.by_kind, b.by_kind
+    rows = []
+    for name in (*KINDS.values(), VALUES):
+        many, size = first.get(name, (0, 0))
+        other_many, other_size = second.get(name, (0, 0))
+        if many or other_many:
+            rows.append((name, max(many, other_many), size, other_size))
+    return rows
+
+
+# Messages as they come, each priced in the forms that were chosen; equal ones are priced once.
+
+KEPT, SMALL = 512, 1024
+"""Messages whose prices are kept, and their bytes at most: captures say the same small things again and again."""
+
+
+class Comparing:
+    """Comparisons by message and version, in the order of their first messages. `specs` are the definitions that were
+    met.
+
+    With `hides` values that a form can't carry are not told of messages that hold secrets.
+    """
+
+    def __init__(self, choice: Choice, *, hides: bool = False) -> None:
+        self.choice, self.hides = choice, hides
+        self.found: dict[tuple[str, int], Comparison] = {}
+        self.specs: dict[str, MessageSpec] = {}
+        self._forms: dict[tuple[str, int], tuple[Form, list[Form]]] = {}
+        self._priced: dict[tuple[str, int, bytes], tuple[Price, list[Price]]] = {}
+
+    def add(self, decoded: Decoded) -> None:
+        """One more message, whose bytes were decoded whole by the layout of their own version."""
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = decoded.message, decoded.version, data
+        priced = self._priced.get(key)
+        if priced is None:
+            given, forms = self._forms_of(decoded.spec, decoded.version)
+            priced = price_as_given(given, decoded), self._prices(decoded.spec, forms, decoded.value)
+            if len(data) <= SMALL:
+                if len(self._priced) >= KEPT:
+                    self._priced.clear()
+                self._priced[key] = priced
+        self._comparison(decoded.message, decoded.version).add(*priced)
+
+    def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
+        """One more message, given as values: as given is how they are written at this version. EncodeError where they
+        can't be.
+        """
+        given, forms = self._forms_of(spec, version)
+        [as_given] = self._prices(spec, [given], value)
+        if as_given.refusal:
+            raise EncodeError(as_given.refusal)
+        self._comparison(spec.name, version).add(as_given, self._prices(spec, forms, value))
+
+    def _prices(self, spec: MessageSpec, forms: list[Form], value: Any) -> list[Price]:
+        """Return what the forms cost, without secrets in the values that they can't carry."""
+        prices = [forms_price(form, value) for form in forms]
+        if not self.hides or not can_hold_secrets(spec.name, raw_records=True):
+            return prices
+        return [replace(each, lost=tuple(_without_secret(spec, loss) for loss in each.lost)) for each in prices]
+
+    @property
+    def messages(self) -> int:
+        """How many there were."""
+        return sum(comparison.given.messages for comparison in self.found.values())
+
+    def _comparison(self, message: str, version: int) -> Comparison:
+        return self.found.setdefault((message, version), Comparison(message, version))
+
+    def _forms_of(self, spec: MessageSpec, version: int) -> tuple[Form, list[Form]]:
+        key = spec.name, version
+        if key not in self._forms:
+            self.specs[spec.name] = spec
+            self._forms[key] = Form(GIVEN, spec, version), forms_of(spec, version, self.choice)
+        return self._forms[key]
+
+
+def _without_secret(spec: MessageSpec, loss: Loss) -> Loss:
+    """The same, without its value where that is a secret or has one in it; nobody knows what is in unknown tags."""
+    secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
+    return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
+
+
+# What flexible versions cost beside the body: the tag section of their headers.
+
+PLAIN = {"request": 1, "response": 0}
+
+
+FLEXIBLE_HEADERS = {"request": 2, "response": 1}
+"""The versions of headers; which one a response to ApiVersions has, the catalogue knows."""
+_VALUE = {"requestApiKey": 0, "requestApiVersion": 0, "correlationId": 0, "clientId": None}
+
+
+def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
+    """The bytes that the header of a flexible version of a message has more than that of an inflexible one; 0 of what
+    has no header.
+    """
+    if spec.type not in PLAIN or spec.api_key is None:
+        return 0
+    flexible = spec.flexible_versions & spec.valid_versions
+    version = (
+        header_version(catalog, spec.type, spec.api_key, flexible.low) if flexible else FLEXIBLE_HEADERS[spec.type]
+    )
+    return _size(catalog, spec.type, version) - _size(catalog, spec.type, PLAIN[spec.type])
+
+
+def _size(catalog: Catalog, kind: str, version: int) -> int:
+    header = header_spec(catalog, kind)
+    names = {field.json_name for field in header.fields if version in field.versions}
+    return len(encode_spec(header, {name: value for name, value in _VALUE.items() if name in names}, version))

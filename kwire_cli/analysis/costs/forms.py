@@ -1,0 +1,403 @@
+"""Forms of a message, and the price of values written in a form."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field as dataclass_field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import construct
+
+from kwire_cli.analysis.costs.ledger import Sums
+from kwire_cli.engine.lower import lower
+from kwire_cli.engine.spans import walk
+from kwire_cli.errors import EncodeError
+from kwire_cli.spec.model import default_value
+from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, NullableStruct, declare
+from kwire_cli.structs.numbers import Varint, encoded_int
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+
+# How many bytes an integer takes under an encoding of KAFKA-9927: the ranges of numbers of each width, found
+# by writing numbers.
+
+
+@cache
+def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
+    """The ranges of numbers that are written in the same number of bytes: lowest, highest, bytes; ascending, none
+    across 0. Found by writing.
+    """
+    layout = encoded_int(kind, encoding)
+    return (
+        *steps(layout.low, -1, lambda number: written(layout, number)),
+        *steps(max(layout.low, 0), layout.high, lambda n: written(layout, n)),
+    )
+
+
+@cache
+def width_of(kind: str, encoding: str) -> Callable[[int], int]:
+    """What says in how many bytes a number is written."""
+    rows = sorted(widths(kind, encoding))
+    lows, sizes = [low for low, _, _ in rows], [size for _, _, size in rows]
+    return lambda number: sizes[bisect_right(lows, number) - 1]
+
+
+def written(layout: Any, number: int) -> int:
+    """The bytes of a number."""
+    return len(layout.build(number))
+
+
+def steps(low: int, high: int, value_of: Callable[[int], int]) -> Iterator[tuple[int, int, int]]:
+    """The ranges from `low` to `high` within which `value_of` is the same, each with that value; it only rises or only
+    falls.
+    """
+    while low <= high:
+        value = value_of(low)
+        first, last = low, high
+        while first < last:
+            middle = (first + last + 1) // 2
+            first, last = (middle, last) if value_of(middle) == value else (first, middle - 1)
+        yield low, last, value
+        low = last + 1
+
+
+# The best and the worst case of a form: the same message with each integer at a number that takes the fewest,
+# or the most, bytes in its encoding.
+
+BEST, WORST = "best", "worst"
+
+
+def extreme(layout: Any, value: Any, case: str) -> Any:
+    """The value with the integers that have a varint's encoding in `layout` at their best or worst; what does not fit
+    the layout stays as it is.
+    """
+    if isinstance(layout, Varint):
+        return 0 if case == BEST else dearest(layout.kind, encoding_name(layout))
+    if isinstance(layout, MessageStruct) and isinstance(value, dict):
+        inner = {sc.name: sc.subcon for sc in layout.subcons} | {
+            field.name: field.subcon for field in (layout.tags.known if layout.tags else ())
+        }
+        return {key: extreme(inner[key], part, case) if key in inner else part for key, part in value.items()}
+    if isinstance(layout, ArrayOf) and isinstance(value, list | tuple):
+        return [extreme(layout.element, item, case) for item in value]
+    return extreme(layout.subcon, value, case) if isinstance(layout, NullableStruct) and value is not None else value
+
+
+def integers_at(layout: Any, case: str) -> dict[str, int]:
+    """The numbers that a case has, by the encodings that `layout` uses."""
+    if isinstance(layout, Varint):
+        return {encoding_name(layout): extreme(layout, 0, case)}
+    if isinstance(layout, MessageStruct):
+        parts = [sc.subcon for sc in layout.subcons] + [
+            field.subcon for field in (layout.tags.known if layout.tags else ())
+        ]
+    else:
+        parts = (
+            [layout.element]
+            if isinstance(layout, ArrayOf)
+            else [layout.subcon]
+            if isinstance(layout, NullableStruct)
+            else []
+        )
+    return {name: number for part in parts for name, number in integers_at(part, case).items()}
+
+
+def encoding_name(layout: Varint) -> str:
+    """The encoding of KAFKA-9927 that a varint is."""
+    return f"{'' if layout.zigzag else 'u'}packed{layout.bits}"
+
+
+@cache
+def dearest(kind: str, encoding: str) -> int:
+    """The number nearest to 0 that a field of type `kind` writes in the most bytes; of two the positive one."""
+    rows = widths(kind, encoding)
+    longest = max(size for _, _, size in rows)
+    return min(
+        (low if low >= 0 else high for low, high, size in rows if size == longest),
+        key=lambda number: (abs(number), number < 0),
+    )
+
+
+# A form of a message, and what the values of one message cost in it: counted from the spans of bytes that
+# were really written.
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write a message: a definition at a version; `flexible` overrules what the definition says of that.
+
+    `case` is best or worst where the integers are not those of the message, but those that this form writes in the
+    fewest or the most bytes.
+    """
+
+    name: str
+    spec: MessageSpec
+    version: int
+    flexible: bool | None = None
+    case: str | None = None
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether structures end in a tag section."""
+        return self.version in self.spec.flexible_versions if self.flexible is None else self.flexible
+
+    @cached_property
+    def layout(self) -> MessageStruct:
+        """What builds the bytes."""
+        return declare(self.spec, self.version, flexible=self.flexible)
+
+    @cached_property
+    def entry(self) -> Entry:
+        """What reads them."""
+        return lower(self.layout)
+
+    @cached_property
+    def integers(self) -> dict[str, int]:
+        """What the integers of a case are, by their encoding."""
+        return integers_at(self.layout, self.case) if self.case else {}
+
+    @cached_property
+    def known(self) -> dict[int, tuple[Any, ...]]:
+        """What was found out about structs of this form, by the identity of their fields."""
+        return {}
+
+    def tagged(self, field: FieldSpec) -> bool:
+        """Whether a field stands in the tag section."""
+        return self.is_flexible and field.tag is not None and self.version in field.tagged_versions
+
+
+class Loss(NamedTuple):
+    """Values that a form has no place for: the path without indexes, how many, and the first; Kafka's own writers drop
+    them where `ignorable`.
+    """
+
+    path: str
+    number: int
+    value: Any
+    ignorable: bool
+
+
+class Filled(NamedTuple):
+    """Fields that a form needs and the values lack: the path without indexes, how many, and the default at which they
+    are written.
+    """
+
+    path: str
+    number: int
+    value: Any
+
+
+class Part(NamedTuple):
+    """The spans of one field and kind: how many, the bytes of their prefixes (lengths, counts, markers, tag headers),
+    and those of their values.
+    """
+
+    path: str
+    kind: str
+    number: int
+    prefix_bytes: int
+    value_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a message's values are in a form: the spans of the bytes. `refusal` says why nothing could be written; then
+    there are none.
+    """
+
+    form: Form
+    spans: Spans | None = None
+    lost: tuple[Loss, ...] = ()
+    filled: tuple[Filled, ...] = ()
+    refusal: str | None = None
+
+    @property
+    def size(self) -> int | None:
+        """The bytes; None where there are none."""
+        return None if self.spans is None else self.spans.stop - self.spans.start
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The spans by field and kind, in the order of the layout; together they are the message."""
+        if self.spans is None:
+            return ()
+        sums = Sums(self.spans.program)
+        sums.add(self.spans)
+        return tuple(parts_in(sums))
+
+    @property
+    def overhead(self) -> int:
+        """The bytes that are no field's value."""
+        return sum(part.prefix_bytes for part in self.parts)
+
+
+def parts_in(sums: Sums) -> Iterator[Part]:
+    """What was counted, by field and kind."""
+    for leaf, number, prefix, value in zip(sums.program.leaves, sums.count, sums.prefix, sums.value, strict=False):
+        if number:
+            yield Part(leaf.path, leaf.kind, number, prefix, value)
+
+
+# A message's values made to fit a form: what it has no place for is taken out, what it needs beside them is
+# put in at its default; both are told.
+
+_EMPTY: dict[str, Any] = {"string": "", "bytes": "", "records": ""}
+
+
+class Carried(NamedTuple):
+    """The values that a form can write, those that it can't, and the fields that it needs and the values lack."""
+
+    value: Any
+    lost: tuple[Loss, ...]
+    filled: tuple[Filled, ...]
+
+
+def carried(form: Form, value: Any) -> Carried:
+    """The values of a message (in JSON form, of whatever version) as `form` can carry them.
+
+    A key that no version of the definition has stays where it is: writing refuses it, as it does what is no object or
+    list.
+    """
+    walk = _Walk(form)
+    made = walk.struct(form.spec.fields, value, "")
+    return Carried(made, tuple(walk.lost.values()), tuple(walk.filled.values()))
+
+
+@dataclass
+class _Walk:
+    form: Form
+    lost: dict[str, Loss] = dataclass_field(default_factory=dict)
+    filled: dict[str, Filled] = dataclass_field(default_factory=dict)
+
+    def struct(self, fields: Sequence[FieldSpec], value: Any, path: str) -> Any:
+        """The values of a struct."""
+        if not isinstance(value, dict):
+            return value
+        steps, names = self.steps(fields)
+        out = {key: part for key, part in value.items() if key not in names}
+        for field, name, here, left_out in steps:
+            where = f"{path}.{name}" if path else name
+            if not here:
+                if name in value and not self.is_default(field, value[name]):
+                    self.lose(where, value[name], ignorable=field.ignorable)
+            elif name in value:
+                out[name] = self.field(field, value[name], where)
+            elif not left_out:
+                out[name] = self.default(field)
+                self.filled[where] = Filled(
+                    where, self.filled[where].number + 1 if where in self.filled else 1, out[name]
+                )
+        if out.get(UNKNOWN_KEY):
+            self.unknown_tags(fields, out, path)
+        return out
+
+    def steps(self, fields: Sequence[FieldSpec]) -> tuple[Any, ...]:
+        """The fields of a struct, each with its key, whether it is there in this form and whether it may be left out;
+        and all keys.
+        """
+        known = self.form.known.get(id(fields))
+        if known is None:
+            rows = [
+                (field, field.json_name, self.form.version in field.versions, self.form.tagged(field))
+                for field in fields
+            ]
+            known = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
+        return known
+
+    def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
+        """Note a value that has no place."""
+        known = self.lost.get(path)
+        self.lost[path] = known._replace(number=known.number + 1) if known else Loss(path, 1, value, ignorable)
+
+    def field(self, field: FieldSpec, value: Any, path: str) -> Any:
+        """The value of a field."""
+        if value is None and not self.nullable(field):
+            self.lose(path, None, ignorable=False)
+            return self.default(field)
+        if not field.struct_name or value is None:
+            return value
+        subs = self.form.spec.struct_fields(field)
+        if not field.is_array:
+            return self.struct(subs, value, path)
+        return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
+
+    def nullable(self, field: FieldSpec) -> bool:
+        """Whether null is a value of this field here; of a number it is the declaration's to refuse."""
+        can_be = field.is_array or field.struct_name or field.type in _EMPTY
+        return not can_be or self.form.version in field.nullable_versions
+
+    def default(self, field: FieldSpec) -> Any:
+        """What stands where nothing was given; what is empty where that is null and can't be."""
+        value = None if field.default == "null" else default_value(field)
+        if value is None and not self.nullable(field):
+            value = [] if field.is_array else {} if field.struct_name else _EMPTY[field.type]
+        if value is None or not field.struct_name or field.is_array:
+            return value
+        return _Walk(self.form).struct(self.form.spec.struct_fields(field), {}, "")
+
+    def is_default(self, field: FieldSpec, value: Any) -> bool:
+        """Whether leaving the value away says the same."""
+        if field.struct_name and not field.is_array and isinstance(value, dict) and field.default != "null":
+            subs = {sub.json_name: sub for sub in self.form.spec.struct_fields(field)}
+            return all(key in subs and self.is_default(subs[key], part) for key, part in value.items())
+        if field.struct_name and not field.is_array and field.default != "null":
+            return False
+        return bool(value == (None if field.default == "null" else default_value(field)))
+
+    def unknown_tags(self, fields: Sequence[FieldSpec], out: dict[str, Any], path: str) -> None:
+        """Take out the unknown tags that can't stand here: all in an inflexible form, and those whose number a field
+        has.
+        """
+        given = out[UNKNOWN_KEY]
+        taken = {field.tag for field in fields if field.tag is not None}
+        keeps = [
+            self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken)
+            for tag in (given if isinstance(given, list) else [])
+        ]
+        if all(keeps):
+            return  # also what is no list: writing refuses it
+        where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
+        for tag in (tag for tag, keep in zip(given, keeps, strict=True) if not keep):
+            self.lose(where, tag, ignorable=False)
+        out[UNKNOWN_KEY] = [tag for tag, keep in zip(given, keeps, strict=True) if keep]
+        if not out[UNKNOWN_KEY]:
+            del out[UNKNOWN_KEY]
+
+
+# The price of a message's values in a form: they are written, and the bytes are read again for where they
+# went.
+
+
+def price(form: Form, value: Any) -> Price:
+    """What the values cost in a form. They are in JSON form, records as base64 text; what cannot be written at all is a
+    refusal.
+    """
+    fit = carried(form, value)
+    try:
+        data = written_form(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
+    except EncodeError as error:
+        return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
+    return Price(form, walk(form.entry, data), fit.lost, fit.filled)
+
+
+def price_as_given(form: Form, decoded: Decoded) -> Price:
+    """What the bytes of a decoded message are as they came: another encoder may write the same values in fewer."""
+    return Price(form, decoded.raw)
+
+
+def written_form(form: Form, value: Any) -> bytes:
+    """The bytes of values that fit a form; EncodeError with the path where one does not."""
+    try:
+        return bytes(form.layout.build(value))
+    except construct.ConstructError as error:
+        raise EncodeError(str(error), value=value) from error
+    except RecursionError:
+        raise EncodeError("the value nests too deeply") from None

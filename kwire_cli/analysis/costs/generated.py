@@ -1,0 +1,346 @@
+"""Generated values for messages and records."""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+import uuid
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError, did_you_mean
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.records.writing import write_each
+from kwire_cli.spec.model import INTEGER_RANGES, default_value, fields_by_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+
+# Values made up for a message, the same every time: how many elements each array has is said, the rest is
+# what such fields usually hold.
+
+USUAL = {"brokers": 3, "replicas": 3, "topics": 1, "partitions": 1}
+"""What arrays hold, by the names that the command's options have for it, and how many of it there are unless that is
+said."""
+
+
+MOST_ELEMENTS, MOST_BYTES = 1 << 20, 64 << 20
+"""No generated message is meant to have more elements, or bytes of text that was asked for: it is a price that is
+wanted."""
+_REPLICAS = frozenset({"replicas", "isr", "replicaNodes", "isrNodes", "brokerIds", "newIsr"})
+_PARTITION_ID = frozenset({"partitionIndex", "partition", "partitionId"})
+_BROKER_ID = frozenset({"nodeId", "brokerId"})
+_SIZED = frozenset({"string", "bytes", "records"})
+_NUMBERS = (
+    (r"error[cC]ode$|[eE]rrorCode$|^throttleTimeMs$", 0),
+    (r"[eE]poch$", 5),
+    (r"[tT]imestamp(Ms)?$|TimeMs$", 1_700_000_000_000),
+    (r"[oO]ffset$|^highWatermark$", 1_000_000),
+    (r"Ms$", 30_000),
+    (r"^minBytes$", 1),
+    (r"Bytes$", 1 << 20),
+    (r"^port$", 9092),
+    (r"^producerId$", 1000),
+    (r"^acks$", -1),
+    (r"^numPartitions$|^replicationFactor$", 3),
+    (r"^max(Supported)?Version", 9),
+)
+"""What numbers are by their names, the first that fits; those of no such name, and of all but epochs those that have a
+default, are at that."""
+_TEXTS = {
+    "host": "broker-{broker}.example.com",
+    "rack": "rack-{broker}",
+    "clusterId": "MkU3OEVBNTcwNTJENDM2Qg",
+    "groupId": "group-{n}",
+    "memberId": "consumer-group-{n}-1-0b7e6e5c-4f0b-4e8d-9c5e-5a4b3c2d1e0f",
+    "clientId": "client-{n}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An array, string, bytes, records or nullable struct that a message can have at a version; `role` is the key of
+    USUAL that it is one of.
+    """
+
+    path: str
+    field: FieldSpec
+    role: str | None
+
+
+def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
+    """What of a message can be had in any number: elements, or bytes."""
+    for path, field in fields_by_path(spec):
+        if (
+            version in field.versions
+            and _inside_versions(spec, path, version)
+            and (field.is_array or field.struct_name or field.type in _SIZED)
+        ):
+            yield Place(path, field, _role(spec, field, version))
+
+
+def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
+    """How many elements each array of the message has, and how many bytes a string that was spoken of.
+
+    InputError where the message has no such field, nothing of such a role, or would be too large.
+    """
+    places = {place.path: place for place in places_of(spec, version)}
+    _check(spec, version, places, roles, paths)
+    counts: dict[str, int] = {}
+    for path, place in places.items():
+        if path in paths:
+            counts[path] = paths[path]
+        elif place.role and place.role in roles:
+            counts[path] = roles[place.role]
+        elif place.field.is_array and not (place.field.tag is not None and version in place.field.tagged_versions):
+            counts[path] = USUAL[place.role] if place.role else int(not _is_rare(place.field))
+    _check_size(places, counts)
+    return counts
+
+
+def generate(spec: MessageSpec, version: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    """The values of a message at a version in JSON form; `counts` as `counts_for` gives them. Tagged fields that are
+    not spoken of are left out.
+    """
+    return _Making(spec, version, counts).struct(spec.fields, "", {})
+
+
+class _Making:
+    """`at` holds the numbers, from 0, of the elements that the walk is in: of the array of each role, and under `n` of
+    the innermost.
+    """
+
+    def __init__(self, spec: MessageSpec, version: int, counts: Mapping[str, int]) -> None:
+        self.spec, self.version, self.counts = spec, version, counts
+        brokers = [counts.get(place.path, 0) for place in places_of(spec, version) if place.role == "brokers"]
+        self.brokers = max([*brokers, 0]) or USUAL["brokers"]
+
+    def struct(self, fields: Sequence[FieldSpec], path: str, at: dict[str, int]) -> dict[str, Any]:
+        """The fields of a struct."""
+        out = {}
+        for field in fields:
+            where = f"{path}.{field.json_name}" if path else field.json_name
+            if self.version in field.versions and not self.left_out(field, where):
+                out[field.json_name] = self.field(field, where, at)
+        return out
+
+    def left_out(self, field: FieldSpec, path: str) -> bool:
+        """Whether it is a tagged field that nobody spoke of."""
+        tagged = field.tag is not None and self.version in field.tagged_versions
+        return tagged and not any(
+            known == path or known.startswith((f"{path}.", f"{path}[].")) for known in self.counts
+        )
+
+    def field(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
+        """The value of a field."""
+        if field.is_array:
+            role = _role(self.spec, field, self.version)
+            return [
+                self.element(field, path, at | {"n": n} | ({role: n} if role else {}))
+                for n in range(self.counts.get(path, 0))
+            ]
+        if field.struct_name:
+            inside = any(known.startswith(f"{path}.") for known in self.counts)
+            null = (
+                self.version in field.nullable_versions
+                and field.default == "null"
+                and not self.counts.get(path)
+                and not inside
+            )
+            return None if null else self.struct(self.spec.struct_fields(field), path, at)
+        if path in self.counts:
+            size = self.counts[path]
+            return "x" * size if field.type == "string" else base64.b64encode(bytes(size)).decode("ascii")
+        return self.scalar(field, field.type, at)
+
+    def element(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
+        """An element of an array."""
+        if field.struct_name:
+            return self.struct(self.spec.struct_fields(field), f"{path}[]", at)
+        if field.element_type in INTEGER_RANGES and field.entity_type != "brokerId":
+            return at["n"] % (INTEGER_RANGES[field.element_type][1] + 1)
+        return self.scalar(field, field.element_type, at)
+
+    def scalar(self, field: FieldSpec, kind: str, at: dict[str, int]) -> Any:
+        """A value that has no parts."""
+        n = at.get("n", 0)
+        if kind in INTEGER_RANGES:
+            return self.number(field, at)
+        if kind == "string":
+            return self.text(field, at)
+        if kind == "uuid":
+            place = ".".join(f"{role}{number}" for role, number in at.items())
+            return (
+                base64.urlsafe_b64encode(uuid.uuid5(uuid.NAMESPACE_OID, f"{field.json_name}.{place}").bytes)
+                .decode("ascii")
+                .rstrip("=")
+            )
+        if kind == "bytes":
+            return None if field.default == "null" else base64.b64encode(bytes([n % 256] * 16)).decode("ascii")
+        if kind == "records":
+            return None if self.version in field.nullable_versions else ""
+        return default_value(field) if not field.is_array else default_value(_alone(field))
+
+    def number(self, field: FieldSpec, at: dict[str, int]) -> int:
+        """An integer by its name: an id by where it stands, else what such a field usually holds, at its default where
+        that is not known.
+        """
+        name = field.json_name
+        if name in _PARTITION_ID or (name == "index" and "partitions" in at):
+            return at.get("partitions", 0)
+        if (field.entity_type == "brokerId" and name != "replicaId") or name in _BROKER_ID:
+            turn = at["brokers"] if "brokers" in at else at.get("partitions", 0) + (at["n"] if field.is_array else 0)
+            return turn % self.brokers + 1 if "brokers" not in at else turn + 1
+        if name == "apiKey":
+            return at.get("n", 0)
+        found = next((number for pattern, number in _NUMBERS if re.search(pattern, name)), None)
+        low, high = INTEGER_RANGES[field.element_type]
+        if found is not None and low <= found <= high and (field.default is None or name[-5:].lower() == "epoch"):
+            return found
+        return int(default_value(field)) if not field.is_array else 0
+
+    def text(self, field: FieldSpec, at: dict[str, int]) -> str | None:
+        """A text by its name; one that may be null and has no name that is known is null."""
+        names = {"n": at.get("n", 0), "broker": at.get("brokers", 0) + 1}
+        if field.entity_type == "topicName" or field.json_name in {"topic", "topicName"}:
+            return f"topic-{at.get('topics', 0)}"
+        if field.json_name in _TEXTS:
+            return _TEXTS[field.json_name].format(**names)
+        if self.version in field.nullable_versions and not field.is_array:
+            return None
+        return f"{field.json_name}-{names['n']}" if field.default is None or field.is_array else field.default
+
+
+def _alone(field: FieldSpec) -> FieldSpec:
+    """An element of an array as a field: of booleans and floats, of which Kafka has no arrays."""
+    return replace(field, type=field.element_type, default=None)
+
+
+def _inside_versions(spec: MessageSpec, path: str, version: int) -> bool:
+    """Whether all that the field is in is there at the version."""
+    return all(
+        version in field.versions
+        for above, field in fields_by_path(spec)
+        if path.startswith((f"{above}.", f"{above}[]."))
+    )
+
+
+def _is_rare(field: FieldSpec) -> bool:
+    """Whether an array is empty most of the time: replicas that are offline, or moving, and topics that a session
+    forgets.
+    """
+    return field.json_name.startswith("forgotten") or (
+        field.entity_type == "brokerId" and field.json_name not in _REPLICAS
+    )
+
+
+def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
+    """The key of USUAL that an array is one of."""
+    if not field.is_array or _is_rare(field):
+        return None
+    name = field.json_name
+    if field.entity_type == "brokerId":
+        return "replicas"
+    if field.element_type == "string":
+        return "topics" if field.entity_type == "topicName" and name != "sourceTopics" else None
+    subs = {sub.json_name: sub for sub in spec.struct_fields(field) if version in sub.versions}
+    if "host" in subs and subs.keys() & _BROKER_ID:
+        return "brokers"
+    if (
+        any(sub.entity_type == "topicName" or sub.json_name in {"topicId", "topicName"} for sub in subs.values())
+        and not subs.keys() & _PARTITION_ID
+    ):
+        return "topics"
+    return "partitions" if subs.keys() & _PARTITION_ID or name.lower().startswith("partition") else None
+
+
+def _check_size(places: Mapping[str, Place], counts: Mapping[str, int]) -> None:
+    totals = {True: 0, False: 0}
+    for path in counts:
+        total = 1
+        for above, number in counts.items():
+            total *= number if path == above or path.startswith(f"{above}[].") else 1
+        totals[places[path].field.type in _SIZED] += total
+    for sized, what, most in ((False, "elements", MOST_ELEMENTS), (True, "bytes", MOST_BYTES)):
+        if totals[sized] > most:
+            raise InputError(f"{totals[sized]} {what} are too many: at most {most} are generated")
+
+
+def _check(
+    spec: MessageSpec, version: int, places: Mapping[str, Place], roles: Mapping[str, int], paths: Mapping[str, int]
+) -> None:
+    for role in roles:
+        if not any(place.role == role for place in places.values()):
+            arrays = ", ".join(path for path, place in places.items() if place.field.is_array)
+            raise InputError(
+                f"{spec.name} {version} has no array of {role}; --count PATH=N takes "
+                f"{arrays or 'none: it has no arrays'}"
+            )
+    for path in paths:
+        if path not in places:
+            close = get_close_matches(path, places, n=3, cutoff=0.4)
+            raise InputError(
+                f"{path!a} is not an array, string or bytes field of {spec.name} {version}{did_you_mean(close)}"
+            )
+
+
+# Records made up where there are none to look at: of these sizes, the same in every run.
+
+FIRST_TIMESTAMP = 1_760_000_000_000
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+_PIECE, _PIECE_BYTES = 1000, 16 << 20
+"""Records that are made at once, fewer where they are large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """So many records, a millisecond apart; sizes are bytes, None for null. Each has a header of `header_size` bytes
+    for each of `header_names`.
+    """
+
+    records: int
+    key_size: int | None
+    value_size: int | None
+    header_names: tuple[str, ...] = ()
+    header_size: int = 0
+
+    @property
+    def says(self) -> str:
+        """What they are, in words."""
+        parts = [f"keys of {self.key_size} bytes" if self.key_size is not None else "null keys"]
+        parts.append(f"values of {self.value_size} bytes" if self.value_size is not None else "null values")
+        if self.header_names:
+            parts.append(f"headers {', '.join(self.header_names)} of {self.header_size} bytes")
+        return f"{self.records} generated: {', '.join(parts)}; random letters, timestamps a millisecond apart"
+
+
+def generated(wanted: Wanted) -> Iterator[Batch]:
+    """Batches of format v2 with these records."""
+    source = random.Random(wanted.records)  # noqa: S311 - made up, and the same in every run
+    size = (wanted.key_size or 0) + (wanted.value_size or 0) + len(wanted.header_names) * wanted.header_size
+    piece = max(1, min(_PIECE, _PIECE_BYTES // max(size, 1)))
+    for first in range(0, wanted.records, piece):
+        rows = [_row(source, wanted, number) for number in range(first, min(first + piece, wanted.records))]
+        for data in write_each([{"baseOffset": first, "records": rows}]):
+            yield from (item for item in items(source_of(data)) if isinstance(item, Batch))
+
+
+def _row(source: random.Random, wanted: Wanted, number: int) -> dict[str, Any]:
+    return {
+        "timestamp": FIRST_TIMESTAMP + number,
+        "key": _text(source, wanted.key_size),
+        "value": _text(source, wanted.value_size),
+        "headers": [{"key": name, "value": _text(source, wanted.header_size)} for name in wanted.header_names],
+    }
+
+
+def _text(source: random.Random, size: int | None) -> dict[str, str] | None:
+    return None if size is None else {"text": "".join(source.choices(_LETTERS, k=size))}

@@ -1,0 +1,474 @@
+"""Forms of record headers and their keys, and records fitted into batches."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote_from_bytes
+
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, int64
+from kwire_cli.records.building import sealed
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.structs.messages import MAX_STRING
+from kwire_cli.structs.numbers import shown
+from kwire_cli.structs.records import kip82, kip98, v1, v2
+from kwire_cli.structs.records.kip82 import (
+    AVRO_MAP,
+    KEY_RANGES,
+    MAP_MESSAGE,
+    NULL_KEY,
+    REDUCED,
+    REGISTERED,
+    WITHOUT_KEY,
+    WRAPPER,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kwire_cli.records.batch import Batch, Record
+
+    Headers = tuple[tuple[str | int, bytes | None], ...]
+
+
+# The keys of headers as names and as numbers: what a form with integer keys needs, and what it says of a form
+# without.
+
+Key = TypeVar("Key", int, str)
+
+
+USER_RANGE = next(each for each in KEY_RANGES if (each.space, each.use) == ("Local", "User"))
+"""Where names that no register has get their numbers."""
+_HIGHEST = KEY_RANGES[-1].last
+
+UNNUMBERED = "headers left out: the Local User range of keys is full"
+NULLS = "headers with null values, written as empty ones"
+REPEATED = "headers left out: their key comes again, and a map has the last one alone"
+UNSORTED = "records whose headers change their order"
+
+
+class Register:
+    """Numbers of names: the user's own, then those of the document's two sample registers that are left, then from
+    0x00140000 up as names appear.
+    """
+
+    def __init__(self, own: Mapping[str, int] | None = None) -> None:
+        given = dict(own or {})
+        taken = {*given.values()}
+        self._numbers = {each.name: each.key for each in REGISTERED.values() if each.key not in taken} | given
+        self._names = {number: name for name, number in self._numbers.items()}
+        self._next = USER_RANGE.first
+
+    def number(self, name: str) -> int | None:
+        """That of a name; None where all numbers that it could get are taken."""
+        known = self._numbers.get(name)
+        if known is not None:
+            return known
+        while self._next in self._names and self._next <= USER_RANGE.last:
+            self._next += 1
+        if self._next > USER_RANGE.last:
+            return None
+        self._numbers[name], self._names[self._next] = self._next, name
+        return self._next
+
+    def name(self, number: int) -> str:
+        """That of a number; the number itself where it has none."""
+        return self._names.get(number, str(number))
+
+
+if TYPE_CHECKING:
+    Build = Callable[[Record, Record, Headers, Register, Counter[str]], bytes]
+
+
+def register_of(document: Any, file: str | None = None) -> Register:
+    """A register from JSON: an object of names with their numbers, or a list of objects with `key` and `name`.
+    InputError for anything else.
+    """
+    if isinstance(document, list):
+        if not all(isinstance(each, dict) and {"key", "name"} <= each.keys() for each in document):
+            raise InputError('a register is {"name": number, …} or [{"key": number, "name": "…"}, …]', file=file)
+        pairs = [(each["name"], each["key"]) for each in document]
+    elif isinstance(document, dict):
+        pairs = [*document.items()]
+    else:
+        raise InputError(f"a register is an object or a list of objects, not {shown(document)}", file=file)
+    own: dict[str, int] = {}
+    taken: set[int] = set()
+    for name, number in pairs:
+        if (
+            not isinstance(name, str)
+            or isinstance(number, bool)
+            or not isinstance(number, int)
+            or not 0 <= number <= _HIGHEST
+        ):
+            raise InputError(
+                f"a register has names with numbers from 0 to {_HIGHEST}, not {shown(name)} with {shown(number)}",
+                file=file,
+            )
+        if number in taken:
+            raise InputError(f"the register gives the number {number} twice", file=file)
+        own[name] = number
+        taken.add(number)
+    return Register(own)
+
+
+def named(headers: Headers, register: Register) -> list[tuple[str, bytes | None]]:
+    """Headers with names for keys."""
+    return [(register.name(key) if isinstance(key, int) else key, value) for key, value in headers]
+
+
+def mapped(headers: Headers, register: Register, lost: Counter[str]) -> dict[str, bytes]:
+    """Headers as a map of names, without nulls; what that loses is counted in `lost`."""
+    return _without_nulls(named(headers, register), lost)
+
+
+def numbered(headers: Headers, register: Register, lost: Counter[str]) -> dict[int, bytes]:
+    """Headers as the KIP-82 draft has them: a map of numbers, ascending; what that loses is counted in `lost`."""
+    keys = [(key if isinstance(key, int) else register.number(key), value) for key, value in headers]
+    lost[UNNUMBERED] += sum(key is None for key, _ in keys)
+    found = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
+    ascending = dict(sorted(found.items()))
+    lost[UNSORTED] += [*ascending] != [*found]
+    return ascending
+
+
+def _without_nulls(pairs: Iterable[tuple[Key, bytes | None]], lost: Counter[str]) -> dict[Key, bytes]:
+    found: dict[Key, bytes | None] = {}
+    for key, value in pairs:
+        lost[REPEATED] += key in found
+        found[key] = value
+    lost[NULLS] += sum(value is None for value in found.values())
+    return {key: value or b"" for key, value in found.items()}
+
+
+# The same headers in other forms: as shipped, as the KIP-82 draft has them, as what it rejects, and with the
+# size reductions that it leaves out.
+#
+# Each record is written with its headers and without them, so that what headers cost is the difference of two
+# counted sizes.
+
+BATCH_HEADER = v2.HEADER.sizeof()
+"""Bytes of the header of a batch, which no record is charged for here."""
+
+
+_LAYOUT = LAYOUTS["kip82-draft"]
+"""Where the checksum of a message stands, and what it covers: the same in all forms of it."""
+NO_TEXT = "headers whose values are no UTF-8 text, as base64 text"
+NO_TOMBSTONE = "records with a null value, which compaction no longer sees"
+LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
+
+
+class HeaderForm(NamedTuple):
+    """A form: what it is, and what writes a record with these headers; `first` is the first record of its batch."""
+
+    says: str
+    build: Build
+
+
+@dataclass(slots=True)
+class HeaderPrice:
+    """All records in one form: their bytes with headers (`size`) and without (`bare`). A batch's header is in
+    neither.
+    """
+
+    form: str
+    records: int = 0
+    headers: int = 0
+    size: int = 0
+    bare: int = 0
+    lost: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def cost(self) -> int:
+        """The bytes that headers take."""
+        return self.size - self.bare
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, and what the form can't carry."""
+        return {
+            "form": self.form,
+            "says": HEADER_FORMS[self.form].says,
+            "records": self.records,
+            "headers": self.headers,
+            "bytes": self.size,
+            "bytesWithoutHeaders": self.bare,
+            "headerBytes": self.cost,
+            "bytesPerHeader": round(self.cost / self.headers, 3) if self.headers else None,
+            "cannotCarry": {what: count for what, count in self.lost.items() if count},
+        }
+
+
+class HeaderForms:
+    """The prices of headers in these forms; the records of each batch are added as they are read, those without headers
+    only if `every` is.
+    """
+
+    def __init__(self, forms: Sequence[str], register: Register, *, every: bool = True) -> None:
+        self.register, self.every = register, every
+        self.prices = [HeaderPrice(form) for form in forms]
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Price the records of one batch."""
+        wanted = records if self.every else [record for record in records if record.headers]
+        for price in self.prices:
+            build = HEADER_FORMS[price.form].build
+            for record in wanted:
+                price.records += 1
+                price.headers += len(record.headers)
+                whole = len(build(records[0], record, record.headers, self.register, price.lost))
+                price.size += whole
+                if price.form == _WRAPPED:  # a value is wrapped, if at all, with headers or without
+                    price.bare += len(_plain(record))
+                else:
+                    price.bare += (
+                        len(build(records[0], record, (), self.register, Counter())) if record.headers else whole
+                    )
+
+
+def _shipped(first: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:  # noqa: ARG001 - the same for all forms
+    value = {
+        "attributes": 0,
+        "timestampDelta": int64(record.timestamp - first.timestamp),
+        "offsetDelta": record.offset - first.offset,
+        "key": base64_text(record.key),
+        "value": base64_text(record.value),
+        "headers": [{"key": key, "value": base64_text(value)} for key, value in named(headers, register)],
+    }
+    return bytes(v2.RECORD.build(value))
+
+
+def _draft(decl: Any, *, null_key: bool) -> Build:
+    def build(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
+        rows = [{"key": key, "value": base64_text(value)} for key, value in numbered(headers, register, lost).items()]
+        return _message(decl, record, rows or None, NULL_KEY.mask if null_key and record.key is None else 0)
+
+    return build
+
+
+def _map(serialised: Callable[[Mapping[str, str]], bytes]) -> Build:
+    def build(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
+        found = {key: _text(value, lost) for key, value in mapped(headers, register, lost).items()}
+        return _message(MAP_MESSAGE, record, base64_text(serialised(found)) if found else None, 0)
+
+    return build
+
+
+def _wrapped(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
+    short = [(key, value) for key, value in named(headers, register) if len(key.encode()) <= MAX_STRING]
+    lost[LONG_NAMES] += len(headers) - len(short)
+    lost[NO_TOMBSTONE] += record.value is None
+    rows = [{"key": key, "value": base64_text(value)} for key, value in short]
+    return _plain(record._replace(value=bytes(WRAPPER.build({"headers": rows, "payload": base64_text(record.value)}))))
+
+
+def _text(value: bytes, lost: Counter[str]) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        lost[NO_TEXT] += 1
+        return base64_text(value) or ""
+
+
+def _plain(record: Record) -> bytes:
+    """A message of format v1."""
+    return _message(v1.MESSAGE, record, None, 0, magic=1)
+
+
+def _message(decl: Any, record: Record, headers: Any, attributes: int, *, magic: int = 2) -> bytes:
+    """A message with its checksum."""
+    value = {
+        "offset": record.offset,
+        "crc": 0,
+        "magic": magic,
+        "attributes": attributes,
+        "timestamp": record.timestamp,
+        "key": base64_text(record.key),
+        "value": base64_text(record.value),
+    }
+    if headers is not None:
+        value |= {"headers": headers, "attributes": attributes | kip82.HAS_HEADERS.mask}
+    return sealed(bytes(decl.build(value)), _LAYOUT, None)
+
+
+def _pairs(found: Mapping[str, str]) -> bytes:
+    return "&".join(
+        f"{quote_from_bytes(key.encode())}={quote_from_bytes(value.encode())}" for key, value in found.items()
+    ).encode()
+
+
+def _json(found: Mapping[str, str]) -> bytes:
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _avro(found: Mapping[str, str]) -> bytes:
+    return bytes(AVRO_MAP.build({"pairs": [{"key": key, "value": value} for key, value in found.items()], "end": 0}))
+
+
+_WRAPPED = "wrapper"
+_REDUCTIONS = {
+    "no-key-length": "no KeyLength for a null key",
+    "varint-key-length": "KeyLength as a varint",
+    "varint-value-length": "ValueLength as a varint",
+    "all-three": "all three together",
+}
+HEADER_FORMS: Mapping[str, HeaderForm] = {
+    "v2": HeaderForm("as shipped: names with varint lengths", _shipped),
+    "kip82-draft": HeaderForm("the KIP-82 draft: int32 keys", _draft(kip82.MESSAGE, null_key=False)),
+    "map-pairs": HeaderForm("rejected: a map of strings, as a=b&c=d", _map(_pairs)),
+    "map-json": HeaderForm("rejected: a map of strings, as JSON", _map(_json)),
+    "map-avro": HeaderForm("rejected: a map of strings, as Avro", _map(_avro)),
+    _WRAPPED: HeaderForm("rejected: headers wrapped into the value, v1", _wrapped),
+    **{
+        name: HeaderForm(f"out of scope: {says}", _draft(REDUCED[name], null_key=name in WITHOUT_KEY))
+        for name, says in _REDUCTIONS.items()
+    },
+}
+"""The forms by name, in the order in which they are shown."""
+
+
+# Records as a format can carry them, as the JSON that its writer takes; what it can't carry is counted.
+
+WITH_BATCHES = frozenset({"v2", "kip98-draft"})
+"""Formats with a header for a batch, in which there may be batches without records."""
+
+
+_WITH_HEADERS = frozenset({"v2", "kip82-draft"})
+_KEY = fixed(v2.CONTROL_RECORD_KEY)
+_APPENDED = "LogAppendTime"
+
+HEADERS, TIMESTAMPS, APPENDED = "headers", "timestamps", "batches whose timestamps are LogAppendTime"
+PRODUCERS, TRANSACTIONS, CONTROLS = "batches with a producer id", "transactional batches", "control marks of records"
+EPOCHS, HORIZONS = "batches with a leader epoch", "delete horizons"
+TAILS, EMPTY = "batches that say offsets after their last record", "batches without records"
+NAMES, CONTROL_TYPES = "header names, as numbers instead", "control records of types that it has not"
+
+
+class Fitted(NamedTuple):
+    """A batch as a format carries it: what each of its batches says (`head`), where it stands (`place`), and its
+    records without offsets.
+
+    `group` is what has to be the same in the records of one batch, the producer's id first, whether or not the format
+    can say it. `data` are the bytes of keys, values and headers' values that are left.
+    """
+
+    group: tuple[Any, ...]
+    head: dict[str, Any]
+    place: dict[str, Any]
+    rows: list[dict[str, Any]]
+    offsets: list[int]
+    control: bool
+    data: int
+
+
+def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
+    """What of a batch and its records the form can carry; everything else is added to `lost`, by what it is."""
+    head = batch.head
+    said: dict[str, Any] = {}
+    place: dict[str, Any] = {"baseOffset": head.base_offset}
+    control = head.control or any(record.control is not None for record in records)
+    timestamped = batch.timestamp_type != NO_TIMESTAMP_TYPE
+    if form in WITH_BATCHES:
+        said |= {
+            "producerId": head.producer_id,
+            "producerEpoch": head.producer_epoch,
+            "isTransactional": head.transactional,
+        }
+        place |= {
+            "lastOffset": head.last_offset,
+            "baseSequence": head.base_sequence,
+            "maxTimestamp": head.max_timestamp,
+        }
+    else:
+        lost[PRODUCERS] += head.producer_id >= 0
+        lost[TRANSACTIONS] += head.transactional
+        lost[CONTROLS] += len(records) if control else 0
+        lost[EMPTY] += not records
+        lost[TAILS] += bool(records) and head.last_offset > records[-1].offset
+    if form == "v2":
+        said["isControl"] = control
+        place |= {"partitionLeaderEpoch": head.leader_epoch, "deleteHorizonMs": head.delete_horizon}
+    else:
+        lost[EPOCHS] += head.leader_epoch >= 0
+        lost[HORIZONS] += head.delete_horizon is not None
+    if form != "v0":
+        said["timestampType"] = batch.timestamp_type if timestamped else None
+    else:
+        lost[APPENDED] += batch.timestamp_type == _APPENDED
+        lost[TIMESTAMPS] += sum(record.timestamp >= 0 for record in records)
+    rows, data = [], 0
+    for record in records:
+        row: dict[str, Any] = {
+            "sequence": record.sequence,
+            "key": base64_text(record.key),
+            "value": base64_text(record.value),
+            "headers": _headers(form, record.headers, register, lost),
+        }
+        if form != "v0":
+            row["timestamp"] = record.timestamp
+        if control and form in WITH_BATCHES:
+            row |= _control(form, record, lost)
+        rows.append(row)
+        data += data_of(row)
+    group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type)
+    return Fitted(
+        group,
+        said | {"compression": batch.compression},
+        place,
+        rows,
+        [record.offset for record in records],
+        control,
+        data,
+    )
+
+
+def data_of(row: Mapping[str, Any]) -> int:
+    """The bytes of key, value and headers' values of a record for a writer."""
+    return sum(
+        len(base64.b64decode(part or ""))
+        for part in (row["key"], row["value"], *(header["value"] for header in row["headers"]))
+    )
+
+
+def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
+    """The headers that the form can carry."""
+    if not headers:
+        return []
+    if form not in _WITH_HEADERS:
+        lost[HEADERS] += len(headers)
+        return []
+    pairs: list[tuple[Any, bytes | None]]
+    if form == "v2":
+        pairs = [*named(headers, register)]
+    else:
+        lost[NAMES] += sum(isinstance(key, str) for key, _ in headers)
+        pairs = [*numbered(headers, register, lost).items()]
+    return [{"key": key, "value": base64_text(value)} for key, value in pairs]
+
+
+def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
+    """A control record as the form marks it: COMMIT and ABORT have each other's number in the KIP-98 draft."""
+    number = record.control
+    if number is None and record.key is not None and len(record.key) >= _KEY.size:
+        number = _KEY.unpack(record.key)[1]
+        name = v2.CONTROL_TYPES.get(number)
+    else:
+        name = kip98.CONTROL_TYPES.get(-1 if number is None else number)
+    if form == "v2":
+        known = {"version": 0, "type": _SHIPPED[name]} if record.control is not None and name else None
+        return {"key": base64_text(v2.CONTROL_RECORD_KEY.build(known))} if known else {}
+    if name not in _DRAFT:
+        lost[CONTROL_TYPES] += 1
+        return {"control": {"type": name}}
+    return {
+        "control": {"type": name},
+        "key": base64_text(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": _DRAFT[name]})),
+    }
+
+
+_SHIPPED = {name: number for number, name in v2.CONTROL_TYPES.items()}
+_DRAFT = {name: number for number, name in kip98.CONTROL_TYPES.items()}

@@ -1,0 +1,389 @@
+"""Measures of overhead: sizes of batches, dimensions, and limits of what is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+# Statistics of the batches of an account: how large they are, what a record costs in them, what compression
+# does, what keys and headers take.
+
+
+@dataclass(slots=True)
+class Batches:
+    """Batches of one size or codec. `overhead` is all but keys, values and headers of records, with compressed ones
+    counted as they decompress.
+
+    `packed` and `unpacked` are the bytes of records as they are on the wire and decompressed, of those that could be
+    read.
+    """
+
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+    overhead: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+    def merge(self, other: Batches) -> None:
+        """Count other ones too."""
+        self.batches += other.batches
+        self.records += other.records
+        self.bytes += other.bytes
+        self.overhead += other.overhead
+        self.packed += other.packed
+        self.unpacked += other.unpacked
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers, with what a record costs."""
+        out: dict[str, Any] = {
+            "batches": self.batches,
+            "records": self.records,
+            "bytes": self.bytes,
+            "overheadBytes": self.overhead,
+        }
+        out["overheadPerRecord"] = round(self.overhead / self.records, 3) if self.records else None
+        return out | {"packedBytes": self.packed, "unpackedBytes": self.unpacked}
+
+
+@dataclass(slots=True)
+class BatchSizes:
+    """Batches by records and by bytes (buckets of powers of two), and by codec; `unread` could not be decompressed,
+    `gaps` are no batches.
+
+    `largest` are the largest key and value, and the most bytes that the headers of one record take, their lengths and
+    count included.
+    """
+
+    by_records: dict[int, Batches] = field(default_factory=dict)
+    by_bytes: dict[int, Batches] = field(default_factory=dict)
+    by_codec: dict[str, Batches] = field(default_factory=dict)
+    largest: tuple[int, int, int] = (0, 0, 0)
+    unread: int = 0
+    gaps: int = 0
+
+    def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
+        """Count one batch; sizes in bytes."""
+        one = Batches(1, records, size, overhead, packed, unpacked)
+        places: tuple[tuple[dict[Any, Batches], Any], ...] = (
+            (self.by_records, records.bit_length()),
+            (self.by_bytes, size.bit_length()),
+            (self.by_codec, codec),
+        )
+        for batches, key in places:
+            found = batches.get(key)
+            if found is None:
+                found = batches[key] = Batches()
+            found.merge(one)
+
+    @property
+    def total(self) -> Batches:
+        """All batches."""
+        out = Batches()
+        for each in self.by_records.values():
+            out.merge(each)
+        return out
+
+    @property
+    def codecs(self) -> list[tuple[str, Batches]]:
+        """The codecs, the one with the most bytes first."""
+        return sorted(self.by_codec.items(), key=lambda item: (-item[1].bytes, item[0]))
+
+    def merge(self, other: BatchSizes) -> None:
+        """Count what was counted elsewhere too."""
+        pairs: tuple[tuple[dict[Any, Batches], dict[Any, Batches]], ...] = (
+            (self.by_records, other.by_records),
+            (self.by_bytes, other.by_bytes),
+            (self.by_codec, other.by_codec),
+        )
+        for mine, theirs in pairs:
+            for key, found in theirs.items():
+                mine.setdefault(key, Batches()).merge(found)
+        (a, b, c), (x, y, z) = self.largest, other.largest
+        self.largest = max(a, x), max(b, y), max(c, z)
+        self.unread += other.unread
+        self.gaps += other.gaps
+
+
+def bucket_text(bucket: int) -> str:
+    """The numbers in a bucket: 0, 1, 2-3, 4-7, ..."""
+    if bucket <= 1:
+        return str(bucket)
+    return f"{1 << (bucket - 1)}-{(1 << bucket) - 1}"
+
+
+# What bytes can be grouped by: whom a message belongs to, and within messages fields and kinds.
+#
+# A message is a line of a capture, or what has the same properties (`loose.Loose`).
+
+
+def _api(subject: Any) -> str | None:
+    if not subject.is_frame:
+        return None
+    return subject.api or (None if subject.api_key is None else f"api key {subject.api_key}")
+
+
+def _message(subject: Any) -> str | None:
+    api = _api(subject)
+    return api and f"{api}{subject.kind.title()}"
+
+
+def _version(subject: Any) -> str | None:
+    api = _api(subject)
+    return api and f"{api} {subject.api_version}"
+
+
+def _broker(subject: Any) -> str | None:
+    return (subject.dst if subject.kind == "request" else subject.src) if subject.is_frame else None
+
+
+def _topic(subject: Any) -> str | None:
+    topics = subject.topics
+    return (topics[0] if len(topics) == 1 else SHARED) if topics else None
+
+
+def _stream(subject: Any) -> Any:
+    """The number of a connection; with its capture point, if there are several."""
+    capture = subject.origin.capture
+    return subject.stream if capture is None else f"{capture} {subject.stream}"
+
+
+SHARED = "(shared)"
+"""In place of a topic: the bytes of a message about several topics that belong to none of them."""
+OF_MESSAGE: dict[str, Callable[[Any], Any]] = {
+    "api": _api,
+    "message": _message,
+    "version": _version,
+    "client": lambda subject: subject.client_id if subject.is_frame else None,
+    "topic": _topic,
+    "partition": lambda _: None,
+    "broker": _broker,
+    "capture": lambda subject: subject.origin.point,
+    "stream": _stream,
+    "file": lambda _: None,
+}
+"""How to find each for a message; topics and partitions of messages about several, and the file, are known to who
+counts them."""
+WITHIN = ("field", "kind")
+"""What there is within every message."""
+DIMENSIONS = (*OF_MESSAGE, *WITHIN)
+
+
+def key_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What makes of a message the values of these dimensions, which are in OF_MESSAGE."""
+    if not names:
+        return lambda _: ()
+    getters = [OF_MESSAGE[name] for name in names]
+    if len(getters) == 1:
+        get = getters[0]
+        return lambda subject: (get(subject),)
+    return lambda subject: tuple([get(subject) for get in getters])
+
+
+# The limits of brokers, producers and consumers: what each of them really counts, its default, and the
+# largest thing of that kind that was seen.
+#
+# Sources are org.apache.kafka.storage.internals.log.UnifiedLog (message.max.bytes, segment.bytes),
+# org.apache.kafka.clients.producer.KafkaProducer and internals.RecordAccumulator (max.request.size),  # noqa: ERA001
+# org.apache.kafka.common.network.NetworkReceive (socket.request.max.bytes), kafka.server.ReplicaManager and
+# org.apache.kafka.clients.consumer.ConsumerConfig (fetch limits). Defaults are those of Kafka 4.
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit. `hard` says that what is over it is refused; a soft one lets the first batch through whatever its size.
+
+    `names` are its configurations: the broker's and the topic's, or the client's. `short` is what it counts, in a few
+    words.
+    """
+
+    key: str
+    short: str
+    names: tuple[str, ...]
+    default: int
+    counts: str
+    hard: bool = True
+
+
+_FIRST = "the first batch of a response may be larger"
+LIMITS = (
+    Limit(
+        "batch",
+        "a batch as stored",
+        ("message.max.bytes", "max.message.bytes"),
+        1048588,
+        "a record batch as it is stored: after compression, with its header of 61 bytes; of formats v0 and "
+        "v1 a message, with those that it wraps",
+    ),
+    Limit(
+        "record",
+        "a record, not compressed",
+        ("max.request.size",),
+        1048576,
+        "a record before compression, as the producer takes it: key, value, headers and their lengths, 21 "
+        "bytes for other fields, 61 for a batch",
+    ),
+    Limit(
+        "request-batches",
+        "batches of a Produce request",
+        ("max.request.size",),
+        1048576,
+        "all batches of a Produce request as they are sent; one batch alone may be larger",
+        hard=False,
+    ),
+    Limit(
+        "append",
+        "records of a partition",
+        ("log.segment.bytes", "segment.bytes"),
+        1073741824,
+        "what a Produce request appends to one partition; and a segment",
+    ),
+    Limit("request", "a request", ("socket.request.max.bytes",), 104857600, "a request without its size prefix"),
+    Limit(
+        "fetched-partition",
+        "fetched of a partition",
+        ("max.partition.fetch.bytes",),
+        1048576,
+        f"the records of one partition in a Fetch response to a consumer; {_FIRST}",
+        hard=False,
+    ),
+    Limit(
+        "fetched",
+        "fetched at once",
+        ("fetch.max.bytes",),
+        52428800,
+        f"the records of all partitions in a Fetch response to a consumer (the broker has a "
+        f"fetch.max.bytes too, 57671680); {_FIRST}",
+        hard=False,
+    ),
+    Limit(
+        "replicated-partition",
+        "replicated of a partition",
+        ("replica.fetch.max.bytes",),
+        1048576,
+        f"the records of one partition in a Fetch response to a follower; {_FIRST}",
+        hard=False,
+    ),
+    Limit(
+        "replicated",
+        "replicated at once",
+        ("replica.fetch.response.max.bytes",),
+        10485760,
+        f"the records of all partitions in a Fetch response to a follower; {_FIRST}",
+        hard=False,
+    ),
+)
+"""docs/overhead.md is made from this table."""
+BY_KEY = {limit.key: limit for limit in LIMITS}
+PLACES = 64
+"""Bits of a packet's number."""
+NAMES = tuple(dict.fromkeys(name for limit in LIMITS for name in limit.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The largest thing that a limit counts: bytes, where it is, and the limit that its own request asked for, if it
+    did.
+
+    `at` is its packet, counted over all inputs: of things of the same size the first one counts.
+    """
+
+    size: int
+    where: dict[str, Any]
+    asked: int | None = None
+    at: int = 0
+
+
+@dataclass(slots=True)
+class Largest:
+    """The largest thing of each kind so far; `place` is where what comes next is from, beyond what it says itself, and
+    `before` counts the inputs.
+    """
+
+    sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BY_KEY, 0))
+    seen: dict[str, Seen] = field(default_factory=dict)
+    place: dict[str, Any] = field(default_factory=dict)
+    before: int = 0
+
+    def turn_to(self, place: dict[str, Any]) -> None:
+        """What comes next is from another input, which is behind all of this one."""
+        self.place = place
+        self.before += 1 << PLACES
+
+    def see(
+        self,
+        key: str,
+        size: int,
+        at: int,
+        where: Callable[[], dict[str, Any]],
+        asked: Callable[[], int | None] | None = None,
+    ) -> None:
+        """Keep this one, if it is larger, or as large and before the other; `at` is its packet in its input."""
+        at += self.before
+        if size > self.sizes[key] or (size and size == self.sizes[key] and at < self.seen[key].at):
+            self.sizes[key] = size
+            said = asked() if asked else None
+            self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None, at)
+
+    def merge(self, other: Largest) -> None:
+        """Keep what is larger of another; of the same size its own, unless the other's is before it."""
+        for key, found in other.seen.items():
+            mine = self.seen.get(key)
+            if mine is None or (found.size, -found.at) > (mine.size, -mine.at):
+                self.sizes[key], self.seen[key] = found.size, found
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far the largest thing is from its limit. `source` says where that is from: given, asked (by the client), or
+    default.
+    """
+
+    limit: Limit
+    seen: Seen
+    bytes: int
+    source: str
+
+    @property
+    def share(self) -> float:
+        """Of the limit."""
+        return self.seen.size / self.bytes if self.bytes else float("inf")
+
+    @property
+    def over(self) -> bool:
+        """Whether it is larger than the limit allows."""
+        return self.seen.size > self.bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything."""
+        out: dict[str, Any] = {
+            "limit": list(self.limit.names),
+            "bytes": self.bytes,
+            "source": self.source,
+            "counts": self.limit.counts,
+        }
+        out |= {"largest": self.seen.size, "share": round(self.share, 6) if self.bytes else None, "over": self.over}
+        return out | {"hard": self.limit.hard, "where": self.seen.where}
+
+
+def distances(largest: Largest, given: Mapping[str, int]) -> list[Distance]:
+    """How far everything that was seen is from its limit; `given` are limits by the names of their configurations."""
+    out = []
+    for limit in LIMITS:
+        seen = largest.seen.get(limit.key)
+        if seen is None:
+            continue
+        said = next((given[name] for name in limit.names if name in given), None)
+        size, source = (
+            (said, "given")
+            if said is not None
+            else (seen.asked, "asked")
+            if seen.asked is not None
+            else (limit.default, "default")
+        )
+        out.append(Distance(limit, seen, size, source))
+    return out

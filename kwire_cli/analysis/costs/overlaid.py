@@ -1,0 +1,272 @@
+"""Definitions priced by themselves, and messages written again under an overlay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
+from kwire_cli.engine.folds import OddError, fold_of
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import Form as Shown, anomalies, value
+from kwire_cli.errors import EncodeError
+from kwire_cli.spec.evolution.layout import Stretches, layout_at, tagged_at
+from kwire_cli.spec.model import NONE, changed, default_value, fields_by_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kwire_cli.analysis.costs.forms import Price
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.evolution.layout import FieldAt, StructAt
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+
+# What a change of a definition costs: the same values written before and after it.
+
+VALUES = ("default", "one element each", "given")
+"""Default values, arrays and texts empty; the same with one element in every mandatory array; and values that somebody
+gave."""
+
+
+class Cost(NamedTuple):
+    """The price of values (one of VALUES) before and after; what either can't carry is in its price."""
+
+    values: str
+    old: Price
+    new: Price
+
+    @property
+    def difference(self) -> int | None:
+        """How many bytes more; None where one of them could not be written."""
+        return None if self.old.size is None or self.new.size is None else self.new.size - self.old.size
+
+
+def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | None = None) -> list[Cost]:
+    """What there is to price of two forms: default values on each side, with arrays empty and with one element each,
+    and values in JSON form.
+
+    The values are of either definition; `renamed` are the paths of the new one by those of the old one that are the
+    same fields.
+    """
+    found = [Cost("default", price(old, {}), price(new, {}))]
+    one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
+    if any(one_each):
+        found.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
+    if given is None:
+        return found
+    names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
+    back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
+    return [*found, Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))]
+
+
+def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
+    """The price of values that may be those of another definition: what only that one has a field for can't be
+    carried.
+    """
+    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other.spec))
+    lost: dict[str, Loss] = {}
+
+    def fitted(value: Any, path: str) -> Any:
+        if isinstance(value, list):
+            return [fitted(item, f"{path}[]") for item in value]
+        if not isinstance(value, dict):
+            return value
+        out = {}
+        for key, part in value.items():
+            where = f"{path}.{key}" if path else key
+            if where in there and where not in here and where not in names:
+                known = lost.get(where)
+                lost[where] = (
+                    Loss(where, known.number + 1, known.value, ignorable=False)
+                    if known
+                    else Loss(where, 1, part, ignorable=False)
+                )
+            else:
+                out[names.get(where, key)] = fitted(part, where)
+        return out
+
+    found = price(form, fitted(given, ""))
+    return replace(found, lost=(*lost.values(), *found.lost))
+
+
+def _one_each(struct: StructAt) -> dict[str, Any]:
+    """The mandatory arrays of a struct, each with one element of default values; what is not here is at its default
+    too.
+    """
+    out: dict[str, Any] = {}
+    for field in struct.plain:
+        inner = _one_each(field.struct) if field.struct else None
+        if field.spec.is_array:
+            out[field.spec.json_name] = [_element(field) if inner is None else inner]
+        elif inner and not field.nullable:
+            out[field.spec.json_name] = inner
+    return out
+
+
+def _element(field: FieldAt) -> Any:
+    return default_value(replace(field.spec, type=field.spec.element_type, default=None))
+
+
+def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form, Form]]:
+    """Of two definitions: the versions with other layouts in one than in the other, once for those that are alike; then
+    the highest of both.
+    """
+    stretches = Stretches(old), Stretches(new)
+    for _, group in groupby(
+        (old.valid_versions & new.valid_versions).each(), lambda version: [each.of(version) for each in stretches]
+    ):
+        first, *_ = versions = list(group)
+        if layout_at(old, first).wire != layout_at(new, first).wire:
+            which = f"version {first}" if len(versions) == 1 else f"versions {first}-{versions[-1]}"
+            yield Form(f"the old {which}", old, first), Form(f"the new {which}", new, first)
+    before, after = old.valid_versions.high, new.valid_versions.high
+    if old.valid_versions and new.valid_versions and before != after:
+        yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)
+
+
+# Messages in a format that nobody speaks yet: their values are written again under overlaid definitions, and
+# what is counted are those bytes.
+
+MOST_KEPT, LARGEST_KEPT = 4096, 1024
+"""Messages, and bytes of one, that are kept with what they are under the overlay: captures say the same things again
+and again."""
+
+
+def is_regular(entry: Entry, spans: Spans) -> bool:
+    """Whether the values say all that the bytes do: everything was read, and any correct writer would write these very
+    bytes.
+    """
+    try:
+        fold_of(entry, "size")(spans)
+    except OddError:
+        return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
+    return spans.used == spans.stop
+
+
+def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
+    """The values of a regular message in Kafka's JSON form, records as base64 text; None for one that is not
+    regular.
+    """
+    try:
+        found: dict[str, Any] = fold_of(entry)(spans)
+    except OddError:  # also where there are unknown tags, which a fold leaves to the general way
+        if not is_regular(entry, spans):
+            return None
+        tree = build(entry, spans)
+        found = value(tree.root, tree, Shown())
+    return found if spans.used == spans.stop else None
+
+
+def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
+    """Whether the values of a message can be written under an overlay as they are.
+
+    No field comes or goes, and what may be left out at its default still may be, at the same one.
+    """
+
+    def presence(spec: MessageSpec) -> list[tuple[str, bool, bool]]:
+        return [
+            (path, version in field.versions, version in field.nullable_versions)
+            for path, field in fields_by_path(spec)
+        ]
+
+    def tagged(spec: MessageSpec) -> set[tuple[str, str | None]]:
+        return {(path, field.default) for path, field in fields_by_path(spec) if tagged_at(spec, field, version)}
+
+    return presence(shipped) == presence(laid) and tagged(shipped) <= tagged(laid)
+
+
+def _untagged(_: str, field: FieldSpec) -> FieldSpec:
+    return replace(field, tag=None, tagged_versions=NONE)
+
+
+class Overlaid:
+    """Messages of the definitions of `shipped` as those of `laid` have them.
+
+    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay
+    as they are, by the reason; `before` and `after` are the bytes of both. Messages within messages (Envelope,
+    subscriptions, assignments) are bytes here, and stay.
+    """
+
+    def __init__(self, shipped: Catalog, laid: Catalog) -> None:
+        self.rewritten = self.before = self.after = 0
+        self.as_written: Counter[str] = Counter()
+        self._shipped, self._laid = shipped, laid
+        self._forms: dict[tuple[str, int], Form | None] = {}
+        self._whole: dict[
+            tuple[str, int], Form | None
+        ] = {}  # where no value may be left out, for those that have to be fitted
+        self._known: dict[tuple[str, int, bytes], Spans] = {}
+
+    def form(self, message: str, version: int) -> Form | None:
+        """How a message is written under the overlay; None where that is as it was."""
+        key = (message, version)
+        if key not in self._forms:
+            spec = self._laid.message(message)
+            shipped = self._shipped.message(message)
+            self._forms[key] = None if spec == shipped else Form("overlay", spec, version)
+            self._whole[key] = (
+                None if takes_all(shipped, spec, version) else Form("whole", changed(shipped, _untagged), version)
+            )
+        return self._forms[key]
+
+    def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
+        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it cannot be
+        written again.
+
+        EncodeError with the path of a value that the overlay has no room for.
+        """
+        form = self.form(message, version)
+        if form is None:
+            return spans
+        found = spans
+        if guess:
+            self.as_written["of a version that is not known"] += 1
+        elif again := self._written(form, entry, spans):
+            found = again
+            self.rewritten += 1
+        else:
+            self.as_written["with anomalies"] += 1
+        self.before += spans.stop - spans.start
+        self.after += found.stop - found.start
+        return found
+
+    def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
+        """The spans of the message written again; None where its values are not all that it says."""
+        data = bytes(spans.data[spans.start : spans.stop])
+        key = (form.spec.name, form.version, data)
+        found = self._known.get(key)
+        if found is None:
+            values = values_of(entry, spans)
+            if values is None:
+                return None
+            found = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
+            if len(data) <= LARGEST_KEPT:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
+
+def _again(form: Form, values: dict[str, Any], whole: Form | None) -> bytes:
+    """The bytes of these values under the overlay. Those that have to be fitted are made `whole` first; what can't be
+    carried is an error.
+    """
+    path = f"{form.spec.name} {form.version}"
+    if whole:
+        fit = carried(form, carried(whole, values).value)
+        values = fit.value
+        if fit.lost:
+            first = fit.lost[0]
+            raise EncodeError(
+                "the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value
+            )
+    try:
+        return written_form(form, values)
+    except EncodeError as error:
+        raise EncodeError(error.reason, path=f"{path}: {error.path}", value=error.value) from None

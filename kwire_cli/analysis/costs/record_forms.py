@@ -1,0 +1,345 @@
+"""Record sets gathered, and priced in other formats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.header_forms import WITH_BATCHES, data_of, fitted
+from kwire_cli.errors import EncodeError
+from kwire_cli.records.compression import library
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.records.writing import write
+from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.costs.header_forms import Fitted, Register
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.records.batch import Batch, Record
+
+
+# Records gathered into other batches than those that they came in.
+
+AS_IS, ALL = "as-is", "all"
+
+
+class Gathering:
+    """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would
+    have sent them.
+
+    AS_IS leaves batches as they are, ALL puts everything of a producer into one. A control batch stays alone, and ends
+    what its producer had in hand. With `own_codec` records that came compressed in different ways are kept apart.
+    """
+
+    def __init__(self, size: int | str, *, own_codec: bool) -> None:
+        self.size, self.own_codec = size, own_codec
+        self.waiting: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
+        """By partition and producer id, then by whatever else has to be the same in a batch."""
+
+    def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
+        """The batches that are full with these records."""
+        if self.size == AS_IS:
+            rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
+            yield found.head | found.place | {"records": rows}
+            return
+        producer, key = (
+            (partition, found.group[0]),
+            (*found.group[1:], found.head["compression"] if self.own_codec else None),
+        )
+        if found.control:
+            yield from self.waiting.pop(producer, {}).values()
+            yield found.head | {"records": found.rows}
+            return
+        waiting = self.waiting.setdefault(producer, {})
+        at = 0
+        while at < len(found.rows):
+            first = {"baseOffset": found.offsets[at]} | (
+                {"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {}
+            )
+            item = waiting.setdefault(key, found.head | first | {"records": []})
+            room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
+            item["records"] += found.rows[at : at + room]
+            at += room
+            if self.size != ALL and len(item["records"]) == self.size:
+                yield waiting.pop(key)
+
+    def end(self) -> Iterator[dict[str, Any]]:
+        """What is left."""
+        for waiting in self.waiting.values():
+            yield from waiting.values()
+        self.waiting = {}
+
+
+# What records cost as they came, and in another form: sums, and the JSON of them.
+
+_CODECS = {name: number for number, name in COMPRESSION.names.items()}
+
+
+class Codec(NamedTuple):
+    """How batches are compressed: a name of COMPRESSION or AS_IS, and a level or None for Kafka's own."""
+
+    name: str
+    level: int | None = None
+
+    @property
+    def label(self) -> str:
+        """`gzip`, `zstd:19`."""
+        return self.name if self.level is None else f"{self.name}:{self.level}"
+
+    @property
+    def library(self) -> str | None:
+        """What compresses; None where nothing does, or each batch keeps its own codec."""
+        return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
+
+
+@dataclass(slots=True)
+class Written:
+    """The records as they came: batches, records, their bytes, and what of these are keys, values, and headers' values
+    and names.
+
+    `skipped` are batches that were passed over, `skipped_bytes` their bytes; the other numbers are without them.
+    `formats` and `compressed` are batches by format and codec.
+    """
+
+    size: int = 0
+    batches: int = 0
+    records: int = 0
+    keys: int = 0
+    values: int = 0
+    headers: int = 0
+    header_names: int = 0
+    header_values: int = 0
+    skipped: int = 0
+    skipped_bytes: int = 0
+    partitions: set[str] = field(default_factory=set)
+    formats: Counter[str] = field(default_factory=Counter)
+    compressed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def data(self) -> int:
+        """Bytes of keys, values and headers' values: what is not overhead."""
+        return self.keys + self.values + self.header_values
+
+    def add(self, partition: str, batch: Batch, records: list[Record]) -> None:
+        """Count a batch."""
+        self.partitions.add(partition)
+        self.formats[batch.layout.name] += 1
+        self.compressed[batch.compression] += 1
+        self.size += batch.size
+        self.batches += 1
+        self.records += len(records)
+        for record in records:
+            self.keys += len(record.key or b"")
+            self.values += len(record.value or b"")
+            self.headers += len(record.headers)
+            self.header_names += sum(len(key.encode()) for key, _ in record.headers if isinstance(key, str))
+            self.header_values += sum(len(value or b"") for _, value in record.headers)
+
+
+@dataclass(slots=True)
+class Price:
+    """All records in one form: their bytes, and in how many batches. `data` are those of keys, values and headers'
+    values that the form carries.
+
+    In v0, v1 and the KIP-82 draft a batch that is not compressed is as many messages as it has records. `refused` are
+    batches compressed with zstd in a format that is older than it: kwire writes them, and Kafka refuses to read them.
+    `unwritable` are batches left out, since the form can't hold their offsets, which go down or lie too far apart.
+    """
+
+    form: str
+    batch: int | str
+    codec: Codec
+    records: int = 0
+    batches: int = 0
+    size: int = 0
+    data: int = 0
+    refused: int = 0
+    unwritable: int = 0
+
+    @property
+    def overhead(self) -> int:
+        """Bytes that are neither key nor value nor a header's value; below 0 where compression saves more than there
+        is.
+        """
+        return self.size - self.data
+
+    def to_json(self, reference: int | None) -> dict[str, Any]:
+        """The numbers, with the size's ratio to `reference`."""
+        return {
+            "form": self.form,
+            "batch": self.batch,
+            "codec": self.codec.label,
+            "library": self.codec.library,
+            "records": self.records,
+            "batches": self.batches,
+            "bytes": self.size,
+            "overhead": self.overhead,
+            "bytesPerRecord": _share(self.size, self.records),
+            "overheadPerRecord": _share(self.overhead, self.records),
+            "overheadPerBatch": _share(self.overhead, self.batches),
+            "ratio": _share(self.size, reference),
+            "refusedBatches": self.refused,
+            "unwritableBatches": self.unwritable,
+        }
+
+
+def _share(part: int, whole: int | None) -> float | None:
+    return round(part / whole, 3) if whole else None
+
+
+# The same records in other record formats, batches and codecs: written by kwire's own writers, and counted.
+
+FORMS = tuple(LAYOUTS)
+
+
+_UNREADABLE = frozenset(
+    {
+        "COUNT_MISMATCH",
+        "CORRUPT",
+        "CRC_MISMATCH",
+        "DECOMPRESSION_FAILED",
+        "DECOMPRESSION_LIMIT",
+        "INVALID_LENGTH",
+        "RECORD_SIZE_MISMATCH",
+        "TRUNCATED",
+        "UNKNOWN_COMPRESSION",
+        "VARINT_TOO_LONG",
+    }
+)
+"""What leaves doubt whether all records of a batch are there."""
+MOST_RECORDS = 1 << 18
+"""Of one batch, all of which have to be in memory. With the limits that brokers and producers have by default none has
+as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to write: each form with each number of records in a batch (or AS_IS, ALL) and each codec."""
+
+    forms: tuple[str, ...]
+    batches: tuple[int | str, ...]
+    codecs: tuple[Codec, ...]
+    register: Register
+
+
+class RecordForms:
+    """The prices of a plan; batches are added as they are read. `generated` records have no form of their own to be
+    compared with.
+    """
+
+    def __init__(self, plan: Plan, *, generated: bool = False) -> None:
+        self.plan, self.generated = plan, generated
+        self.written = Written()
+        self.lost = {form: Counter[str]() for form in plan.forms}
+        self.prices = [
+            Price(form, batch, codec) for batch in plan.batches for codec in plan.codecs for form in plan.forms
+        ]
+        self._ways: dict[str, list[tuple[Gathering, list[Price]]]] = {
+            form: [
+                (Gathering(batch, own_codec=own), prices)
+                for batch in plan.batches
+                for own in (True, False)
+                if (
+                    prices := [
+                        price
+                        for price in self.prices
+                        if (price.form, price.batch, price.codec.name == AS_IS) == (form, batch, own)
+                    ]
+                )
+            ]
+            for form in plan.forms
+        }
+
+    def add(self, partition: str, batch: Batch) -> list[Record] | None:
+        """Price the records of a batch, and give them; None where it is passed over, since it cannot be read whole, or
+        has more than MOST_RECORDS.
+        """
+        records = _records(batch)
+        if records is None:
+            self.written.skipped += 1
+            self.written.skipped_bytes += batch.size
+            return None
+        self.written.add(partition, batch, records)
+        for form, ways in self._ways.items():
+            found = fitted(form, batch, records, self.plan.register, self.lost[form])
+            alone = (
+                _alone(form, found)
+                if found.rows and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices)
+                else 0
+            )
+            for gathering, prices in ways:
+                for price in prices:
+                    price.data += found.data
+                    price.size += alone if _is_alone(price, batch.compression) else 0
+                for item in gathering.add(partition, found):
+                    _write(item, prices)
+        return records
+
+    def end(self) -> None:
+        """Price what was waiting for more records; after this the prices are whole."""
+        for ways in self._ways.values():
+            for gathering, prices in ways:
+                for item in gathering.end():
+                    _write(item, prices)
+
+    def reference(self, price: Price) -> int | None:
+        """The size that a price's ratio is to: what was read; of generated records, v2 in the same batches, if that was
+        asked for.
+        """
+        if not self.generated:
+            return self.written.size
+        like = ("v2", price.batch, price.codec)
+        return next((other.size for other in self.prices if (other.form, other.batch, other.codec) == like), None)
+
+
+def _records(batch: Batch) -> list[Record] | None:
+    notes: list[Anomaly] = []
+    records: list[Record] = []
+    for piece in batch.pieces(notes):
+        records += piece
+        if len(records) > MOST_RECORDS:
+            return None
+    whole = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
+    return records if whole else None
+
+
+def _write(item: dict[str, Any], prices: list[Price]) -> None:
+    """Add a batch to prices; of one that is `_is_alone` the bytes are counted already."""
+    count = len(item["records"])
+    own = item.pop("compression")
+    for price in prices:
+        codec = _codec(price, own)
+        if not count and price.form not in WITH_BATCHES:
+            continue
+        price.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[price.form].attributes
+        if not _is_alone(price, own):
+            try:
+                price.size += len(
+                    write([item | {"compression": codec, "compressionLevel": price.codec.level}], form=price.form)
+                )
+            except EncodeError:
+                price.unwritable += 1
+                price.data -= sum(data_of(row) for row in item["records"])
+                continue
+        price.records += count
+        price.batches += 1
+
+
+def _codec(price: Price, own: str) -> str:
+    """What batches of a price are compressed with that came with their own codec."""
+    return own if price.codec.name == AS_IS else price.codec.name
+
+
+def _is_alone(price: Price, own: str) -> bool:
+    """Whether each record is a message by itself, whose bytes are the same whatever is sent along with it: they are
+    written once only.
+    """
+    return price.form not in WITH_BATCHES and _codec(price, own) == "none"
+
+
+def _alone(form: str, found: Fitted) -> int:
+    """The bytes of records as messages by themselves."""
+    return len(write([found.head | {"records": found.rows, "compression": "none"}], form=form))

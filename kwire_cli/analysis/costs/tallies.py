@@ -1,0 +1,391 @@
+"""Tallies of overhead over a whole input, and tallies summed from other processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.accounts import HEADERS, Account, Opened, owners, places, rows_of
+from kwire_cli.analysis.costs.ledger import Kind, Part, in_body, in_header, in_size
+from kwire_cli.analysis.costs.measures import BatchSizes, Largest, key_of
+from kwire_cli.engine.shapes import Shape
+from kwire_cli.message.encode import decode_header
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.roles import RecordsAs, role_values, roles, top_value, topics_in
+from kwire_cli.source.packets.model import ALONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.costs.accounts import Named, OnRecords, Owner, Row
+    from kwire_cli.analysis.costs.overlaid import Overlaid
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.known_layout import Plain
+    from kwire_cli.message.roles import Roles
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.source.kafka.connection import Seen
+    from kwire_cli.spec.catalog import Catalog
+
+    Key = tuple[Any, ...]
+    Bytes = dict[tuple[str, Kind, Kind], list[int]]
+    """Prefix bytes, value bytes and count, by the path and the kinds of a part."""
+
+
+# Frames and bodies that come without a capture, as what can be counted and grouped like its lines.
+
+
+class _Seen(NamedTuple):
+    kind: str
+    size: int
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A frame, or a body alone, with the properties of a line of a capture. `frame` is None for a body."""
+
+    frame: Frame | None
+    body: Decoded | None
+    number: int
+
+    plain = request = stream = src = dst = None
+    origin = ALONE
+    names = RecordsAs()
+    """Nothing is known of topic ids, but of the one that is always the same."""
+
+    @property
+    def place(self) -> int:
+        """Its number, in place of a packet's."""
+        return self.number
+
+    @property
+    def kind(self) -> str:
+        """request, response or unknown; for a body what its definition says."""
+        return self.frame.kind if self.frame else self.body.spec.type if self.body else "unknown"
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a request or a response."""
+        return self.frame is not None and self.frame.kind != "unknown"
+
+    @property
+    def seen(self) -> Any:
+        """Its kind and size."""
+        return _Seen(self.kind, self.frame.size if self.frame else self.body.stop - self.body.start if self.body else 0)
+
+    @property
+    def api_key(self) -> int | None:
+        """The key of its api."""
+        return self.frame.api_key if self.frame else self.body.spec.api_key if self.body else None
+
+    @property
+    def api(self) -> str | None:
+        """The name of its api."""
+        return self.frame.api if self.frame else None
+
+    @property
+    def api_version(self) -> int | None:
+        """The version of its api."""
+        return self.frame.api_version if self.frame else None
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id in its header."""
+        header = self.frame.header if self.frame and self.frame.kind == "request" else None
+        found: str | None = top_value(roles(header.spec, header.entry), header.raw, "clientId") if header else None
+        return found
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics in it, by name or id."""
+        if self.body is None or self.body.guess:
+            return []
+        names, ids = topics_in(role_values(roles(self.body.spec, self.body.entry), self.body.raw))
+        return list(dict.fromkeys([*names, *map(self.names.topic, ids)]))
+
+
+# Accounts by whom bytes belong to: messages in, and at the end what each of them cost.
+
+MOST_SHAPES = 512
+"""Shapes of which it is kept where their records are."""
+
+
+_OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
+
+
+def number_of(subject: Any) -> dict[str, Any]:
+    """What a message is called: its number."""
+    return {"frame": subject.number}
+
+
+def no_frame(seen: Seen) -> tuple[str, Kind]:
+    """What the bytes of a line that is no frame are called, and of which kind they are."""
+    if seen.content and not seen.reason:
+        return seen.protocol or "", Kind.TLS
+    return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
+
+
+@dataclass
+class Tallies:
+    """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
+
+    `messages` and `size` add up all that was given, files of records too. The parts of the accounts add up to the same
+    size, unless with `overlaid` bodies are accounted for as they would be under an overlay. `on_records` is told of
+    every batch that a producer sends. `file` is where messages are from, `named` says which one it is where one is the
+    largest.
+    """
+
+    catalog: Catalog
+    dimensions: Sequence[str]
+    limits: Limits | None = None
+    overlaid: Overlaid | None = None
+    on_records: OnRecords | None = None
+    file: str | None = None
+    size: int = 0
+    messages: int = 0
+    accounts: dict[Key, Account] = field(default_factory=dict)
+    largest: Largest = field(default_factory=Largest)
+    named: Named = number_of
+
+    def __post_init__(self) -> None:
+        self._key = key_of(self.dimensions)
+        self._at = {
+            name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions
+        }
+        self._splits = "topic" in self._at or "partition" in self._at
+        self._rows: dict[Shape, list[Row]] = {}
+        self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
+
+    def account(self, key: Key) -> Account:
+        """That of these values."""
+        found = self.accounts.get(key)
+        if found is None:
+            found = self.accounts[key] = Account()
+        return found
+
+    def key_of(self, subject: Any) -> Key:
+        """The values of a message."""
+        key = self._key(subject)
+        return self._with(key, file=self.file) if "file" in self._at else key
+
+    def _with(self, key: Key, **values: Any) -> Key:
+        out = [*key]
+        for name, value in values.items():
+            if name in self._at:
+                out[self._at[name]] = value
+        return tuple(out)
+
+    def _owned(self, key: Key, owner: Owner) -> Account:
+        """The account of what belongs to a topic, and maybe one of its partitions."""
+        return self.account(self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key)
+
+    # Messages
+
+    def add(self, line: Any) -> None:
+        """Count a line of a capture, or what has the same properties."""
+        seen = line.seen
+        self.size += seen.size
+        self.messages += 1
+        plain = line.plain
+        if plain is None:
+            self._odd(line)
+            return
+        if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
+            self._see_request(line)
+        key = self.key_of(line)
+        account, layout = self.account(key), plain.layout
+        account.messages += 1
+        account.frame()
+        account.header((layout.kind, layout.header_version, plain.tail.data), partial(_header, self.catalog, plain))
+        found = plain.found()
+        if (
+            type(found) is not Shape
+            or (self.overlaid and self.overlaid.form(layout.message, layout.version))
+            or self._is_split(line)
+        ):
+            self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
+            return
+        account.shape(layout.message, found)
+        if layout.has_records:
+            rows = self._rows.get(found)
+            if rows is None:
+                if len(self._rows) >= MOST_SHAPES:
+                    self._rows.clear()
+                rows = self._rows[found] = rows_of(found.spans, places(layout.roles))
+            prefix = f"{layout.message}."
+            there = account, account.sums(prefix, in_body, found.spans.program)
+            self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
+
+    def _is_split(self, subject: Any) -> bool:
+        """Whether the body's bytes belong to several."""
+        return self._splits and ("partition" in self._at or len(subject.topics) > 1)
+
+    def _see_request(self, line: Any) -> None:
+        self.largest.see("request", line.seen.size - SIZE_BYTES, line.place, partial(self.named, line))
+
+    def _odd(self, line: Any) -> None:
+        """A line that has to be decoded in full, or is no frame."""
+        seen, frame, key = line.seen, line.frame, self.key_of(line)
+        if frame is None and isinstance(line, Loose) and line.body:
+            self.account(key).messages += 1
+            self.body(line, line.body, key)
+            return
+        if frame is None:
+            path, kind = no_frame(seen)
+            self.account(key).messages += 1
+            self.account(key).other(path, kind, seen.size)
+            return
+        if seen.kind == "request":
+            self._see_request(line)
+        self.frame(line, frame, key, sure=not frame.guess)
+
+    def frame(self, subject: Any, frame: Frame, key: Key, *, sure: bool) -> None:
+        """Count a frame that was decoded in full; where it is not `sure` of which api it is, its body is a guess."""
+        account = self.account(key)
+        account.messages += 1
+        left = frame.size
+        if frame.prefix:
+            account.spans("", in_size, frame.prefix.raw)
+            left -= _size(frame.prefix)
+        if frame.header:
+            account.spans(HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
+            left -= _size(frame.header)
+        if frame.body:
+            left -= _size(frame.body)
+            if sure:
+                self.body(subject, frame.body, key)
+            else:
+                account.other("guess", Kind.GUESS, _size(frame.body))
+        if left:
+            account.other("gap", Kind.GAP, left)
+
+    def body(self, subject: Any, body: Decoded, key: Key) -> None:
+        """Count a body that was decoded in full."""
+        if body.guess:
+            self.account(key).other("guess", Kind.GUESS, _size(body))
+            if self.overlaid:
+                self.overlaid.spans(body.message, body.layout_version, body.entry, body.raw, guess=True)
+        else:
+            self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
+
+    def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
+        """Here a body becomes bytes that are accounted for."""
+        if self.overlaid:
+            spans = self.overlaid.spans(message, version, known.entry, spans)
+            form = self.overlaid.form(message, version)
+            known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
+        found = places(known)
+        prefix = f"{message}." if subject.is_frame else ""
+        whole = self.account(key)
+        there: list[Account] = []
+        if self._is_split(subject):
+            for first, last, owner in owners(found, spans, subject.names.topic):
+                account = self._owned(key, owner)
+                account.sums(prefix, in_body, spans.program).add(spans, first=first, last=last)
+                there += [account] * (last - first)
+            for account in {*there} - {whole}:
+                account.messages += 1
+        else:
+            whole.spans(prefix, in_body, spans)
+        if rows := rows_of(spans, found):
+
+            def account_of(at: int) -> tuple[Account, Any]:
+                account = there[at] if there else whole
+                return account, account.sums(prefix, in_body, spans.program)
+
+            self._opened.add(subject, prefix, spans.data, rows, found, account_of)
+
+    # Record sets
+
+    def records(self, data: Any, topic: str | None, partition: int | None, form: str) -> Iterator[int]:
+        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        self.size += len(data)
+        self.messages += 1
+        key = self._with(tuple(None for _ in self.dimensions), topic=topic, partition=partition, file=self.file)
+        account = self.account(key)
+        account.messages += 1
+        where = {"file": self.file} if self.file else {}
+        yield from self._opened.whole(account, data, form, where, topic, partition)
+
+
+def _header(catalog: Catalog, plain: Plain) -> Spans:
+    """The spans of a header, which are kept: without the body's bytes."""
+    layout = plain.layout
+    return decode_header(
+        catalog, layout.kind, layout.header_version, plain.data[: plain.start], start=SIZE_BYTES, stop=plain.start
+    ).raw
+
+
+def _size(part: Decoded) -> int:
+    """The bytes that its spans cover."""
+    return part.raw.stop - part.raw.start
+
+
+# Tallies added up: small, without layouts, so that those of several processes can be sent and put together.
+
+
+@dataclass(slots=True)
+class SummedAccount:
+    """An account, added up."""
+
+    messages: int = 0
+    sizes: BatchSizes = field(default_factory=BatchSizes)
+    _parts: Bytes = field(default_factory=dict)
+    _inside: Bytes = field(default_factory=dict)
+
+    def merge(self, other: Account | SummedAccount) -> None:
+        """Count what another one has."""
+        self.messages += other.messages
+        self.sizes.merge(other.sizes)
+        _add(self._parts, other.parts())
+        _add(self._inside, other.inside())
+
+    def parts(self) -> Iterator[Part]:
+        """All that was counted, by path."""
+        return _of(self._parts)
+
+    def inside(self) -> Iterator[Part]:
+        """What compressed records consist of, by path."""
+        return _of(self._inside)
+
+
+@dataclass(slots=True)
+class Summed:
+    """Accounts by the values of `dimensions`, and what limits count, as in `tallies.Tallies`."""
+
+    dimensions: Sequence[str]
+    size: int = 0
+    messages: int = 0
+    largest: Largest = field(default_factory=Largest)
+    _accounts: dict[tuple[Any, ...], SummedAccount] = field(default_factory=dict)
+
+    def merge(self, other: Tallies | Summed) -> None:
+        """Count what others of the same dimensions have."""
+        self.size += other.size
+        self.messages += other.messages
+        self.largest.merge(other.largest)
+        for key, account in other.accounts.items():
+            self._accounts.setdefault(key, SummedAccount()).merge(account)
+
+    @property
+    def accounts(self) -> dict[tuple[Any, ...], SummedAccount]:
+        """By the values; in an order that does not depend on what was merged first."""
+        return dict(
+            sorted(self._accounts.items(), key=lambda item: [(value is not None, str(value)) for value in item[0]])
+        )
+
+
+def _add(into: Bytes, parts: Iterable[Part]) -> None:
+    for part in parts:
+        found = into.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
+        found[0] += part.prefix_bytes
+        found[1] += part.value_bytes
+        found[2] += part.count
+
+
+def _of(found: Bytes) -> Iterator[Part]:
+    for (path, prefix, value), (before, size, count) in sorted(found.items()):
+        yield Part(path, prefix, value, before, size, count)

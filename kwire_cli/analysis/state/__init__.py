@@ -1,0 +1,1 @@
+"""The state of Kafka's own topics at an offset."""

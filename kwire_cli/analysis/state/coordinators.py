@@ -1,0 +1,473 @@
+"""State of coordinators: offsets and groups, transactions, share groups."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.state.events import NO_TYPE, TYPE_SIZE, Kept, decoded, known_types, type_of
+from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.spec.catalog import Catalog
+
+
+# A group put together from its records: its type, its state by the rules of each kind of group, its members
+# and offsets.
+#
+# Sources: ClassicGroup, ConsumerGroup, ShareGroup and StreamsGroup (maybeUpdateGroupState), the member states
+# of each.
+
+
+class Part(NamedTuple):
+    """What a record type is of a group: the type of group, and which part. `member` parts have a member id in their
+    key.
+    """
+
+    group: str
+    part: str
+    member: bool = False
+
+
+PARTS = {
+    2: Part("classic", "metadata"),
+    3: Part("consumer", "metadata"),
+    4: Part("consumer", "partitionMetadata"),
+    5: Part("consumer", "metadata", member=True),
+    6: Part("consumer", "targetAssignment"),
+    7: Part("consumer", "targetAssignment", member=True),
+    8: Part("consumer", "currentAssignment", member=True),
+    16: Part("consumer", "regularExpressions"),
+    9: Part("share", "partitionMetadata"),
+    10: Part("share", "metadata", member=True),
+    11: Part("share", "metadata"),
+    12: Part("share", "targetAssignment"),
+    13: Part("share", "targetAssignment", member=True),
+    14: Part("share", "currentAssignment", member=True),
+    15: Part("share", "statePartitions"),
+    17: Part("streams", "metadata"),
+    19: Part("streams", "metadata", member=True),
+    20: Part("streams", "targetAssignment"),
+    21: Part("streams", "targetAssignment", member=True),
+    22: Part("streams", "currentAssignment", member=True),
+    23: Part("streams", "topology"),
+}
+MEMBER_STATES = {
+    "consumer": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
+    "share": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
+    "streams": {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"},
+}
+"""MemberState of modern groups, and of streams groups."""
+
+
+@dataclass
+class GroupRow:
+    """The parts of a group, as far as they are there. A group with offsets and nothing else is a classic one, which
+    Kafka makes for it.
+    """
+
+    name: str
+    type: str = "classic"
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    members: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    expressions: list[dict[str, Any]] = field(default_factory=list)
+    offsets: list[dict[str, Any]] = field(default_factory=list)
+    pending: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, number: int, key: dict[str, Any], value: dict[str, Any]) -> None:
+        """A record of this type, its key and value in Kafka's JSON form."""
+        known = PARTS.get(number)
+        if not known:
+            return
+        self.type = known.group
+        if known.member:
+            self.members.setdefault(key["memberId"], {})[known.part] = value
+        elif known.part == "regularExpressions":
+            self.expressions.append({"regularExpression": key["regularExpression"], **value})
+        else:
+            self.parts[known.part] = value
+
+    def to_json(self) -> dict[str, Any]:
+        """The group: what Kafka's records say, in their words, by parts; the state is found by Kafka's rules."""
+        members = self._classic_members() if self.type == "classic" else self._members()
+        out: dict[str, Any] = {"kind": "group", "group": self.name, "type": self.type, "state": self._state(members)}
+        head = {name: value for name, value in self.parts.get("metadata", {}).items() if name != "members"}
+        out |= head | self.parts.get("targetAssignment", {})
+        for name in ("topology", "statePartitions", "partitionMetadata"):
+            if name in self.parts:
+                out[name] = self.parts[name]
+        if self.expressions:
+            out["regularExpressions"] = sorted(self.expressions, key=lambda each: str(each["regularExpression"]))
+        out["members"] = members
+        out["offsets"] = sorted(self.offsets, key=_by_partition)
+        if self.pending:
+            out["pendingOffsets"] = sorted(self.pending, key=lambda each: (each["producerId"], *_by_partition(each)))
+        return out
+
+    def _classic_members(self) -> list[dict[str, Any]]:
+        members: list[dict[str, Any]] = self.parts.get("metadata", {}).get("members", [])
+        return members
+
+    def _members(self) -> list[dict[str, Any]]:
+        names = MEMBER_STATES[self.type]
+        out = []
+        for member, parts in sorted(self.members.items()):
+            row: dict[str, Any] = {"memberId": member, **parts.get("metadata", {})}
+            current = parts.get("currentAssignment")
+            if current is not None:
+                row["currentAssignment"] = current | {"state": names.get(current["state"], "UNKNOWN")}
+            if "targetAssignment" in parts:
+                row["targetAssignment"] = parts["targetAssignment"]
+            out.append(row)
+        return out
+
+    def _state(self, members: list[dict[str, Any]]) -> str:
+        if not members:
+            return "Empty"
+        if self.type in {"classic", "share"}:
+            return "Stable"
+        metadata, target = self.parts.get("metadata", {}), self.parts.get("targetAssignment", {})
+        if self.type == "streams":
+            topology = self.parts.get("topology")
+            if topology is None or topology["epoch"] != metadata.get("validatedTopologyEpoch", -1):
+                return "NotReady"
+        assigned = target.get("assignmentEpoch", 0)
+        if metadata.get("epoch", 0) > assigned:
+            return "Assigning"
+        current = [member.get("currentAssignment", {}) for member in members]
+        settled = all(each.get("state") == "STABLE" and each.get("memberEpoch") == assigned for each in current)
+        return "Stable" if settled else "Reconciling"
+
+
+def committed(key: dict[str, Any], value: dict[str, Any], *, offset: int) -> dict[str, Any]:
+    """A committed offset, beside the offset of the record that says so."""
+    return {"topic": key["topic"], "partition": key["partition"], **value, "recordOffset": offset}
+
+
+def _by_partition(row: dict[str, Any]) -> tuple[str, int]:
+    return str(row["topic"]), row["partition"]
+
+
+# `__consumer_offsets`: the groups of all kinds and their committed offsets, as GroupMetadataManager and
+# OffsetMetadataManager load them.
+#
+# What counts is the newest value under a key, with one exception: offsets committed in a transaction count
+# from its COMMIT marker on, unless a later record for the same partition came before that; an ABORT marker
+# drops them.
+
+OFFSET_COMMITS = frozenset({0, 1})
+"""Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
+
+
+@dataclass
+class Offsets:
+    """The newest values: `commits` by the key without its type, `live` of all else by the key, `pending` commits by
+    producer id.
+    """
+
+    catalog: Catalog
+    commits: dict[bytes, tuple[bytes, Kept]] = field(default_factory=dict)
+    live: dict[bytes, Kept] = field(default_factory=dict)
+    pending: dict[int, dict[bytes, tuple[bytes, Kept]]] = field(default_factory=dict)
+    waiting: dict[bytes, set[int]] = field(default_factory=dict)
+    """The producer ids with pending commits of a partition."""
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
+        """`{"kind":"group","group","type","state",…,"members","offsets","pendingOffsets"}`, by name (docs/state.md)."""
+        groups: dict[str, GroupRow] = {}
+        undecoded = 0
+        for key, kept in self.live.items():
+            found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+            number = type_of(key)
+            if found and number is not None:
+                name = str(found[0].get("groupId", found[0].get("group")))
+                groups.setdefault(name, GroupRow(name)).add(number, *found)
+            else:
+                undecoded += 1
+        everything = [(-1, self.commits), *self.pending.items()]
+        for producer, commits in everything:
+            for key, kept in commits.values():
+                found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+                if not found:
+                    undecoded += 1
+                    continue
+                row = groups.setdefault(found[0]["group"], GroupRow(found[0]["group"]))
+                line = committed(*found, offset=kept.offset)
+                if producer < 0:
+                    row.offsets.append(line)
+                else:
+                    row.pending.append({"producerId": producer, **line})
+        for name in sorted(groups):
+            yield groups[name].to_json()
+        if undecoded:
+            yield {"kind": "undecoded", "records": undecoded}
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """`{"groups":[…]}` with what `rows` gives; `hide` finds what to redact, None shows everything."""
+        return {"groups": [row for row in self.rows(hide=hide) if row.pop("kind") == "group"]}
+
+
+def apply_offset(state: Offsets, event: Event) -> None:
+    """Take in a record; one without a value removes what is under its key."""
+    if event.control:
+        _end_transaction(state, event)
+        return
+    number = type_of(event.key)
+    if event.key is None or number is None or number not in known_types(state.catalog, CONSUMER_OFFSETS):
+        state.unknown[NO_TYPE if number is None else str(number)] += 1
+    elif number in OFFSET_COMMITS:
+        _commit(state, event, event.key)
+    elif event.value is None:
+        state.live.pop(event.key, None)
+    else:
+        state.live[event.key] = Kept(event.offset, event.timestamp, event.value)
+
+
+def _commit(state: Offsets, event: Event, key: bytes) -> None:
+    place = key[TYPE_SIZE:]
+    if event.value is None:
+        state.commits.pop(place, None)
+        for producer in state.waiting.pop(place, ()):
+            del state.pending[producer][place]
+        return
+    kept = key, Kept(event.offset, event.timestamp, event.value)
+    if event.producer_id < 0:
+        state.commits[place] = kept
+    else:
+        state.pending.setdefault(event.producer_id, {})[place] = kept
+        state.waiting.setdefault(place, set()).add(event.producer_id)
+
+
+def _end_transaction(state: Offsets, event: Event) -> None:
+    result = decode_control(state.catalog, event.key, event.value).type
+    if result not in {"COMMIT", "ABORT"}:
+        return
+    for place, kept in state.pending.pop(event.producer_id, {}).items():
+        state.waiting[place].discard(event.producer_id)
+        known = state.commits.get(place)
+        if result == "COMMIT" and (known is None or known[1].offset < kept[1].offset):
+            state.commits[place] = kept
+
+
+# `__transaction_state`: what the transaction coordinator knows of each transactional id
+# (TransactionStateManager, TransactionLog).
+
+
+@dataclass
+class Transactions:
+    """The newest value of each transactional id, by key; types that are not known are counted."""
+
+    catalog: Catalog
+    live: dict[bytes, Kept] = field(default_factory=dict)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
+        """`{"kind":"transaction","transactionalId","state", the value in Kafka's words, "offset"}`, by id."""
+        undecoded = 0
+        rows = []
+        for key, kept in self.live.items():
+            found = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
+            if not found:
+                undecoded += 1
+                continue
+            name, value = found
+            state = (
+                self.catalog.named_value("TransactionLogValue", "transactionStatus", value["transactionStatus"])
+                or "UNKNOWN"
+            )
+            shown = "".join(map(str.capitalize, state.split("_")))  # PrepareCommit, as kafka-transactions prints it
+            rows.append(
+                {
+                    "kind": "transaction",
+                    "transactionalId": name["transactionalId"],
+                    "state": shown,
+                    **value,
+                    "offset": kept.offset,
+                }
+            )
+        yield from sorted(rows, key=lambda row: str(row["transactionalId"]))
+        if undecoded:
+            yield {"kind": "undecoded", "records": undecoded}
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """`{"transactions":[…]}` with what `rows` gives; `hide` finds what to redact, None shows everything."""
+        return {"transactions": [row for row in self.rows(hide=hide) if row.pop("kind") == "transaction"]}
+
+
+def apply_transaction(state: Transactions, event: Event) -> None:
+    """Take in a record; one without a value removes its transactional id."""
+    if event.control or event.key is None:
+        return
+    number = type_of(event.key)
+    if number is None or number not in known_types(state.catalog, TRANSACTION_STATE):
+        state.unknown[NO_TYPE if number is None else str(number)] += 1
+    elif event.value is None:
+        state.live.pop(event.key, None)
+    else:
+        state.live[event.key] = Kept(event.offset, event.timestamp, event.value)
+
+
+# `__share_group_state`: what the share coordinator knows of each partition of a share group
+# (ShareCoordinatorShard).
+#
+# A snapshot replaces what was known; an update is merged into it: its batches go over those that are there,
+# and what lies below the start offset goes.
+
+SNAPSHOT, UPDATE = 0, 1
+
+
+DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
+"""RecordState of the share partition."""
+
+
+class StateBatch(NamedTuple):
+    """Records with offsets from `first` to `last` that have the same delivery state, and were delivered as often."""
+
+    first: int
+    last: int
+    state: int
+    deliveries: int
+
+
+@dataclass
+class SharePartition:
+    """What is known of a partition. Batches come in layers, of the snapshot and of each update, with the start offset
+    from then on.
+
+    They are combined once they are shown: to do that with each update would be more work than the log is long.
+    """
+
+    said: dict[str, Any]
+    layers: list[tuple[int, list[StateBatch]]]
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known, with the batches as they stand."""
+        batches = self.layers[0][1] if len(self.layers) == 1 else flattened(self.layers)
+        return self.said | {"stateBatches": [_batch_json(batch) for batch in batches]}
+
+
+@dataclass
+class ShareState:
+    """By group, topic id and partition, the bytes of these in the key: the newest snapshot and the updates after it."""
+
+    catalog: Catalog
+    live: dict[bytes, SharePartition] = field(default_factory=dict)
+    unknown: Counter[str] = field(default_factory=Counter)
+    undecoded: int = 0
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - as the other states; nothing here is secret
+        """`{"kind":"sharePartition","groupId","topicId","partition","snapshotEpoch",…,"stateBatches","offset"}`, by
+        these three.
+        """
+        rows = ({"kind": "sharePartition", **each.to_json()} for each in self.live.values())
+        yield from sorted(rows, key=lambda row: (row["groupId"], row["topicId"], row["partition"]))
+        if self.undecoded:
+            yield {"kind": "undecoded", "records": self.undecoded}
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """`{"sharePartitions":[…]}` with what `rows` gives."""
+        return {"sharePartitions": [row for row in self.rows(hide=hide) if row.pop("kind") == "sharePartition"]}
+
+
+def apply_share(state: ShareState, event: Event) -> None:
+    """Take in a record; a snapshot without a value removes its partition."""
+    if event.control or event.key is None:
+        return
+    number = type_of(event.key)
+    if number not in {SNAPSHOT, UPDATE}:
+        state.unknown[NO_TYPE if number is None else str(number)] += 1
+        return
+    found = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
+    if not found:
+        state.undecoded += 1
+        return
+    place, (name, value) = event.key[TYPE_SIZE:], found
+    if event.value is None:
+        if number == SNAPSHOT:
+            state.live.pop(place, None)
+        return
+    batches = [
+        StateBatch(b["firstOffset"], b["lastOffset"], b["deliveryState"], b["deliveryCount"])
+        for b in value["stateBatches"]
+    ]
+    known = state.live.get(place)
+    if number == UPDATE and known:
+        known.said |= merged(known.said, value) | {"offset": event.offset}
+        known.layers.append((known.said["startOffset"], batches))
+        return
+    # An update of which the snapshot was not seen stands for itself, as in ShareGroupOffset.fromRecord.
+    first = {"snapshotEpoch": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": -1, "deliveryCompleteCount": -1}
+    state.live[place] = SharePartition({**name, **first, **value, "offset": event.offset}, [(-1, batches)])
+
+
+def merged(known: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    """What an update changes but batches (ShareCoordinatorShard.merge): -1 as start offset or leader epoch leaves it as
+    it was.
+    """
+    return {
+        "startOffset": known["startOffset"] if update["startOffset"] == -1 else update["startOffset"],
+        "leaderEpoch": known["leaderEpoch"] if update["leaderEpoch"] == -1 else update["leaderEpoch"],
+        "deliveryCompleteCount": update.get("deliveryCompleteCount", -1),
+    }
+
+
+def flattened(layers: Sequence[tuple[int, Iterable[StateBatch]]]) -> list[StateBatch]:
+    """Batches of all layers, each with the start offset that holds from it on, -1 for none: none of a layer below any
+    start of its own or after it.
+
+    That is what combining one layer after the other comes to (PersisterStateBatchCombiner). Where several batches cover
+    an offset, the one that was delivered more often counts, then the one with the higher state; neighbours that say the
+    same become one.
+    """
+    batches: list[StateBatch] = []
+    start = -1
+    for own, layer in reversed(layers):
+        start = max(start, own)
+        batches += (
+            batch._replace(first=max(batch.first, start)) if start >= 0 else batch
+            for batch in layer
+            if batch.last >= start or start < 0
+        )
+    return _painted(sorted(batch for batch in batches if batch.first <= batch.last))
+
+
+def _painted(batches: list[StateBatch]) -> list[StateBatch]:
+    edges = sorted({edge for batch in batches for edge in (batch.first, batch.last + 1)})
+    covering: list[tuple[int, int, int]] = []  # the highest count and state first, with the offset after the last
+    out: list[StateBatch] = []
+    following = 0
+    for at, end in pairwise(edges):
+        while following < len(batches) and batches[following].first <= at:
+            batch = batches[following]
+            heapq.heappush(covering, (-batch.deliveries, -batch.state, batch.last + 1))
+            following += 1
+        while covering and covering[0][2] <= at:
+            heapq.heappop(covering)
+        if not covering:
+            continue
+        piece = StateBatch(at, end - 1, -covering[0][1], -covering[0][0])
+        if out and out[-1].last + 1 == at and out[-1][2:] == piece[2:]:
+            out[-1] = out[-1]._replace(last=piece.last)
+        else:
+            out.append(piece)
+    return out
+
+
+def _batch_json(batch: StateBatch) -> dict[str, Any]:
+    name = DELIVERY_STATES.get(batch.state, "Unknown")
+    return {
+        "firstOffset": batch.first,
+        "lastOffset": batch.last,
+        "deliveryState": batch.state,
+        "state": name,
+        "deliveryCount": batch.deliveries,
+    }

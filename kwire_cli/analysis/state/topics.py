@@ -1,0 +1,227 @@
+"""State of one of Kafka's own topics at an offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_cli.analysis.state import coordinators, image, image_records
+from kwire_cli.analysis.state.events import Passed, events
+from kwire_cli.errors import InputError
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Folding the batches of a topic's partitions: which fold a topic has, and how its segments and snapshots are
+# gone through.
+
+
+class State(Protocol):
+    """What a topic says."""
+
+    unknown: Counter[str]
+    """Record types that are not known, by number or name, and how often they were seen."""
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
+        """Its lines, each with a `kind`."""
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """All of it; `hide` finds what to redact in a payload, None shows everything."""
+
+
+_FOLDS: dict[str, tuple[Callable[[Catalog], State], Callable[[Any, Event], None]]] = {
+    CONSUMER_OFFSETS: (coordinators.Offsets, coordinators.apply_offset),
+    TRANSACTION_STATE: (coordinators.Transactions, coordinators.apply_transaction),
+    SHARE_GROUP_STATE: (coordinators.ShareState, coordinators.apply_share),
+    CLUSTER_METADATA: (image.Image, image_records.apply),
+}
+TOPICS = tuple(_FOLDS)
+"""Topics that have a state."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A file of batches: `read` opens it. `base_offset` is where it begins; of a snapshot it is the offset after the
+    last that it covers.
+    """
+
+    label: str
+    read: Callable[[], Iterable[Batch | Gap]]
+    base_offset: int | None = None
+    snapshot: bool = False
+
+
+@dataclass
+class Folded:
+    """What a partition says up to an offset, and what was gone through for it; `snapshot` is the label of the one that
+    it began with.
+    """
+
+    topic: str
+    partition: int | None
+    state: State
+    passed: Passed = field(default_factory=Passed)
+    snapshot: str | None = None
+
+
+def new_state(catalog: Catalog, topic: str) -> State:
+    """The state of a topic before its first record. InputError for a topic that has none."""
+    if topic not in _FOLDS:
+        raise InputError(f"{topic} has no state that kwire knows; {', '.join(TOPICS)} have")
+    return _FOLDS[topic][0](catalog)
+
+
+def apply(topic: str, state: State, event: Event) -> None:
+    """Take in a record of this topic. Never raises, whatever its bytes."""
+    _FOLDS[topic][1](state, event)
+
+
+def fold(
+    catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition: int | None = None, at: int | None = None
+) -> Folded:
+    """What the segments of one partition say up to the offset `at`, included; None for all of it.
+
+    A KRaft log begins with its newest snapshot that covers no more than that, whatever the log holds before it.
+    """
+    out = Folded(topic, partition, new_state(catalog, topic))
+    found = list(segments)
+    snapshots = [each for each in found if each.snapshot and (at is None or (each.base_offset or 0) <= at + 1)]
+    newest = max(snapshots, key=lambda each: each.base_offset or 0, default=None)
+    first = None
+    if newest:
+        inside = Passed()
+        for event in events(newest.read(), inside):
+            apply(topic, out.state, event)
+        first, out.snapshot = newest.base_offset, newest.label
+        out.passed.last = first - 1 if first else None
+        out.passed.batches = inside.batches
+        if inside.gaps or inside.corrupt:
+            out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
+    logs = sorted(
+        (each for each in found if not each.snapshot),
+        key=lambda each: (each.base_offset is None, each.base_offset or 0),
+    )
+    for number, each in enumerate(logs):
+        following = logs[number + 1].base_offset if number + 1 < len(logs) else None
+        if (first is not None and following is not None and following <= first) or (
+            at is not None and (each.base_offset or 0) > at
+        ):
+            continue
+        for event in events(each.read(), out.passed, first=first, last=at):
+            apply(topic, out.state, event)
+    _note_missing(out, newest)
+    return out
+
+
+def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
+    """Return the first offset at which these segments of a partition say what the topic says.
+
+    Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
+    snapshots, and for other topics, it is where the log begins.
+    """
+    found = list(segments)
+    logs = [each.base_offset or 0 for each in found if not each.snapshot]
+    ends = [max((each.base_offset or 0) - 1, 0) for each in found if each.snapshot]
+    if topic == CLUSTER_METADATA and ends:
+        logs = [base for base in logs if not base]
+    return min((*logs, *ends), default=0)
+
+
+def _note_missing(out: Folded, snapshot: Segment | None) -> None:
+    """Say where something that is not there may have said more."""
+    passed = out.passed
+    after = snapshot.base_offset or 0 if snapshot else 0
+    if out.topic == CLUSTER_METADATA and passed.first is not None and passed.first > after:
+        passed.notes.append(
+            f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
+        )
+    if passed.corrupt:
+        passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
+    if passed.gaps:
+        passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
+
+
+# What the partitions of a topic say together, in the JSON form of `kwire dump --state`.
+
+_NAMES = {
+    "group": ("group",),
+    "transaction": ("transactionalId",),
+    "sharePartition": ("groupId", "topicId", "partition"),
+}
+"""By what lines of a kind are in order, where several partitions have some."""
+
+
+_TOGETHER = {"group": "groups", "transaction": "transactions", "sharePartition": "sharePartitions"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A topic and what was folded of its partitions."""
+
+    topic: str
+    parts: Sequence[Folded]
+
+    def logs(self) -> Iterator[dict[str, Any]]:
+        """A line for each partition:
+        `{"kind":"log","topic","partition","firstOffset","lastOffset","records","snapshot","unknown","notes"}`.
+        """
+        for part in self.parts:
+            yield {
+                "kind": "log",
+                "topic": part.topic,
+                "partition": part.partition,
+                "firstOffset": part.passed.first,
+                "lastOffset": part.passed.last,
+                "records": part.passed.records,
+                "snapshot": part.snapshot,
+                "unknown": dict(sorted(part.state.unknown.items())),
+                "notes": part.passed.notes,
+            }
+
+    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
+        """What the topic says, in lines of which each has a `kind`, and a `logPartition` where the topic may have
+        several partitions.
+        """
+        found = []
+        for part in self.parts:
+            label = {} if self.topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
+            found += [row | label for row in part.state.rows(hide=hide)]
+        if len(self.parts) > 1:
+            found.sort(
+                key=lambda row: [
+                    str(row["kind"]),
+                    *((str(type(row[name])), row[name]) for name in _NAMES.get(row["kind"], ())),
+                ]
+            )
+        yield from found
+
+    def by_log(self, *, hide: Hide | None) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Yield the line of each partition, as `logs` has it, with the lines of what that partition says."""
+        for part, log in zip(self.parts, self.logs(), strict=True):
+            yield log, list(part.state.rows(hide=hide))
+
+    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
+        """All in one: `{"topic","logs":[…]}` and what the state's `to_json` gives, the lists of all partitions
+        together.
+        """
+        logs = [{name: value for name, value in line.items() if name not in {"kind", "topic"}} for line in self.logs()]
+        out: dict[str, Any] = {"topic": self.topic, "logs": logs}
+        if self.topic == CLUSTER_METADATA:
+            for part in self.parts:
+                out |= part.state.to_json(hide=hide)
+            return out
+        for part in self.parts:
+            out |= {name: [] for name in part.state.to_json(hide=hide)}
+        for row in self.rows(hide=hide):
+            kind = row.pop("kind")
+            if kind in _TOGETHER:
+                out[_TOGETHER[kind]].append(row)
+        return out

@@ -1,0 +1,347 @@
+"""A partition's folder against itself: its segments in order, each with its indexes, and what the whole says of
+producers and leader epochs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, Marker, Producers, from_anomalies
+from kwire_cli.analysis.verify.indexes import INDEXES, Segment
+from kwire_cli.engine.fixed import Fixed, fixed
+from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.source.logs.contents import TEXTS, read_log_file
+from kwire_cli.source.logs.files import File, Partition, partition, walk
+from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
+from kwire_cli.stores import path_of
+from kwire_cli.structs.logs import end_transaction_marker
+from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.logs.model import Contents
+    from kwire_cli.stores import Place
+
+_KEY = fixed(CONTROL_RECORD_KEY)
+
+
+def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+    """The faults of a file, a partition's folder, a log directory, or a folder with log directories in it; `deep` as
+    below.
+
+    `checked`, here and below, counts what is looked at.
+
+    Raises:
+        InputError: A file or folder cannot be read, or a file is none of a log directory.
+
+    """
+    for part in parts_to_verify(path):
+        yield from verify_part(part, deep=deep, checked=checked)
+
+
+def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
+    """What can be verified without the rest, in order: a file, or of a folder its log directories' own files and each
+    of their partitions.
+
+    Raises:
+        InputError: A folder cannot be read.
+
+    """
+    folder = path_of(path)
+    if not folder.is_dir():
+        yield folder
+        return
+    for directory in walk(folder).directories:
+        yield from (file.path for file in directory.files if _is_text(file))
+        yield from (each.path for each in directory.partitions)
+
+
+def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+    """The faults of one of these; `deep` as below. InputError where it cannot be read."""
+    return (
+        verify_partition(path, deep=deep, checked=checked)
+        if path.is_dir()
+        else verify_file(path, deep=deep, checked=checked)
+    )
+
+
+def verify_partition(
+    folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None
+) -> Iterator[Fault]:
+    """The faults of a partition's folder, in the order of its offsets; none for what a broker leaves, however it ended.
+
+    Headers of batches, transaction markers and all files in use are read, in one pass and in memory that does not grow
+    with the log. `deep` reads the records too: decompression, counts, sizes, whatever `anomalies` of a batch has.
+
+    Raises:
+        InputError: A file or folder cannot be read.
+
+    """
+    return _Verification(partition(folder), deep=deep, checked=checked).faults()
+
+
+def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+    """The faults of one file: of a `.log` with the indexes and the snapshot that belong to its segment, of any other by
+    itself; `deep` as above.
+
+    Raises:
+        InputError: It cannot be read, or is no file of a log directory.
+
+    """
+    file = path_of(path)
+    name = file_name(file.name)
+    if name.kind in BATCH_KINDS:
+        whole = partition(file.parent)
+        base = name.base_offset or 0
+        beside = [each for each in whole.files if each.name.base_offset == base and each.kind not in BATCH_KINDS]
+        # Whatever suffix the file has, it is the one asked for.
+        own = File(file, FileName(name.kind, base, name.epoch))
+        part = Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))
+        yield from _Verification(part, deep=deep, checked=checked).faults()
+    else:
+        yield from from_anomalies(file, _read(file, checked).anomalies)
+
+
+def _is_text(file: File) -> bool:
+    return not file.name.suffix and file.kind in TEXTS
+
+
+def _read(path: Place, checked: Checked | None) -> Contents[Any]:
+    if checked:
+        checked.files += 1
+    return read_log_file(path)
+
+
+class _Verification:
+    def __init__(self, part: Partition, *, deep: bool, checked: Checked | None) -> None:
+        self.part, self.deep, self.checked = part, deep, checked or Checked()
+        self.logs = [(file, file.name.base_offset) for file in part.of(Kind.LOG) if file.name.base_offset is not None]
+        self.snapshots = [
+            (file, file.name.base_offset)
+            for file in part.of(Kind.PRODUCER_SNAPSHOT)
+            if file.name.base_offset is not None
+        ]
+        self.topic = part.name.topic if part.name else None
+        self.start = self.logs[0][1] if self.logs else 0
+        self.next_offset = self.start
+        self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
+        self.epochs = LeaderEpochCheck(part.path, ())
+        self.lost = False
+
+    def faults(self) -> Iterator[Fault]:
+        """All faults."""
+        yield from self._texts()
+        yield from self._orphans()
+        yield from self._first_snapshot()
+        for (file, base), following in zip_longest(self.logs, self.logs[1:]):
+            yield from self._segment(Segment(self.part, file, base, following[1] if following else None))
+        if self.logs:
+            yield from self._compare_snapshots(None)
+            yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
+        for file in self.part.of(Kind.CHECKPOINT):
+            yield from self._checkpoint(file)
+
+    def _texts(self) -> Iterator[Fault]:
+        for file in self.part.files:
+            if not _is_text(file):
+                continue
+            contents = _read(file.path, self.checked)
+            yield from from_anomalies(file.path, contents.anomalies)
+            if file.kind is Kind.LEADER_EPOCHS and not contents.anomalies:
+                self.epochs = LeaderEpochCheck(file.path, contents.entries)
+
+    def _orphans(self) -> Iterator[Fault]:
+        bases = {base for _, base in self.logs}
+        for kind in INDEXES:
+            for file in self.part.of(kind):
+                if file.name.base_offset not in bases:
+                    yield Fault(
+                        "ORPHANED_FILE", str(file.path), None, file.name.base_offset, "there is no log of this segment"
+                    )
+
+    def _first_snapshot(self) -> Iterator[Fault]:
+        """The state in which the log begins; older snapshots are of what is no longer there."""
+        while self.logs and self.snapshots and self.snapshots[0][1] <= self.start:
+            file, end_offset = self.snapshots.pop(0)
+            contents = _read(file.path, self.checked)
+            yield from from_anomalies(file.path, contents.anomalies)
+            if end_offset == self.start and not contents.anomalies:
+                self.producers.take(contents.entries, end_offset)
+        if not self.producers.complete:
+            self.producers.missing(self.start)
+
+    def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
+        """Those of offsets up to this one, before the batch that begins there; None at the end of the log."""
+        while self.snapshots and (upto is None or self.snapshots[0][1] <= upto):
+            file, end_offset = self.snapshots.pop(0)
+            contents = _read(file.path, self.checked)
+            yield from from_anomalies(file.path, contents.anomalies)
+            if upto is None and end_offset > max(self.next_offset, self.logs[-1][1]):
+                text = f"the log ends before offset {self.next_offset}"
+                yield Fault("SNAPSHOT_BEYOND_LOG", str(file.path), None, end_offset, text)
+                continue
+            if contents.anomalies:
+                continue
+            if end_offset > self.next_offset:
+                self.producers.missing(end_offset)
+            wrong = list(self.producers.compare(contents.entries, end_offset))
+            for entry, text in wrong:
+                yield Fault("SNAPSHOT_PRODUCER", str(file.path), entry.at if entry else None, end_offset, text)
+            if not wrong:
+                self.producers.take(contents.entries, end_offset)
+                self.next_offset = max(self.next_offset, end_offset)
+
+    def _segment(self, segment: Segment) -> Iterator[Fault]:
+        yield from segment.own_faults()
+        if segment.base > self.next_offset:
+            self._missing(segment, segment.base)
+        source, batches = source_of(segment.log, topic=self.topic), 0
+        for item in items(source):
+            if not isinstance(item, Batch):
+                yield from self._gap(segment, item)
+            else:
+                batches += 1
+                yield from self._batch(segment, item)
+        self.checked.files += 1 + len(segment.contents)
+        self.checked.logs += 1
+        self.checked.batches += batches
+        if self.lost:
+            # What the bytes at the end were, and how many offsets they had, is not known.
+            segment.aborted.missing(self.next_offset, segment.after)
+        yield from segment.last_faults(len(source.data))
+
+    def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
+        segment.lost(gap.end)
+        if gap.code == PADDING and segment.is_last:
+            return
+        self.lost = True
+        yield Fault(
+            gap.code,
+            str(segment.log),
+            gap.position,
+            self.next_offset,
+            f"{gap.size} bytes are no batch, after offset {self.next_offset - 1}",
+        )
+
+    def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+        # Nearly all batches are good and there may be millions: each check says beforehand whether it has anything to
+        # look at.
+        head = batch.head
+        base, last = head.base_offset, head.last_offset
+        if notes := batch.anomalies if self.deep else batch.notes:
+            yield from from_anomalies(segment.log, notes, base)
+        if not batch.crc_valid or last < base:
+            self.lost = True
+            segment.lost(batch.end)
+            return
+        if self.snapshots and self.snapshots[0][1] <= base:
+            yield from self._compare_snapshots(base)
+        if segment.base <= base == self.next_offset and last < segment.after:
+            self.next_offset, self.lost = last + 1, False
+        else:
+            yield from self._offsets(segment, batch)
+        if batch.position >= segment.offsets.due:
+            yield from segment.offsets.batch(batch)
+        if segment.times.due:
+            yield from segment.times.batch(batch)
+        if head.leader_epoch != self.epochs.current or base >= self.epochs.until:
+            yield from self.epochs.batch(segment.log, batch)
+        if head.control:
+            if head.producer_id >= 0:
+                yield from self._marker(segment, batch)
+        elif head.producer_id >= 0:
+            for code, text in self.producers.data(head):
+                yield Fault(code, str(segment.log), batch.position, base, text)
+            if self.producers.begun == base:
+                segment.aborted.begun(base)
+
+    def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+        head, log = batch.head, str(segment.log)
+        if head.base_offset < self.next_offset and head.base_offset >= segment.base:
+            text = f"the batch begins at offset {head.base_offset} after offset {self.next_offset - 1}"
+            yield Fault("OFFSET_ORDER", log, batch.position, head.base_offset, text)
+        if head.base_offset < segment.base or head.last_offset >= segment.after:
+            text = (
+                f"offsets {head.base_offset} to {head.last_offset} in a segment from {segment.base} to "
+                f"{segment.after - 1}"
+            )
+            yield Fault("OFFSET_OUT_OF_SEGMENT", log, batch.position, head.base_offset, text)
+        if head.base_offset > self.next_offset:
+            if self.topic == CLUSTER_METADATA and not self.lost:
+                text = (
+                    f"offsets {self.next_offset} to {head.base_offset - 1} are missing, and a metadata log is not "
+                    f"compacted"
+                )
+                yield Fault("OFFSET_GAP", log, batch.position, self.next_offset, text)
+            self._missing(segment, head.base_offset)
+        self.lost = False
+        self.next_offset = max(self.next_offset, head.last_offset + 1)
+
+    def _missing(self, segment: Segment, before: int) -> None:
+        self.producers.missing(before)
+        segment.aborted.missing(self.next_offset, before)
+
+    def _marker(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+        head, log = batch.head, str(segment.log)
+        if head.records_count == 0:
+            # Compaction emptied it, all of its transaction being gone: what it was is not known.
+            self.producers.missing(head.last_offset + 1)
+            segment.aborted.missing(head.base_offset, head.last_offset + 1)
+            return
+        marker = _marker(batch)
+        if marker is None:
+            yield Fault(
+                "CONTROL_RECORD",
+                log,
+                batch.position,
+                head.base_offset,
+                f"a control batch of producer {head.producer_id} without a marker",
+            )
+            return
+        problems, aborted = self.producers.marker(head, marker)
+        for code, text in problems:
+            yield Fault(code, log, batch.position, head.base_offset, text)
+        if not marker.commit:
+            segment.aborted.marker(head.producer_id, head.last_offset, aborted, batch.position)
+
+    def _checkpoint(self, file: File) -> Iterator[Fault]:
+        """A KRaft snapshot: its batches by themselves; its offsets count from 0 and are not the log's."""
+        next_offset = 0
+        self.checked.files += 1
+        self.checked.logs += 1
+        for item in items(source_of(file.path, topic=self.topic)):
+            if not isinstance(item, Batch):
+                yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")
+                continue
+            head = item.head
+            self.checked.batches += 1
+            yield from from_anomalies(file.path, item.anomalies if self.deep else item.notes, head.base_offset)
+            if head.base_offset != next_offset and item.crc_valid:
+                text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
+                yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)
+            next_offset = max(next_offset, head.last_offset + 1)
+
+
+@cache
+def _marker_value() -> Fixed:
+    return fixed(end_transaction_marker(catalog().message("EndTxnMarker")))
+
+
+def _marker(batch: Batch) -> Marker | None:
+    """The transaction marker in a control batch; None where it holds another control record, or none that can be
+    read.
+    """
+    record = next(batch.records(), None)
+    value = _marker_value()
+    if record is None or len(record.key or b"") < _KEY.size or len(record.value or b"") < value.size:
+        return None
+    kind = CONTROL_TYPES.get(_KEY.unpack(record.key)[1])
+    return Marker(kind == "COMMIT", value.unpack(record.value)[1]) if kind in {"COMMIT", "ABORT"} else None

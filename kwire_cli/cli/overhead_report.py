@@ -1,0 +1,304 @@
+"""The report of overhead: counted, and shown in every format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.environment import Progress
+from kwire_cli.cli.options import MOST_ROWS, limits_of, size_of
+from kwire_cli.cli.pages import Collected
+from kwire_cli.errors import EncodeError, InputError
+
+if TYPE_CHECKING:
+    from kwire_cli.analysis.costs.batching import Accumulators
+    from kwire_cli.analysis.costs.measures import Distance
+    from kwire_cli.analysis.costs.overhead import Report
+    from kwire_cli.analysis.costs.tallies import Summed, Tallies
+    from kwire_cli.cli.capture_inputs import CapturePoints
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog
+
+
+# What was asked of `kwire overhead`, and what came of it so far.
+
+DEFAULTS = {
+    "capture": (("api",), ("kind",)),
+    "frames": (("field",), ("kind",)),
+    "segments": (("topic", "partition"), ("kind",)),
+}
+"""The tables of bytes where none were asked for, by what the first input is."""
+
+
+@dataclass
+class Asked:
+    """What was asked for."""
+
+    environment: Environment
+    catalog: Catalog
+    options: dict[str, Any]
+    laid: Catalog | None = None
+    """The definitions of a what-if."""
+    points: CapturePoints | None = None
+    several: bool = False
+    """Whether there is more than one input, so that a place has to say in which it is."""
+
+    def __post_init__(self) -> None:
+        self.tables = tables_of(self.options["by"])
+        self.limits = _limits_given(self.options["given"])
+        self.progress = Progress(self.environment)
+
+
+@dataclass
+class Counted:
+    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are
+    files of records alone.
+
+    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is. `summed` is in place
+    of `tallies` where others counted.
+    """
+
+    tables: list[tuple[str, ...]]
+    tallies: Tallies
+    accumulators: Accumulators | None
+    files: int = 0
+    captures: int = 0
+    segments: bool = True
+    decodable: bool = False
+    written: Tallies | None = None
+    summed: Summed | None = None
+
+    @property
+    def amounts(self) -> Tallies | Summed:
+        """What is shown."""
+        return self.summed or self.tallies
+
+    def turn_to(self, name: str | None, *, several: bool) -> None:
+        """What comes next is from this input."""
+        self.tallies.file = name
+        self.tallies.largest.turn_to({"file": name} if several and name else {})
+
+    def add(self, subject: Any, place: str) -> None:
+        """Count a line of a capture, or what has the same properties. InputError with its place for a value that an
+        overlay has no room for.
+        """
+        try:
+            self.tallies.add(subject)
+        except EncodeError as error:
+            raise InputError(f"{place}: {error}") from None
+        if self.written:
+            self.written.file = self.tallies.file
+            self.written.add(subject)
+
+
+def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The dimensions of each table of --by. UsageError for one that there is not."""
+    from kwire_cli.analysis.costs.measures import DIMENSIONS
+
+    tables = []
+    for text in by:
+        names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+        if strange := [name for name in names if name not in DIMENSIONS]:
+            raise click.UsageError(
+                f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}"
+            )
+        tables.append(names)
+    return tables
+
+
+def begin(asked: Asked, kind: str) -> Counted:
+    """What is counted is known when the first input is: the tables depend on it."""
+    from kwire_cli.analysis.costs.measures import OF_MESSAGE
+    from kwire_cli.analysis.costs.tallies import Tallies
+
+    tables = asked.tables or [*DEFAULTS[kind]]
+    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
+    accumulators = None
+    if any(asked.options[name] for name in ("batching", "linger", "batch_sizes")):
+        from kwire_cli.cli.batching import accumulators_of
+
+        accumulators = accumulators_of(asked.options)
+    on_records = accumulators.add if accumulators else None
+    limits = limits_of(asked.options)
+    tallies = Tallies(asked.catalog, names, limits=limits, on_records=on_records)
+    written = None
+    if asked.laid:
+        from kwire_cli.analysis.costs.overlaid import Overlaid
+
+        written = Tallies(asked.catalog, names, limits=limits)
+        tallies.overlaid = Overlaid(asked.catalog, asked.laid)
+    return Counted(tables, tallies, accumulators, written=written)
+
+
+def _limits_given(texts: tuple[str, ...]) -> dict[str, int]:
+    """The limits of --limit by name. UsageError for one that there is not."""
+    from kwire_cli.analysis.costs.measures import NAMES
+
+    out = {}
+    for text in texts:
+        name, mark, size = text.partition("=")
+        if not mark or name.strip() not in NAMES:
+            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+        out[name.strip()] = size_of(size, f"--limit {name.strip()}")
+    return out
+
+
+# How `kwire overhead` shows what it counted: tables, one JSON document, JSON lines, csv.
+
+
+def show(asked: Asked, counted: Counted, fmt: str) -> None:
+    """Print all of it."""
+    from kwire_cli.analysis.costs.overhead import report
+
+    top = asked.options["top"] or (MOST_ROWS if fmt == "table" else None)
+    made = report(counted.amounts, counted.tables, top)
+    limits = _distances(asked, counted)
+    if fmt == "table":
+        if isinstance(asked.environment, Collected):
+            from kwire_cli.view.html.page import overhead_charts
+
+            asked.environment.charts += overhead_charts(made, counted.amounts)
+        _show_tables(asked, counted, made, limits)
+    elif fmt == "csv":
+        write_csv(asked.environment, made, counted if counted.written else None)
+    else:
+        _show_json(asked, counted, made, limits, fmt)
+
+
+def _distances(asked: Asked, counted: Counted) -> list[Distance]:
+    from kwire_cli.analysis.costs.measures import distances
+
+    return distances(counted.amounts.largest, asked.limits) if asked.options["limits"] else []
+
+
+def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:
+    from kwire_cli.view.costs import limit_lines, record_lines, report_lines
+    from kwire_cli.view.lines import counted as number_of
+
+    environment = asked.environment
+    environment.write_lines(report_lines(made, messages="files" if counted.segments else "messages"))
+    if counted.written:
+        _show_changes(asked, counted)
+    if counted.files:
+        what = (
+            "the capture's file" if counted.captures == 1 else f"the files of {number_of(counted.captures, 'capture')}"
+        )
+        environment.write_lines([[(f"{what}, packets and all: {number_of(counted.files, 'byte')}", "dim")]])
+    if made.records and asked.options["records"]:
+        environment.write_lines([[], *record_lines(made, asked.options["top"] or MOST_ROWS)])
+    if limits:
+        environment.write_lines([[], [("limits", "title")], *limit_lines(limits)])
+    if counted.accumulators:
+        from kwire_cli.view.costs import batching_lines
+
+        environment.write_lines(
+            [[], *batching_lines(counted.accumulators.outcome(), asked.options["top"] or MOST_ROWS)]
+        )
+
+
+def _show_changes(asked: Asked, counted: Counted) -> None:
+    from kwire_cli.analysis.costs.overhead import changes
+    from kwire_cli.view.costs import change_lines, outcome_lines
+
+    assert counted.written  # noqa: S101 - for the type checker
+    assert counted.tallies.overlaid  # noqa: S101 - as above
+    if not counted.segments:
+        for names in counted.tables:
+            asked.environment.write_lines(
+                [
+                    [],
+                    *change_lines(
+                        names, *changes(counted.written, counted.tallies, names), asked.options["top"] or MOST_ROWS
+                    ),
+                ]
+            )
+    asked.environment.write_lines([[], *outcome_lines(counted.tallies.overlaid, in_records=counted.segments)])
+
+
+def _changes(counted: Counted) -> dict[str, Any]:
+    from kwire_cli.analysis.costs.overhead import changes
+    from kwire_cli.view.costs import change_document
+
+    assert counted.written  # noqa: S101 - for the type checker
+    assert counted.tallies.overlaid  # noqa: S101 - as above
+    found = [(names, *changes(counted.written, counted.tallies, names)) for names in counted.tables]
+    return change_document([(names, rows) for names, rows, _ in found], found[0][2], counted.tallies.overlaid)
+
+
+def write_csv(environment: Environment, made: Report, counted: Counted | None = None) -> None:
+    """The rows of all tables; where there is what was `counted` under an overlay, with what they are as written."""
+    names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
+    columns = [
+        *names,
+        "messages",
+        "count",
+        "bytes",
+        "share",
+        "overheadBytes",
+        *(["writtenBytes", "change"] if counted else []),
+    ]
+    environment.write_csv(columns)
+    for found in made.tables:
+        rows = [*found.to_json()]
+        if counted:
+            rows = _with_written(counted, found.dimensions, rows)
+        for row in rows:
+            rest = {found.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
+            environment.write_csv([(row | rest).get(name) for name in columns])
+
+
+def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with what they are as written; what is gone under the overlay last."""
+    from kwire_cli.analysis.costs.overhead import changes
+
+    assert counted.written  # noqa: S101 - for the type checker
+    changed = {row.key: row for row in changes(counted.written, counted.tallies, names)[0]}
+    out = []
+    for row in rows:
+        if "rest" in row:
+            out.append(row)
+            continue
+        found = changed.pop(tuple(row[name] for name in names), None)
+        change = found.change if found else 0
+        out.append(row | {"writtenBytes": row["bytes"] - change, "change": change})
+    gone = (each for each in changed.values() if not each.under)
+    return out + [
+        {**dict(zip(names, each.key, strict=True)), "bytes": 0, "writtenBytes": each.written, "change": each.change}
+        for each in gone
+    ]
+
+
+def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distance], fmt: str) -> None:
+    document = made.to_json()
+    if not asked.options["records"]:
+        document.pop("records", None)
+    document["limits"] = [each.to_json() for each in limits]
+    if counted.accumulators:
+        document["batching"] = counted.accumulators.outcome().to_json()
+    if counted.captures:
+        document["fileBytes"] = counted.files
+    if counted.written:
+        document["overlay"] = _changes(counted)
+    write_json(asked.environment, document, fmt)
+
+
+def write_json(environment: Environment, document: dict[str, Any], fmt: str) -> None:
+    """What `Report.to_json` gives and more, as one document or a line each for rows and other parts."""
+    from kwire_cli.view.json import dumps
+
+    if fmt == "json":
+        environment.write(dumps(document, indent=True))
+        return
+    for found in document.pop("tables"):
+        for row in found["rows"]:
+            environment.write(dumps({"table": found["by"], **row}, indent=False))
+    for name in ("compressed", "limits"):
+        for row in document.pop(name, ()):
+            environment.write(dumps({"table": name, **row}, indent=False))
+    for name, found in document.items():
+        if isinstance(found, dict):
+            environment.write(dumps({"table": name, **found}, indent=False))
+    total = {name: found for name, found in document.items() if not isinstance(found, dict)}
+    environment.write(dumps({"table": "total", **total}, indent=False))

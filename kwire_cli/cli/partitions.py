@@ -1,0 +1,409 @@
+"""Partitions: the state in their records, their faults, and two copies compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kwire_cli.analysis.verify import Checked, Fault, verify_path
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.options import refuse_format
+from kwire_cli.cli.segments import path_text
+from kwire_cli.errors import InputError
+from kwire_cli.source.logs.files import nothing_in, partition_of
+from kwire_cli.source.logs.model import Kind
+from kwire_cli.stores import path_of
+from kwire_cli.view.lines import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kwire_cli.analysis.comparison.partitions import Comparison, Item
+    from kwire_cli.analysis.state.topics import Answer, Segment
+    from kwire_cli.cli.segments import SegmentFile
+    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.stores import Place
+    from kwire_cli.view.lines import Line
+
+
+# `kwire dump --state`: what Kafka's own topics say at an offset.
+
+FORMATS = ("tree", "table", "json", "jsonl", "html")
+
+
+_NAMED = 8
+"""Files that an error names at most."""
+BOTH = "table+tree"
+"""What a page shows."""
+INSTEAD = {
+    "--offsets": "offsets",
+    "--time": "times",
+    "--key": "key",
+    "--grep": "grep",
+    "--limit": "limit",
+    "--deep": "deep",
+    "--all": "every",
+    "--verify": "verify",
+    "--like-kafka": "like_kafka",
+}
+"""Options that choose among records, of which a state needs all up to an offset."""
+
+
+def show_state(
+    environment: Environment,
+    catalog: Catalog,
+    files: Iterable[SegmentFile],
+    fmt: str,
+    options: dict[str, Any],
+    limits: Limits | None = None,
+) -> bool:
+    """Write what the topics among the files say, up to the offset `options["at"]`; whether something of them could not
+    be read.
+
+    InputError where no file is of a topic that has a state.
+    """
+    if fmt != BOTH:
+        refuse_format("--state", fmt, FORMATS)
+    for option, name in INSTEAD.items():
+        if options.get(name) not in {None, False}:
+            raise click.UsageError(f"--state uses all records up to an offset (--at); it does not take {option}")
+    from kwire_cli.message.redaction import Redaction
+
+    odd, redaction = False, Redaction(catalog, show_secrets=bool(options.get("show_secrets")))
+    for answer in _answers(catalog, files, options, limits):
+        _show(environment, answer, fmt, redaction.record)
+        _note_beyond(environment, answer, options.get("at"))
+        odd = odd or any(part.passed.notes or part.state.unknown for part in answer.parts)
+    return odd
+
+
+def _note_beyond(environment: Environment, answer: Answer, at: int | None) -> None:
+    """Say where it is that the log ends before the offset that was asked for."""
+    last = max((part.passed.last for part in answer.parts if part.passed.last is not None), default=None)
+    if at is not None and last is not None and last < at:
+        environment.note(
+            f"kwire: {answer.topic}: the last offset is {last}, before --at {at}: this is what it says at its end"
+        )
+
+
+def _answers(
+    catalog: Catalog, files: Iterable[SegmentFile], options: dict[str, Any], limits: Limits | None
+) -> Iterator[Answer]:
+    from kwire_cli.analysis.state.topics import TOPICS, Answer, first_reachable, fold
+
+    partitions: dict[str, dict[tuple[str, int | None], list[SegmentFile]]] = {}
+    seen = set()
+    for file in files:
+        topic = options.get("as_topic") or file.topic
+        seen.add(topic)
+        if topic in TOPICS and file.has_batches and (not options.get("topics") or topic in options["topics"]):
+            folder = partition_of(file.path) if file.path else None
+            if not (folder and folder.state):
+                place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
+                partitions.setdefault(topic, {}).setdefault(place, []).append(file)
+    if not partitions:
+        named = (
+            ", ".join(sorted(str(topic) for topic in seen if topic))
+            or "files whose folder names no topic (--as-topic says it)"
+        )
+        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
+    unreachable = []
+    for topic in TOPICS:
+        folded = []
+        for (_, number), found in sorted(
+            partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])
+        ):
+            in_use = _in_use(found)
+            segments = [_segment(catalog, topic, file, limits) for file in in_use]
+            if (at := options.get("at")) is not None and at < (first := first_reachable(topic, segments)):
+                others = [file for file in found if file not in in_use]
+                unreachable.append(_unreachable(topic, in_use, others, at, first))
+                continue
+            folded.append(fold(catalog, topic, segments, partition=number, at=at))
+        if folded:
+            if not any(part.passed.batches for part in folded):
+                looked = counted(sum(map(len, partitions[topic].values())), "file")
+                raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
+            yield Answer(topic, folded)
+    if unreachable:
+        raise unreachable[0]
+
+
+def _unreachable(topic: str, in_use: list[SegmentFile], others: list[SegmentFile], at: int, first: int) -> InputError:
+    """Return the error for an offset that the files in use do not reach: the first one that they do, and files that
+    reach further.
+    """
+    from kwire_cli.analysis.state.topics import first_reachable
+
+    older = [file for file in others if first_reachable(topic, [_begin(file)]) < first]
+    here = "no file beside them reaches further"
+    if older:
+        names = [file.label.rpartition("/")[2] for file in older]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        reach = first_reachable(topic, map(_begin, older))
+        here = (
+            f"files beside them reach from offset {reach} on, and are read when they are named: "
+            f"{', '.join(names[:_NAMED])}{more}"
+        )
+    kinds = "snapshot" if any(_begin(file).snapshot for file in in_use) else "segment"
+    text = f"offset {at} is before the first {kinds} in use; the first offset that can be answered is {first}; {here}"
+    return InputError(text, file=in_use[0].label.rpartition("/")[0] or in_use[0].label)
+
+
+def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
+    """The files without a suffix such as .deleted, unless there are no others: then these were asked for."""
+    return [file for file in files if not file.name.suffix] or files
+
+
+def _segment(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
+    return replace(_begin(file), read=partial(_items, catalog, topic, file, limits))
+
+
+def _begin(file: SegmentFile) -> Segment:
+    """What the name of a file says, without its content."""
+    from kwire_cli.analysis.state.topics import Segment
+
+    return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
+
+
+def _items(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:
+    from kwire_cli.records.reading import items, source_of
+
+    return items(source_of(file.view, topic=topic, catalog=catalog, limits=limits))
+
+
+def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None) -> None:
+    from kwire_cli.view.json import dumps
+    from kwire_cli.view.logs import state_table_lines, state_tree_lines
+
+    if fmt == "json":
+        environment.write(dumps(answer.to_json(hide=hide), indent=True))
+    elif fmt == "jsonl":
+        for row in (*answer.logs(), *answer.rows(hide=hide)):
+            environment.write(dumps(row, indent=False))
+    else:
+        if fmt != "tree":
+            environment.write_lines(state_table_lines(answer, hide=hide))
+        if fmt == BOTH:
+            environment.write("")
+        if fmt != "table":
+            environment.write_lines(state_tree_lines(answer, hide=hide))
+
+
+# `kwire dump --verify`: the faults of log directories, partitions and files, a line each.
+
+COLUMNS = ("fault", "file", "position", "offset", "text")
+
+
+def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, deep: bool) -> int:
+    """Verify all paths, show each fault as it is found, and say on standard error how much was looked at.
+
+    Raises:
+        InputError: A path is not there, cannot be read, or holds nothing that could be verified.
+
+    """
+    checked = Checked()
+    return show_found(
+        environment, ((path, verify_path(path, deep=deep, checked=checked)) for path in verifiable(paths)), checked, fmt
+    )
+
+
+def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths, which are files and folders that are there; InputError for others."""
+    if not paths or "-" in paths:
+        raise InputError(
+            "--verify cross-checks the files of a log directory: give files or folders, not standard input"
+        )
+    for path in paths:
+        if not path_of(path).exists():
+            raise InputError("there is no such file", file=path_text(path))
+    return paths
+
+
+def show_found(
+    environment: Environment, paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked, fmt: str
+) -> int:
+    """Show the faults of each path, and say how much was looked at, which `checked` says when they are through.
+
+    InputError where there is no fault and no batch either: nothing was looked at that could be healthy.
+    """
+    show = _SHOW.get(fmt, _show_text)
+    if fmt == "csv":
+        _show_csv(environment, None)
+    found, empty = 0, []
+    for path, faults in paths:
+        before = (checked.logs, found)
+        for fault in faults:
+            if fmt == "table" and not found:
+                environment.write_lines([_table_heading()])
+            found += 1
+            show(environment, fault._replace(file=path_text(fault.file)))
+        if (checked.logs, found) == before and path_of(path).is_dir():
+            empty.append(path_of(path))
+    environment.flush()
+    if empty:
+        raise nothing_in(empty[0], "segment and no snapshot")
+    files = f"in {_count(checked.files, 'file')}"
+    what = f"{files} with {_count(checked.batches, 'batch', 'batches')}" if checked.logs else files
+    if checked.logs and not checked.batches and not found:
+        logs = _count(checked.logs, "segment")
+        raise InputError(f"0 batches {files}: {logs} without a batch, so there was nothing to verify")
+    environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")
+    return Exit.FOUND if found else Exit.DONE
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _show_text(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.tables import text_of
+
+    line: Line = [(fault.code, "warning"), (f" {text_of(fault.file)}", "name")]
+    if fault.position is not None:
+        line += [(" at ", "dim"), (str(fault.position), "number")]
+    if fault.offset is not None:
+        line += [(" offset ", "dim"), (str(fault.offset), "number")]
+    environment.write_lines([[*line, (": ", "dim"), (text_of(fault.text), "")]])
+
+
+def _table_heading() -> Line:
+    from kwire_cli.view.tables import Cells
+
+    return Cells(
+        [(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")],
+        ("fault", "position", "offset", "file and text", ""),
+        heads=True,
+    )
+
+
+def _show_table(environment: Environment, fault: Fault) -> None:
+    from kwire_cli.view.tables import Cells, text_of
+
+    place = ["" if number is None else str(number) for number in (fault.position, fault.offset)]
+    file, text = text_of(fault.file), text_of(fault.text)
+    line: Line = [
+        (f"{fault.code:<23}", "warning"),
+        (f"  {place[0]:>10}  {place[1]:>10}  ", "number"),
+        (file, "name"),
+        (f"  {text}", ""),
+    ]
+    cells = [fault.code, *("" if number is None else number for number in (fault.position, fault.offset)), file, text]
+    environment.write_lines([Cells(line, cells, heads=False, texts=[fault.code, *place, file, text])])
+
+
+def _show_json(environment: Environment, fault: Fault, *, indent: bool = True) -> None:
+    from kwire_cli.view.json import dumps
+
+    environment.write(dumps(fault.to_json(), indent=indent))
+
+
+def _show_csv(environment: Environment, fault: Fault | None) -> None:
+
+    environment.write_csv(COLUMNS if fault is None else [*fault.to_json().values()])
+
+
+_SHOW: dict[str, Callable[[Environment, Fault], None]] = {
+    "table": _show_table,
+    "json": _show_json,
+    "jsonl": partial(_show_json, indent=False),
+    "csv": _show_csv,
+}
+
+
+# What `kwire diff` does with two copies of a partition, or of several: which are compared, and what is shown
+# of them.
+
+
+class Pair(NamedTuple):
+    """Two copies of a partition: what to call them, and the segments of each in order; no files where a log directory
+    does not have it.
+    """
+
+    a: str
+    b: str
+    a_files: list[Place]
+    b_files: list[Place]
+
+
+def show_partitions(environment: Environment, a: Place, b: Place, fmt: str, *, ignore_legal: bool) -> bool:
+    """Print where copies of partitions differ; whether any do, with `ignore_legal` in more than retention, compaction
+    and lag bring about.
+    """
+    different = False
+    for number, pair in enumerate(_pairs(a, b)):
+        comparison = _compared(pair)
+        different = (
+            different or comparison.verdict == "diverges" or (comparison.verdict == "legal" and not ignore_legal)
+        )
+        _show_partitions(environment, pair, comparison, fmt, first=number == 0)
+        environment.flush()
+    return different
+
+
+def _pairs(a: Place, b: Place) -> Iterator[Pair]:
+    """The partitions to compare. Of log directories those with the same name, those that only one has among them."""
+    if a.is_dir() != b.is_dir():
+        raise InputError(
+            f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, "
+            f"or two segments"
+        )
+    if not a.is_dir():
+        yield Pair(path_text(a), path_text(b), [a], [b])
+        return
+    mine, other = _partitions(a), _partitions(b)
+    if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
+        yield Pair(path_text(a), path_text(b), *mine.values(), *other.values())
+        return
+    for name in [*mine, *(name for name in other if name not in mine)]:
+        yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
+
+
+def _partitions(folder: Place) -> dict[str, list[Place]]:
+    from kwire_cli.source.logs.files import walk
+
+    in_use = [each for each in walk(folder).partitions if not (each.name and each.name.state)]
+    names = Counter(each.path.name for each in in_use)
+    found = {}
+    for each in in_use:  # those of several log directories may have one name
+        name = each.path.name if names[each.path.name] == 1 else str(each.path)[len(str(folder)) :].strip("/")
+        found[name] = [file.path for file in each.of(Kind.LOG)]
+    if not any(found.values()):
+        raise nothing_in(folder, "segment")
+    return found
+
+
+def _compared(pair: Pair) -> Comparison:
+    from kwire_cli.analysis.comparison.partitions import compare
+
+    found = compare(_items_of_partition(pair.a_files), _items_of_partition(pair.b_files))
+    if not found.a.batches and not found.b.batches and found.a.size + found.b.size:
+        raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
+    return found
+
+
+def _items_of_partition(files: list[Place]) -> Iterator[Item]:
+    from kwire_cli.analysis.comparison.partitions import Item
+    from kwire_cli.records.reading import items, source_of
+
+    for file in files:
+        for item in items(source_of(file)):
+            yield Item(path_text(path_of(file.name)), item)
+
+
+def _show_partitions(environment: Environment, pair: Pair, comparison: Comparison, fmt: str, *, first: bool) -> None:
+    if fmt == "json":
+        from kwire_cli.view.json import dumps
+
+        environment.write(dumps({"aPath": pair.a, "bPath": pair.b, **comparison.to_json()}, indent=True))
+        return
+    from kwire_cli.view.differences import partition_lines
+
+    environment.write_lines([*([] if first else [[]]), *partition_lines(comparison, pair.a, pair.b)])

@@ -1,1 +1,0 @@
-"""Compression framings of record sets, their limits, and checksums."""

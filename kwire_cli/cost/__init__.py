@@ -1,1 +1,0 @@
-"""What bytes cost."""

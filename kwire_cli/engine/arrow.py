@@ -1,0 +1,452 @@
+"""Arrow columns of many messages, and a row for each field."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kwire_cli.engine import numba_loops
+from kwire_cli.engine.compiled import Walk, compiled
+from kwire_cli.engine.program import GAP, Array, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.errors import InputError
+from kwire_cli.structs.messages import ArrayOf, NullableStruct, Sized
+from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
+from kwire_cli.structs.records.parts import Rest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.engine.program import Entry, Node, Program
+
+    Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
+    Mask = npt.NDArray[np.bool_]
+
+
+# Rows that Python made, as Arrow has them.
+
+
+def batch_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows, with a value for each field of the schema, as one record batch; no rows are one without any."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+# Arrow arrays of the values of leaves: gathers over spans, without a Python object for a value.
+
+MOST_BYTES = 0x7FFFFFFF
+"""Of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
+
+
+STANDARD = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
+URL_SAFE = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
+_INTS = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "uint16": pa.int32(),
+    "int32": pa.int32(),
+    "uint32": pa.int64(),
+    "int64": pa.int64(),
+}
+"""Unsigned ones as the next wider signed type: Spark has no others."""
+
+
+class Places(NamedTuple):
+    """Where values are: [start, value) are prefixes, [value, end) values."""
+
+    data: Octets
+    start: Ints
+    value: Ints
+    end: Ints
+
+
+def type_of(leaf: Leaf) -> pa.DataType:
+    """The Arrow type of a leaf's values: ints by their width, bool, double, string for strings and uuids, binary."""
+    decl = leaf.decl
+    if isinstance(decl, FixedInt | Varint):
+        return pa.int64() if decl.declared else _INTS.get(leaf.kind, pa.int32())
+    if isinstance(decl, Bool):
+        return pa.bool_()
+    if isinstance(decl, Float64):
+        return pa.float64()
+    if isinstance(decl, Uuid) or leaf.kind == "string":
+        return pa.string()
+    return pa.binary()
+
+
+def values_of(leaf: Leaf, at: Places) -> pa.Array:
+    """The values of one leaf, null where they are. Bytes of a string that are no UTF-8 become U+FFFD."""
+    decl = leaf.decl
+    if isinstance(decl, FixedInt | Varint):
+        return pa.array(numbers(decl, at.data, at.start)).cast(type_of(leaf))  # the value of a size is all prefix
+    if isinstance(decl, Bool):
+        return pa.array(at.data[at.start] != 0)
+    if isinstance(decl, Float64):
+        return pa.array(_fixed(at.data, at.value, 8, signed=True).view(np.float64))
+    if isinstance(decl, Uuid):
+        return base64_texts(at.data, at.value, at.end, URL_SAFE, padded=False)
+    null = null_values(leaf, at)
+    return (
+        strings(at.data, at.value, at.end, null) if leaf.kind == "string" else binaries(at.data, at.value, at.end, null)
+    )
+
+
+def null_values(leaf: Leaf, at: Places) -> Mask | None:
+    """Which of the strings, bytes or records are null, by their lengths; None where none is."""
+    if not isinstance(leaf.decl, Sized):
+        return None
+    null = at.value == at.end
+    if null.any():
+        empty = np.flatnonzero(null)
+        null[empty] = lengths(leaf.decl, at.data, at.start[empty]) < 0
+    return null if null.any() else None
+
+
+def lengths(decl: Sized | ArrayOf, data: Octets, start: Ints) -> Ints:
+    """Lengths and counts, below 0 for null."""
+    return numbers(decl.prefix, data, start) - int(decl.compact)
+
+
+def absent(decl: NullableStruct, data: Octets, start: Ints) -> Mask:
+    """Of which presence markers there is no struct."""
+    mark = numbers(decl.presence, data, start)
+    found: Mask = mark <= 0 if decl.tagged else mark < 0
+    return found
+
+
+def numbers(decl: Any, data: Octets, start: Ints) -> Ints:
+    """Integers of a declaration, which begin at these places."""
+    if isinstance(decl, FixedInt):
+        return _fixed(data, start, decl.length, signed=decl.wire[0] == "i")
+    out = np.empty(len(start), np.int64)
+    compiled(numba_loops.varints)(data, start, decl.bits, decl.zigzag, out)
+    return out
+
+
+def _fixed(data: Octets, start: Ints, length: int, *, signed: bool) -> Ints:
+    out = np.empty(len(start), np.int64)
+    compiled(numba_loops.fixed_numbers)(data, start, length, signed, out)
+    return out
+
+
+def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
+    """The texts of these bytes."""
+    found = _copied(pa.string(), data, start, end, null)
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array(
+            [
+                None if raw is None else raw.decode("utf-8", "replace")
+                for raw in binaries(data, start, end, null).to_pylist()
+            ],
+            pa.string(),
+        )
+    return found
+
+
+def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
+    """These bytes. InputError for more than a column can have."""
+    return _copied(pa.binary(), data, start, end, null)
+
+
+def _copied(kind: pa.DataType, data: Octets, start: Ints, end: Ints, null: Mask | None) -> pa.Array:
+    out = _room(int((end - start).sum()))
+    offsets = np.empty(len(start) + 1, np.int32)
+    compiled(numba_loops.copy_bytes)(data, start, end, out, offsets)
+    return _array(kind, len(start), offsets, out, null)
+
+
+def base64_texts(
+    data: Octets,
+    start: Ints,
+    end: Ints,
+    alphabet: Octets,
+    null: Mask | None = None,
+    *,
+    padded: bool = True,
+) -> pa.Array:
+    """These bytes as base64 text."""
+    size = end - start
+    out = _room(int(((size + 2) // 3 * 4).sum()))
+    offsets = np.empty(len(start) + 1, np.int32)
+    compiled(numba_loops.base64_texts)(data, start, end, alphabet, padded, out, offsets)
+    return _array(pa.string(), len(start), offsets, out, null)
+
+
+def _room(size: int) -> Octets:
+    if size > MOST_BYTES:
+        raise InputError(f"{size} bytes of one field: a column has {MOST_BYTES} at most; take fewer messages at once")
+    return np.empty(size, np.uint8)
+
+
+def _array(kind: pa.DataType, count: int, offsets: npt.NDArray[np.int32], data: Octets, null: Mask | None) -> pa.Array:
+    valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
+    return pa.Array.from_buffers(kind, count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def as_texts(leaf: Leaf, at: Places) -> pa.Array:
+    """The values as text: numbers in decimal, strings and uuids as they are, bytes as base64; counts and markers as
+    numbers; null for tag headers.
+    """
+    decl, count = leaf.decl, len(at.value)
+    if leaf.kind in {"tag-header", "gap"}:
+        return pa.nulls(count, pa.string())
+    if leaf.kind == "unknown-tag" or isinstance(decl, Rest):
+        return base64_texts(at.data, at.value, at.end, STANDARD)
+    if leaf.kind == "count":
+        return pa.array(lengths(decl, at.data, at.start)).cast(pa.string())
+    if leaf.kind == "presence":
+        return pa.array(numbers(decl.presence, at.data, at.start)).cast(pa.string())
+    if leaf.kind == "tag-count":
+        out = np.empty(count, np.int64)
+        compiled(numba_loops.varints)(at.data, at.start, 32, False, out)  # noqa: FBT003 - of a compiled function
+        return pa.array(out).cast(pa.string())
+    if isinstance(decl, FixedInt | Varint):
+        return pa.array(numbers(decl, at.data, at.start)).cast(pa.string())
+    if isinstance(decl, Sized) and leaf.kind != "string":
+        return base64_texts(at.data, at.value, at.end, STANDARD, null_values(leaf, at))
+    return values_of(leaf, at).cast(pa.string())
+
+
+# Messages as Arrow columns: the spans of many messages of one layout gathered into nested arrays, in Kafka's
+# names.
+#
+# Spans are in the order of the bytes, so those of one node, one after the other, are its column. Counts give
+# the lists, presence markers the nulls, and the tag count before a tag header says whose field it is. A
+# tagged field that is left out has its default.
+
+
+def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
+    """The messages of `walk` of which every field was decoded, a struct each, and which ones they are; all of them of
+    the layout `entry`.
+
+    Unknown tagged fields are left out: `field_rows.field_rows` has them. TypeError for a layout whose fields attribute
+    bits bring.
+    """
+    whole = np.flatnonzero(walk.complete)
+    return Columns(entry, walk if len(whole) == len(walk.jobs) else walk.only(whole)).root(), whole
+
+
+class Columns:
+    """The spans of whole messages by node; an array for each kind of node."""
+
+    def __init__(self, entry: Entry, walk: Walk) -> None:
+        self.entry, self.walk, self.start = entry, walk, walk.start
+        self.begin, self.order = by_node(walk)
+
+    def spans(self, leaf: Leaf) -> Ints:
+        """The numbers of a leaf's spans, in order."""
+        return self.order[self.begin[leaf.id] : self.begin[leaf.id + 1]]
+
+    def places(self, leaf: Leaf) -> Places:
+        """Where a leaf's spans are."""
+        return places(self.walk, self.start, self.spans(leaf))
+
+    def lengths(self, leaf: Leaf) -> Ints:
+        """How long the strings, bytes or records of a leaf say they are, below 0 for null."""
+        at = self.places(leaf)
+        return lengths(leaf.decl, at.data, at.start)
+
+    def root(self) -> pa.StructArray:
+        """A struct for each message."""
+        return self.struct(self.entry.root, len(self.walk.jobs))
+
+    def array(self, node: Node, count: int) -> pa.Array:
+        """The array of a node that is there `count` times."""
+        if isinstance(node, Leaf):
+            return values_of(node, self.places(node))
+        if isinstance(node, Struct):
+            return self.struct(node, count)
+        if isinstance(node, Array):
+            return self.list(node)
+        if isinstance(node, Nullable):
+            return self.nullable(node)
+        if isinstance(node, Series) and node.size is None and node in self.entry.root.fields:
+            return self.series(node)
+        raise TypeError(f"{node.path} has no column: its form hangs on other fields")
+
+    def struct(self, node: Struct, count: int) -> pa.StructArray:
+        """Its fields, then the tagged ones."""
+        made = {field.name: self.array(field, count) for field in node.fields}
+        if node.tags:
+            made |= self.tagged(node.tags, count)
+        if not made:
+            return pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
+        return pa.StructArray.from_arrays(list(made.values()), list(made))
+
+    def list(self, node: Array) -> pa.ListArray:
+        """Lists by the counts."""
+        at = self.places(node.count)
+        counts = lengths(node.count.decl, at.data, at.start)
+        null = counts < 0
+        offsets = np.concatenate(([0], np.cumsum(np.where(null, 0, counts)))).astype(np.int32)
+        mask = pa.array(null) if null.any() else None
+        return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, int(offsets[-1])), mask=mask)
+
+    def series(self, node: Series) -> pa.ListArray:
+        """Lists of what stands in each message from its beginning to its end."""
+        firsts = self.order[self.begin[node.first] : self.begin[node.first + 1]]
+        offsets = np.searchsorted(firsts, self.walk.first).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, len(firsts)))
+
+    def nullable(self, node: Nullable) -> pa.Array:
+        """A struct where its marker says so."""
+        at = self.places(node.presence)
+        null = absent(node.presence.decl, at.data, at.start)
+        found = self.struct(node.struct, int((~null).sum()))
+        return found.take(pa.array(np.cumsum(~null) - 1, mask=null)) if null.any() else found
+
+    def tagged(self, node: Tags, count: int) -> dict[str, pa.Array]:
+        """The known fields of a section that is there `count` times, at their defaults where they are left out; of one
+        that came twice the last.
+        """
+        sections = self.spans(node.count)
+        made = {}
+        for number, (field, default) in node.known.items():
+            headers = self.order[self.begin[number] : self.begin[number + 1]]
+            found = self.array(field, len(headers))
+            take = np.full(count, len(headers), np.int64)
+            take[np.searchsorted(sections, headers, "right") - 1] = np.arange(len(headers))
+            otherwise = pa.array([_plain(field, default)], arrow_type(field))
+            made[field.name] = pa.concat_arrays([found, otherwise]).take(pa.array(take))
+        return made
+
+
+def by_node(walk: Walk) -> tuple[Ints, Ints]:
+    """Where the spans of each node begin in the second array, and the numbers of all spans, sorted by node."""
+    counts = np.bincount(walk.node, minlength=len(walk.program.leaves))
+    begin = np.concatenate(([0], np.cumsum(counts)))
+    order = np.empty(len(walk.node), np.int64)
+    compiled(numba_loops.sort_by_node)(walk.node, begin[:-1].copy(), order)
+    return begin, order
+
+
+def places(walk: Walk, start: Ints, spans: Ints) -> Places:
+    """Where these spans are."""
+    return Places(walk.data, start[spans], walk.value[spans], walk.end[spans])
+
+
+def arrow_type(node: Node) -> pa.DataType:
+    """The type of a node's column."""
+    if isinstance(node, Leaf):
+        return type_of(node)
+    if isinstance(node, Array | Series):
+        return pa.list_(arrow_type(node.element))
+    if isinstance(node, Nullable):
+        return arrow_type(node.struct)
+    if isinstance(node, Struct):
+        fields = [(field.name, arrow_type(field)) for field in node.fields]
+        return pa.struct(
+            fields + [(field.name, arrow_type(field)) for field, _ in (node.tags.known.values() if node.tags else ())]
+        )
+    raise TypeError(f"{node.path} has no column: its form hangs on other fields")
+
+
+def _plain(node: Node, value: Any) -> Any:
+    """A value in JSON form as Arrow takes it: bytes as bytes, tagged fields that are left out at their defaults."""
+    if value is None:
+        return None
+    if isinstance(node, Leaf):
+        return (
+            base64.b64decode(value)
+            if pa.types.is_binary(type_of(node))
+            else float(value)
+            if node.kind == "float64"
+            else value
+        )
+    if isinstance(node, Array):
+        return [_plain(node.element, each) for each in value]
+    if isinstance(node, Nullable):
+        return _plain(node.struct, value)
+    assert isinstance(node, Struct)  # noqa: S101 - for the type checker: what attribute bits bring has no tags
+    tags = node.tags.known.values() if node.tags else ()
+    return {field.name: _plain(field, value[field.name]) for field in node.fields} | {
+        field.name: _plain(field, value.get(field.name, default)) for field, default in tags
+    }
+
+
+# The fields of many messages as rows: each span with its path, value and bytes; or the sums of bytes by path,
+# which is a ledger of all of them.
+
+FIELDS = pa.schema(
+    [
+        pa.field("message", pa.int32(), nullable=False),
+        pa.field("path", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("kind", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("prefix_bytes", pa.int64(), nullable=False),
+        pa.field("value_bytes", pa.int64(), nullable=False),
+        pa.field("value", pa.string()),
+    ]
+)
+"""Of `field_rows`. `path` is without indexes, as in a ledger: `topics[].name`; `kind` as `program.Leaf` has it; `start`
+counts from the message's."""
+
+
+def field_rows(walk: Walk, *, texts: bool = True) -> pa.RecordBatch:
+    """A row for each span, in order: everything the bytes hold, counts and tag headers too, and gaps under the path of
+    what could not be read.
+
+    The messages may be of any layouts in the walk's program. Without `texts` all values are null: what costs are made
+    of needs none.
+    """
+    program, start = walk.program, walk.start
+    sizes = walk.first[1:] - walk.first[:-1]
+    message = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    path = walk.node.astype(np.int32)
+    gaps = np.flatnonzero(walk.node == GAP)
+    path[gaps] = walk.jobs[message[gaps], 6]
+    rows = [
+        pa.array(message),
+        _named(path, [leaf.path for leaf in program.leaves]),
+        _named(walk.node, [leaf.kind for leaf in program.leaves]),
+        pa.array(start - walk.jobs[message, 1]),
+        pa.array(walk.value - start),
+        pa.array(walk.end - walk.value),
+        _texts(walk, start) if texts else pa.nulls(len(walk.node), pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(rows, schema=FIELDS)
+
+
+def _named(node: Any, names: list[str]) -> pa.DictionaryArray:
+    """The names of nodes, each of them once."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    which = np.array([numbers[name] for name in names], np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(which[node]), pa.array(list(numbers)))
+
+
+def _texts(walk: Walk, start: Ints) -> pa.Array:
+    begin, order = by_node(walk)
+    there = np.flatnonzero(begin[1:] > begin[:-1])
+    if not len(there):
+        return pa.nulls(0, pa.string())
+    found = [
+        as_texts(walk.program.leaves[k], places(walk, start, order[begin[k] : begin[k + 1]])) for k in there.tolist()
+    ]
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.concat_arrays(found).take(pa.array(back))
+
+
+def sum_walk(walk: Walk) -> Ints:
+    """The bytes of each leaf over all messages: a row for each, bytes of prefixes, bytes of values, number of spans."""
+    sums = np.zeros((len(walk.program.leaves), 3), np.int64)
+    compiled(numba_loops.sum_by_node)(walk.node, walk.start, walk.value, walk.end, sums)
+    return sums
+
+
+def by_path(program: Program, sums: Ints) -> dict[str, Ints]:
+    """Sums of leaves as those of their paths."""
+    rows: dict[str, Ints] = {}
+    for number in np.flatnonzero(sums[:, 2]).tolist():
+        path = "gap" if number == GAP else program.leaves[number].path
+        rows[path] = rows[path] + sums[number] if path in rows else sums[number]
+    return rows

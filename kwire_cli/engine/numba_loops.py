@@ -1,0 +1,265 @@
+"""Loops that numba compiles, and the folder that keeps their machine code."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine import codes, program as p
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# Where machine code is kept between processes: a folder of the user's own. Apart from `compiled`, so that
+# asking for it imports nothing heavy.
+
+
+def cache_folder(function: Callable[..., Any]) -> Path | None:
+    """Where the machine code of a function is kept; None where there is no folder of the user's own that can be written
+    to.
+
+    It is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` where they are set, else in `~/.cache`, else among temporary files.
+    What is kept there is run: a folder that others can write to is none.
+    """
+    try:
+        sources = [inspect.getsource(module) for module in (p, codes, sys.modules[function.__module__])]
+    except (OSError, TypeError):
+        return None
+    name = f"kwire-{hashlib.sha256(''.join(sources).encode()).hexdigest()[:16]}"
+    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    candidates = [Path(named)] if named else []
+    with contextlib.suppress(RuntimeError):  # there is no home
+        candidates.append(Path.home() / ".cache")
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    candidates.append(Path(tempfile.gettempdir()) / f"kwire-{owner}")
+    return next((base / name for base in candidates if _is_ours(base / name)), None)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether this folder is there, or could be made, and only its owner, who runs this, may write into it and the one
+    around it.
+    """
+    try:
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if hasattr(os, "getuid"):
+            for each in (folder, folder.parent):
+                found = each.stat()
+                if found.st_uid != os.getuid() or found.st_mode & 0o022:
+                    return False
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+# Loops over spans and bytes, for `compiled.compiled`: each fills arrays that it is given. All numbers are
+# int64 in two's complement.
+
+
+def sort_by_node(node: Any, at: Any, order: Any) -> None:
+    """Put the numbers of the spans into `order`, those of each node together and in order; `at` is where each node's
+    begin, and is moved on.
+    """
+    for i in range(len(node)):
+        k = node[i]
+        order[at[k]] = i
+        at[k] += 1
+
+
+def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
+    """Add to the row of each node: the bytes of prefixes, the bytes of values, the number of spans."""
+    for i in range(len(node)):
+        k = node[i]
+        sums[k, 0] += value[i] - start[i]
+        sums[k, 1] += end[i] - value[i]
+        sums[k, 2] += 1
+
+
+def sum_spans(
+    node: Any, value: Any, end: Any, base: int, jobs: Any, begun: int, job: int, at: int, sums: Any
+) -> tuple[int, int]:
+    """As `sum_by_node`, of spans as the kernel has just written them, from the span `base` on; `at` is where the one
+    before them ended.
+
+    `jobs` are those of the kernel, of which `begun` have begun, and the first `job` began before these spans. Gives
+    both for the spans that follow.
+    """
+    for i in range(len(node)):
+        while job < begun and jobs[job, 3] == base + i:
+            at = jobs[job, 1]
+            job += 1
+        k = node[i]
+        sums[k, 0] += value[i] - at
+        sums[k, 1] += end[i] - value[i]
+        sums[k, 2] += 1
+        at = end[i]
+    return job, at
+
+
+def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
+    """Big-endian integers of `length` bytes."""
+    shift = 64 - 8 * length
+    for i in range(len(start)):
+        at = start[i]
+        number = 0
+        for k in range(length):
+            number = (number << 8) | (data[at + k] & 255)
+        out[i] = ((number << shift) >> shift) if signed else number
+
+
+def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  # noqa: FBT001 - as above
+    """Varints of `bits` 16, 32 or 64, read as `numbers.Varint` does: bits above the width are dropped."""
+    shift = 64 - bits
+    for i in range(len(start)):
+        at = start[i]
+        byte = data[at] & 255
+        number = byte & 127
+        move = 7
+        while byte >= 128:
+            at += 1
+            byte = data[at] & 255
+            if move < 64:
+                number |= (byte & 127) << move
+            move += 7
+        if zigzag:
+            low = number & 1
+            number = (number >> 1) & (0x7FFFFFFFFFFFFFFF >> shift)
+            out[i] = number ^ -low
+        else:
+            out[i] = (number << shift) >> shift
+
+
+def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
+    """The bytes [start, end) of all, one after the other; `offsets` are where they begin in `out`, and where the last
+    ones end.
+    """
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        size = end[i] - start[i]
+        given, taken = (
+            data[start[i] : end[i]],
+            out[to : to + size],
+        )  # two arrays: LLVM then knows that many bytes can be copied at once
+        for k in range(size):
+            taken[k] = given[k]
+        to += size
+    offsets[len(start)] = to
+
+
+def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, out: Any, offsets: Any) -> None:  # noqa: FBT001 - as above
+    """The base64 texts of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
+    to = 0
+    for i in range(len(start)):
+        offsets[i] = to
+        at = start[i]
+        stop = end[i]
+        while stop - at >= 3:
+            group = ((data[at] & 255) << 16) | ((data[at + 1] & 255) << 8) | (data[at + 2] & 255)
+            for k in range(4):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            at += 3
+            to += 4
+        left = stop - at
+        if left > 0:
+            group = (data[at] & 255) << 16
+            if left == 2:
+                group |= (data[at + 1] & 255) << 8
+            for k in range(left + 1):
+                out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
+            to += left + 1
+            while padded and left < 3:
+                out[to] = 61
+                to += 1
+                left += 1
+    offsets[len(start)] = to
+
+
+def count_elements(
+    data: Any, node: Any, start: Any, first: Any, begin: int, number: int, counts: Any, highest: Any
+) -> None:
+    """Of each message, whose spans begin at `first`: how many spans of the node `begin` it has, and the highest zig-zag
+    varint (int32) of `number`.
+
+    Both are added to what is there.
+    """
+    for k in range(len(first) - 1):
+        for i in range(first[k], first[k + 1]):
+            if node[i] == begin:
+                counts[k] += 1
+            elif node[i] == number:
+                at = start[i]
+                byte = data[at] & 255
+                found = byte & 127
+                move = 7
+                while byte >= 128:
+                    at += 1
+                    byte = data[at] & 255
+                    found |= (byte & 127) << move
+                    move += 7
+                found = ((found >> 1) & 0x7FFFFFFF) ^ -(found & 1)
+                highest[k] = max(highest[k], found)
+
+
+def hop(
+    data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int, overhead: int, least: Any
+) -> tuple[int, int]:
+    """From one batch to the next by their sizes, until one begins at `target` or later: where that is, and where the
+    one before it begins or -1.
+
+    It ends earlier before bytes that are none, or not all of one. `least` is the smallest size that a batch of each
+    magic can say, 0 for one unknown.
+    """
+    before = -1
+    while at < target and stop - at > magic_at:
+        size = 0
+        for k in range(4):
+            size = (size << 8) | (data[at + size_at + k] & 255)
+        magic = data[at + magic_at] & 255
+        if magic >= len(least) or least[magic] == 0 or size < least[magic] or size > stop - at - overhead:
+            break
+        before = at
+        at += overhead + size
+    return at, before
+
+
+def hop_sets(
+    data: Any,
+    start: Any,
+    stop: Any,
+    size_at: int,
+    magic_at: int,
+    overhead: int,
+    least: int,
+    magic: int,
+    begin: Any,
+    end: Any,
+    which: Any,
+) -> int:
+    """The batches of record sets [start, stop) that are nothing but batches of one format, by their sizes: how many,
+    where, and of which set.
+
+    A set that has anything else in it has none here.
+    """
+    count = 0
+    for k in range(len(start)):
+        at, first = start[k], count
+        while stop[k] - at > magic_at:
+            size = 0
+            for i in range(4):
+                size = (size << 8) | (data[at + size_at + i] & 255)
+            if data[at + magic_at] & 255 != magic or size < least or size > stop[k] - at - overhead:
+                break
+            begin[count], end[count], which[count] = at, at + overhead + size, k
+            at += overhead + size
+            count += 1
+        if at != stop[k]:
+            count = first
+    return count

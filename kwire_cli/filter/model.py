@@ -1,0 +1,306 @@
+"""Expressions of the filter language: nodes, literals, columns and paths."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal as Choice, TypeAlias
+
+from kwire_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+# What is wrong with a filter, and where.
+
+
+class FilterError(InputError):
+    """A filter is no filter: `column` counts from 1 and is that of the first wrong character of `text`; `reason` says
+    what was expected.
+    """
+
+    def __init__(self, message: str, *, text: str, column: int) -> None:
+        super().__init__(message, column=column)
+        self.text = text
+        self.args = (f"filter, column {column}: {message}",)
+
+
+# What a filter says, as a tree.
+
+LiteralKind: TypeAlias = Choice["string", "word", "number", "duration", "size", "instant", "clock", "boolean", "null"]
+
+
+Operator: TypeAlias = Choice["==", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "not in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value in a filter: `text` is what stands there, without quotes and escapes.
+
+    `value` by kind: string and word that text; number and size (bytes) an int or float; duration seconds, exactly;
+    instant ns since 1970; clock ns since midnight.
+    """
+
+    kind: LiteralKind
+    text: str
+    value: str | int | float | Fraction | bool | None
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as written, and the column (from 1) where it stands; `header` is the key where it names the headers of
+    records.
+    """
+
+    text: str
+    column: int
+    header: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison with one literal, or with several for `in` and `not in`; `column` is the operator's."""
+
+    name: Name
+    operator: Operator
+    literals: tuple[Literal, ...]
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """A name has a value: any but null, or with `says` any but null, false, 0 and what is empty."""
+
+    name: Name
+    says: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The operand does not hold."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All operands (two or more) hold."""
+
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one operand (of two or more) holds."""
+
+    operands: tuple[Node, ...]
+
+
+Node: TypeAlias = Compare | Exists | Not | Both | Either
+
+
+# What a bare word means: a number, a number with a unit, a time, true, false, null, or itself.
+
+SECOND = 1_000_000_000
+
+
+DAY = 86400 * SECOND
+
+DURATIONS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
+"""Nanoseconds by unit."""
+
+SIZES = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+"""Bytes by unit."""
+
+CONSTANTS = {"true": True, "false": False, "null": None}
+
+# Numbers have an end, as Python takes quadratic time for long ones, and refuses the longest; a longer one is a word.
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9A-Fa-f]{1,40})|(?P<decimal>[0-9]{1,40}(?:\.[0-9]{1,40})?)(?P<unit>[A-Za-zµ]*))"
+)
+_CLOCK = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,9}))?)?"
+_TIME_OF_DAY = re.compile(_CLOCK)
+_ZONE = r"[Zz]|(?P<zone>[+-])(?P<zone_hour>[01][0-9]|2[0-3]):?(?P<zone_minute>[0-5][0-9])"
+_INSTANT = re.compile(rf"(?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt ]{_CLOCK}(?:{_ZONE})?)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def word(text: str, column: int) -> Literal:
+    """The literal that a bare word is."""
+    folded = text.casefold()
+    if folded in CONSTANTS:
+        value = CONSTANTS[folded]
+        return Literal("null" if value is None else "boolean", text, value, column)
+    return _number(text, column) or time(text, column) or Literal("word", text, text, column)
+
+
+def time(text: str, column: int) -> Literal | None:
+    """The instant (ISO 8601, UTC where no zone is given) or the time of day that a text is; None where it is
+    neither.
+    """
+    if found := _TIME_OF_DAY.fullmatch(text):
+        clock = _nanoseconds(found)
+        return None if clock is None else Literal("clock", text, clock, column)
+    if not (found := _INSTANT.fullmatch(text)):
+        return None
+    try:
+        day = datetime.fromisoformat(found["date"]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    clock = _nanoseconds(found) if found["hour"] else 0
+    offset = (
+        int(f"{found['zone']}1") * (int(found["zone_hour"]) * 3600 + int(found["zone_minute"]) * 60)
+        if found["zone"]
+        else 0
+    )
+    if clock is None:
+        return None
+    return Literal("instant", text, (day - _EPOCH) // timedelta(seconds=1) * SECOND + clock - offset * SECOND, column)
+
+
+def plain(number: Fraction) -> int | float:
+    """A number as an int where it is whole, and otherwise the nearest float."""
+    return number.numerator if number.denominator == 1 else float(number)
+
+
+def _number(text: str, column: int) -> Literal | None:
+    if not (found := _NUMBER.fullmatch(text)):
+        return None
+    number = Fraction(int(found["hex"], 16)) if found["hex"] else Fraction(found["decimal"])
+    if found["sign"] == "-":
+        number = -number
+    unit = (
+        (found["unit"] or "").casefold().replace("\u03bc", "µ")
+    )  # casefold turns the micro sign into the Greek letter
+    if not unit:
+        return Literal("number", text, plain(number), column)
+    if unit in DURATIONS:
+        return Literal("duration", text, number * DURATIONS[unit] / SECOND, column)
+    if unit in SIZES:
+        return Literal("size", text, plain(number * SIZES[unit]), column)
+    return None
+
+
+def _nanoseconds(found: re.Match[str]) -> int | None:
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return (hour * 3600 + minute * 60 + second) * SECOND + int((found["fraction"] or "").ljust(9, "0"))
+
+
+# The columns of a frame that a filter can name, as data.
+
+Type: TypeAlias = Choice["number", "duration", "size", "time", "text", "end", "name", "api", "error"]
+"""How values compare. number: ints; duration: seconds; size: bytes; time: ns since 1970; text: strings with case; end:
+`host:port`; name: strings without case; api: an api key, or the name of one; error: names of error codes, or the
+numbers of codes without a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its values are of one type; `many` means a list of them, never null, and otherwise one value or
+    None.
+    """
+
+    name: str
+    type: Type
+    meaning: str
+    aliases: tuple[str, ...] = ()
+    many: bool = False
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("frame", "number", "the frame's number, from 1 by arrival of its last byte"),
+    Column("time", "time", "when its last byte arrived"),
+    Column("src", "end", "the end that sent it, `address:port`; `==` also takes the address alone"),
+    Column("dst", "end", "the end that it was sent to, as `src`"),
+    Column("host", "text", "the addresses of both ends", many=True),
+    Column("port", "number", "the ports of both ends", many=True),
+    Column("stream", "number", "the connection's number, from 0 by first packet"),
+    Column("packet", "number", "the number of the packet with its last byte, in its file"),
+    Column("capture", "text", "its capture point, where there are several inputs (docs/captures.md)"),
+    Column("file", "text", "the file that has its last byte"),
+    Column("kind", "name", "`request`, `response`, `sasl-token`, `not-kafka` or `gap`"),
+    Column("size", "size", "bytes, with the size prefix"),
+    Column("apiKey", "api", "the api key, compared by name or number"),
+    Column("api", "api", "the api, compared by name or number; null where the key is unknown"),
+    Column("apiVersion", "number", "the api's version", aliases=("version",)),
+    Column("correlationId", "number", "the correlation id"),
+    Column("clientId", "text", "the client id", aliases=("client",)),
+    Column(
+        "software", "text", "the client's software and its version, as its ApiVersions request on this connection says"
+    ),
+    Column("broker", "number", "the node id of the broker's end, if a Metadata response named its address"),
+    Column("topics", "text", "the topics that it is about, ids resolved to names", aliases=("topic",), many=True),
+    Column("latency", "duration", "from request to response; null where that is unknown"),
+    Column("throttle", "duration", "for how long a response asks its client to wait; null where it says nothing of it"),
+    Column(
+        "inFlight",
+        "number",
+        "requests of the connection that wait for their responses when this request is sent, itself among them",
+    ),
+    Column("error", "error", "the names of all error codes in it other than 0, compared by name or number", many=True),
+    Column("requestFrame", "number", "the number of the request that this response answers"),
+    Column("protocol", "name", "what is spoken where it is not Kafka: `tls`, `http`, …"),
+    Column(
+        "content",
+        "text",
+        "what the bytes of TLS are, where they could be read: `ClientHello`, `alert close_notify`, …",
+        many=True,
+    ),
+    Column("reason", "text", "why bytes of TLS were not decrypted"),
+    Column("anomaly", "name", "the codes of its anomalies (docs/anomalies.md)", many=True),
+)
+"""In the order of the documentation."""
+
+BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.aliases)}
+"""Columns by name and alias."""
+OF_BATCHES = frozenset({"size", "kind", "time", "anomaly"})
+"""The columns of batches and gaps; their other names are fields."""
+
+
+# Values of a message by field path.
+
+ROOTS = frozenset({"header", "body"})
+
+
+def values_at(fields: Mapping[str, Any], path: tuple[str, ...], *, whole: bool = False) -> Iterator[Any]:
+    """The values of all fields whose path, without indexes, ends with this one; one that begins with header or body is
+    a whole path.
+
+    An array gives its elements, or itself if `whole`; a structure (dict) is one value. `fields` is made of dicts and
+    lists, as JSON is; it is walked without recursion.
+    """
+    if path[0] in ROOTS:
+        yield from below([fields], path, whole=whole)
+        return
+    first = path[0]
+    waiting: list[Any] = [*fields.values()]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if first in node:
+                yield from below([node], path, whole=whole)
+            waiting.extend(value for value in node.values() if isinstance(value, (dict, list)))
+        elif isinstance(node, list):
+            waiting.extend(value for value in node if isinstance(value, (dict, list)))
+
+
+def below(found: list[Any], path: tuple[str, ...], *, whole: bool = False) -> list[Any]:
+    """Return the values at a path from each of these; arrays give their elements, or those at the end themselves if
+    `whole`.
+    """
+    for name in path:
+        found = [value[name] for value in elements(found) if isinstance(value, dict) and name in value]
+    return found if whole else elements(found)
+
+
+def elements(values: list[Any]) -> list[Any]:
+    """Return the values, with the elements of arrays in place of these."""
+    while any(isinstance(value, list) for value in values):
+        values = [element for value in values for element in (value if isinstance(value, list) else [value])]
+    return values

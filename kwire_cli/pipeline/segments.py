@@ -1,0 +1,362 @@
+"""Tables of segments, indexes and faults of partitions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.line_columns import wanted
+from kwire_cli.pipeline.model import INDEXES, SEGMENTS, by_kind
+from kwire_cli.records.batch import PADDING
+from kwire_cli.records.columns import BATCHES, FAULTS, RECORDS, batch_columns, fault_columns, record_columns, unreadable
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.kafka_topics import OWN_TOPICS
+from kwire_cli.records.reading import recognised_source
+from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.source.logs.files import Segment, segment_at
+from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, file_name
+from kwire_cli.source.logs.splitting import split_file
+from kwire_cli.stores import in_parallel, location, mapped, path_of, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql.datasource import Filter
+
+    from kwire_cli.pipeline.model import Reading, Told
+    from kwire_cli.records.batch import Source
+    from kwire_cli.records.selection import Selection
+    from kwire_cli.source.logs.model import Contents
+
+    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap]]
+    IndexRows = Callable[[Contents[Any], Segment], Iterator[pa.RecordBatch]]
+    PartitionPart = tuple[int, Any]
+    """The number of a table in TABLES, and a part of it."""
+
+
+# The tables of segments: their columns, and what makes rows of a part of a file.
+
+PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
+"""What all tables begin with; topic and partition are what the file's folder says, null where it says nothing."""
+
+
+TIME = pa.timestamp("us", "UTC")
+_LAST = 253402300799999
+"""The last millisecond that a time can be: that of the year 9999."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes [start, stop) of a segment, and which of its batches are wanted; a `stop` of None is the end of a file
+    that could not be read.
+    """
+
+    segment: Segment
+    selection: Selection
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True)
+class SegmentTable:
+    """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of
+    other columns as a time.
+    """
+
+    name: str
+    schema: pa.Schema
+    rows: Rows
+    times: dict[str, str]
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+        """As `model.Table`. InputError for what there is not; a file that cannot be read is one part."""
+        (files,) = by_kind(paths, SEGMENTS)
+        return self.parts_of(files, filters, split_size)
+
+    def parts_of(self, files: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+        """The same of files that are known to be segments."""
+        found = wanted(self.name, filters)
+        segments = [segment_at(path_of(path)) for path in files]
+        some = [
+            each
+            for each in segments
+            if found.has({"file": location(each.path), "topic": each.topic, "partition": each.partition})
+        ]
+        for segment, places in zip(
+            some, in_parallel(partial(_places, split_size), some, lambda each: each.path), strict=True
+        ):
+            for start, stop in places:
+                yield Part(segment, found.selection, start, stop)
+
+    def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
+        try:
+            yield from self._read(part, names, reading)
+        except InputError as error:  # the file is gone, or became shorter while it was read
+            reading.told.fault(part.segment.path, error.reason)
+            if self.name == FAULTS_NAME:
+                yield self._shown(part, unreadable(error.reason), names)
+
+    def _read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        own = [
+            name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}
+        ]
+        data = mapped(part.segment.path, part.start, part.stop)
+        source = recognised_source(
+            data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
+        )
+        size = len(source.data)  # which may be less than when the file was looked at
+        stop = size if part.stop is None else min(part.stop, size)
+        reading.told.size += max(stop - part.start, 0)
+        if reading.told.stop:
+            _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading.told)
+        first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
+        for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
+            if not isinstance(found, Gap):
+                yield self._shown(part, found, names)
+            elif found.code != PADDING:
+                reading.told.fault(
+                    part.segment.path, f"{found.code}: {found.size} bytes at {found.position}, {MEANING[found.code]}"
+                )
+
+    @property
+    def rows_schema(self) -> pa.Schema:
+        """Those columns that `rows` makes."""
+        return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
+
+    def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+        place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
+        made = []
+        for name in names:
+            field = self.schema.field(name)
+            if name in place:
+                made.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
+            elif name in self.times:
+                made.append(as_time(found.column(self.times[name])))
+            else:
+                made.append(found.column(name))
+        return pa.RecordBatch.from_arrays(made, names=[*names])
+
+
+def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
+    """Where the parts of a segment begin and end; a file that cannot be read is one."""
+    try:
+        return [*split_file(segment.path, split_size)]
+    except InputError:
+        return [(0, None)]
+
+
+def _stop_at_faults(source: Source, path: str, start: int, stop: int, told: Told) -> None:
+    """Tell the first fault, if there is any: a look at all of the bytes, which is a pass over them that nothing else
+    needs.
+    """
+    for found in fault_columns(source, start, stop):
+        fault = found.slice(0, 1).to_pylist()[0]
+        told.fault(path, f"{fault['code']}: {fault['detail']}")
+
+
+def as_time(milliseconds: pa.Array) -> pa.Array:
+    """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
+    there = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _LAST))
+    return pc.if_else(there, milliseconds, None).cast(pa.timestamp("ms", "UTC")).cast(TIME)
+
+
+def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
+    """The schema with a time behind the column of its milliseconds."""
+    return pa.schema(
+        [*PLACE, *(field for each in schema for field in ([each, pa.field(name, TIME)] if each.name == of else [each]))]
+    )
+
+
+def _batches(
+    source: Source, start: int, stop: int, names: list[str], selection: Selection, _reading: Reading
+) -> Iterator[Any]:
+    return batch_columns(source, start, stop, names, selection)
+
+
+def _records(
+    source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading
+) -> Iterator[Any]:
+    redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
+    hide = redaction.record if source.topic in OWN_TOPICS else None
+    return record_columns(source, start, stop, names, selection, hide=hide)
+
+
+def _faults(
+    source: Source, start: int, stop: int, _names: list[str], _selection: Selection, _reading: Reading
+) -> Iterator[Any]:
+    return fault_columns(source, start, stop)
+
+
+FAULTS_NAME = "faults"
+SEGMENT_FAULTS = SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {})
+SEGMENT_TABLES = (
+    SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), _batches, {"max_time": "max_timestamp"}),
+    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"}),
+)
+
+
+# The table `index`: what indexes, producer snapshots and checkpoints say; and what is odd about them, as
+# faults.
+
+_SAID = pa.schema(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("entry", pa.int64()),
+        pa.field("at", pa.int64()),
+        pa.field("offset", pa.int64()),
+        pa.field("position", pa.int64()),
+        pa.field("timestamp", pa.int64()),
+        pa.field("time", TIME),
+        pa.field("epoch", pa.int32()),
+        pa.field("start_offset", pa.int64()),
+        pa.field("producer_id", pa.int64()),
+        pa.field("first_offset", pa.int64()),
+        pa.field("last_offset", pa.int64()),
+        pa.field("last_stable_offset", pa.int64()),
+        pa.field("last_sequence", pa.int32()),
+        pa.field("offset_delta", pa.int32()),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("current_txn_first_offset", pa.int64()),
+        pa.field("version", pa.int16()),
+    ]
+)
+
+
+INDEX = pa.schema([*PLACE, *_SAID])
+"""`entry` counts from 0 in its file, `at` is where it begins there. What follows has the names that `kwire dump` gives
+it, as SQL writes them; a column of which entries of a kind say nothing is null."""
+_ROWS = 1 << 16
+_SHARE = 32
+"""Indexes of a part are so much smaller than segments of one: an entry, which is some bytes, takes as long as some
+hundred of a batch."""
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """As `model.Table`; `rows` makes the rows of a file, with all columns, and `unread` those of one that cannot be
+    read.
+    """
+
+    name: str
+    schema: pa.Schema
+    rows: IndexRows
+    unread: Callable[[Segment, str], Iterator[pa.RecordBatch]]
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[tuple[Segment, ...]]:
+        """Files that a task reads: some, as they are small."""
+        (files,) = by_kind(paths, INDEXES)
+        return self.parts_of(files, filters, split_size)
+
+    def parts_of(
+        self, files: Sequence[str], filters: Sequence[Filter], split_size: int
+    ) -> Iterator[tuple[Segment, ...]]:
+        """The same of files that are known to be indexes."""
+        found = wanted(self.name, filters)
+        part: list[Segment] = []
+        size = 0
+        for path, bytes_of_file in zip(files, sizes(files), strict=True):
+            file = segment_at(path_of(path))
+            kind = file_name(path_of(path).name).kind
+            own: dict[str, Any] = {"file": location(file.path), "kind": kind.value}
+            if kind not in OFFSET_CHECKPOINTS:  # whose entries are of many partitions
+                own |= {"topic": file.topic, "partition": file.partition}
+            if not found.has(own):
+                continue
+            part.append(file)
+            size += bytes_of_file
+            if size * _SHARE >= split_size:
+                yield tuple(part)
+                part, size = [], 0
+        if part:
+            yield tuple(part)
+
+    def read(self, part: tuple[Segment, ...], names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`."""
+        for file in part:
+            try:
+                contents = read_log_file(file.path)
+            except InputError as error:
+                reading.told.fault(file.path, error.reason)
+                yield from (rows.select([*names]) for rows in self.unread(file, error.reason))
+                continue
+            reading.told.size += contents.size
+            if reading.told.stop and contents.anomalies:
+                reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
+            yield from (rows.select([*names]) for rows in self.rows(contents, file))
+
+
+def _entries(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]:
+    """A row for each entry."""
+    for start in range(0, len(contents.entries), _ROWS):
+        some = contents.entries[start : start + _ROWS]
+        names = [_HUMP.sub("_", name).lower() for name in some[0].to_json()]
+        said: dict[str, Any] = {
+            name: [each] * len(some) for name, each in zip(("file", "topic", "partition"), _place(file), strict=True)
+        }
+        said |= {"kind": [contents.kind.value] * len(some), "entry": range(start, start + len(some))}
+        said |= zip(names, zip(*some, strict=True), strict=True)
+        columns = {field.name: pa.array(said[field.name], field.type) for field in INDEX if field.name in said}
+        if "timestamp" in columns:
+            columns["time"] = as_time(columns["timestamp"])
+        yield pa.RecordBatch.from_arrays(
+            [columns.get(field.name, pa.nulls(len(some), field.type)) for field in INDEX], schema=INDEX
+        )
+
+
+def _odd(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]:
+    """A row for each anomaly, which is where its bytes are."""
+    if rows := [
+        (*_place(file), note.offset, None, note.code, note.path, note.offset, note.detail)
+        for note in contents.anomalies
+    ]:
+        yield batch_of(rows, INDEX_FAULTS.schema)
+
+
+def _unreadable(file: Segment, reason: str) -> Iterator[pa.RecordBatch]:
+    yield batch_of([(*_place(file), *unreadable(reason).to_pylist()[0].values())], INDEX_FAULTS.schema)
+
+
+def _place(file: Segment) -> tuple[str, str | None, int | None]:
+    return location(file.path), file.topic, file.partition
+
+
+INDEX_TABLE = IndexTable("index", INDEX, _entries, lambda _file, _reason: iter(()))
+INDEX_FAULTS = IndexTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _odd, _unreadable)
+
+
+# The table `faults` of log directories: those of segments, and of indexes and checkpoints beside them.
+
+TABLES: tuple[SegmentTable | IndexTable, ...] = (SEGMENT_FAULTS, INDEX_FAULTS)
+
+
+@dataclass(frozen=True)
+class PartitionFaults:
+    """As `model.Table`."""
+
+    name: str = FAULTS_NAME
+    schema: pa.Schema = SEGMENT_FAULTS.schema
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[PartitionPart]:
+        """Those of segments, and those of indexes."""
+        found = by_kind(paths, SEGMENTS, INDEXES)
+        for number, (table, files) in enumerate(zip(TABLES, found, strict=True)):
+            yield from ((number, part) for part in table.parts_of(files, filters, split_size))
+
+    def read(self, part: PartitionPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`."""
+        number, own = part
+        return TABLES[number].read(own, names, reading)
+
+
+PARTITION_FAULTS = PartitionFaults()

@@ -1,0 +1,383 @@
+"""Files that arrive, and how far they were read."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import time
+from base64 import b64decode, b64encode
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.segments import Part as SegmentPart
+from kwire_cli.records.reading import source_of
+from kwire_cli.records.selection import Selection
+from kwire_cli.source.files import named
+from kwire_cli.source.logs.files import Segment, segment_at, segments_of
+from kwire_cli.source.logs.model import Kind, file_name
+from kwire_cli.source.logs.splitting import resumed, whole
+from kwire_cli.source.packets.files import captures_of
+from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.source.packets.parts import Part, Unpacked, grown, unpacked
+from kwire_cli.stores import absolute, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+
+# How far each file of a stream was read: what Spark keeps as the offset of a batch, in JSON.
+#
+# Every batch has all of it once, so it is kept short: a file that was read to its end, and did not grow
+# since, is 18 bytes in `done`. Files that are gone are left out.
+
+FIRST = 4096
+"""Bytes at the beginning of a file that tell it from others."""
+
+
+SPELLED_OUT = 64
+"""Files up to which nothing is shortened."""
+_DONE = struct.Struct(">8sIIH")
+"""Of a file that is done: what its path and its beginning come to, and how far it was read, in the lower bytes and the
+upper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a file was read, in bytes; what its first ones come to, those of them that were read; its size at that
+    time.
+
+    `turn` counts the files that had this path before it; `was` is the key of the path that the file had until it was
+    renamed.
+    """
+
+    at: int = 0
+    beginning: int = 0
+    size: int = 0
+    turn: int = 0
+    was: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what says nothing."""
+        found = {name: getattr(self, name) for name in ("at", "beginning", "size", "turn", "was")}
+        return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The marks of files by path, and by the key of their paths of those that are `done`; `packets` were in all
+    captures up to here.
+    """
+
+    files: Mapping[str, Mark] = field(default_factory=dict)
+    done: Mapping[bytes, Mark] = field(default_factory=dict)
+    packets: int = 0
+
+    def mark(self, path: str) -> Mark | None:
+        """How far a file was read; None of one that is new."""
+        return self.files.get(path) or (self.done.get(key_of(path)) if self.done else None)
+
+    def by_key(self) -> dict[bytes, Mark]:
+        """All marks by the keys of their paths."""
+        return {**self.done, **{key_of(path): mark for path, mark in self.files.items()}}
+
+    def to_json(self) -> dict[str, Any]:
+        """The offset."""
+        found: dict[str, Any] = {"files": {path: mark.to_json() for path, mark in self.files.items()}}
+        if self.done:
+            found["done"] = b64encode(
+                b"".join(_DONE.pack(key, mark.beginning, *_halves(mark.at)) for key, mark in sorted(self.done.items()))
+            ).decode()
+        return found | ({"packets": self.packets} if self.packets else {})
+
+    @classmethod
+    def of(cls, offset: Mapping[str, Any]) -> Progress:
+        """The same of JSON."""
+        files = {path: Mark(**mark) for path, mark in offset.get("files", {}).items()}
+        return cls(files, _done(offset.get("done", "")), offset.get("packets", 0))
+
+
+def shortened(files: Mapping[str, Mark], unchanged: Iterable[str]) -> tuple[dict[str, Mark], dict[bytes, Mark]]:
+    """The marks, where they are many without those that are done: these by key."""
+    if len(files) <= SPELLED_OUT:
+        return dict(files), {}
+    own = {path for path in unchanged if _is_short(files[path])}
+    return {path: mark for path, mark in files.items() if path not in own}, {key_of(path): files[path] for path in own}
+
+
+def _is_short(mark: Mark) -> bool:
+    return mark.at == mark.size and not mark.turn and not mark.was and mark.at < 1 << 48
+
+
+def key_of(path: str) -> bytes:
+    """What stands for a path among files that are done."""
+    return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+
+
+def beginning_of(data: bytes) -> int:
+    """What the first bytes of a file come to; not 0."""
+    return int.from_bytes(blake2b(data, digest_size=4).digest()) | 1
+
+
+def _halves(number: int) -> tuple[int, int]:
+    return number & 0xFFFFFFFF, number >> 32
+
+
+@lru_cache(maxsize=8)
+def _done(text: str) -> dict[bytes, Mark]:
+    return {
+        key: Mark(low | high << 32, beginning, low | high << 32)
+        for key, beginning, low, high in _DONE.iter_unpack(b64decode(text))
+    }
+
+
+# The two kinds of files that arrive: how they are listed, how far each is whole, and the parts that its
+# tables read.
+
+T = TypeVar("T")
+
+
+_KNOWN = 4096
+"""Places in captures that are kept in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file that is there: its size, when it was written to last, and whether no more will come: then what stands at
+    its end is as it is.
+    """
+
+    path: str
+    size: int
+    modified: float
+    ended: bool
+    kind: Files
+
+
+class Portion(NamedTuple):
+    """What a task reads: a part, as its table knows it; of captures the number of its packets, and the time of the
+    first.
+    """
+
+    part: Any
+    packets: int = 0
+    first: int = NO_TIME
+
+
+class Files(Protocol):
+    """A kind of files."""
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """Those that are there now."""
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
+        """What they are read in the order of: a time in nanoseconds, and the path."""
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:
+        """Whether another content of a file is nothing new."""
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """How far a file is whole in about `most` bytes from its mark on, and the number of packets in these."""
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """The parts between two marks of a file, of about `size` bytes."""
+
+    def goes_on(self, path: str) -> bool:
+        """Whether what has come to a file can be read without what was before it."""
+
+    def forget(self, path: str) -> None:
+        """Another file has this path now."""
+
+
+class SegmentFiles:
+    """Segments and snapshots in use. One has ended when its folder has a later one."""
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """As `Files`."""
+        folders: dict[str, list[Segment]] = defaultdict(list)
+        for path in paths:
+            for segment in _there(path, segments_of):
+                folders[str(path_of(segment.path).parent)].append(segment)
+        for segments in folders.values():
+            names = [file_name(path_of(each.path).name) for each in segments]
+            newest: dict[Kind, int] = {}
+            for name in names:
+                newest[name.kind] = max(newest.get(name.kind, 0), name.base_offset or 0)
+            for segment, name in zip(segments, names, strict=True):
+                if not name.suffix and (status := _status(segment.path)):
+                    ended = name.base_offset is not None and name.base_offset < newest[name.kind]
+                    yield Entry(segment.path, *status, ended, self)
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:  # noqa: ARG002 - as others have it
+        """By partition and offset."""
+        return NO_TIME, entry.path
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:
+        """What the cleaner of a broker has left of a segment that was read to its end."""
+        return entry.ended and mark.at == mark.size
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """As `Files`; all of it where it has ended and no batch is left."""
+        try:
+            source = source_of(entry.path)
+        except InputError:
+            return (entry.size if entry.ended else mark.at), 0
+        size = len(source.data)
+        if entry.ended and size - mark.at <= most:
+            return size, 0
+        at = whole(source, resumed(source, mark.at) if entry.ended else mark.at, most)
+        return (size if entry.ended and at == mark.at else at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """As `Files`."""
+        try:
+            segment, source = segment_at(Path(path)), source_of(path)
+        except InputError:
+            yield Portion(SegmentPart(Segment(path, None, None), Selection(), start, stop))
+            return
+        start = resumed(source, start)
+        while start < stop:
+            at = whole(source, start, size) if stop - start > size else stop
+            end = at if start < at < stop else stop
+            yield Portion(SegmentPart(segment, Selection(), start, end))
+            start = end
+
+    def goes_on(self, path: str) -> bool:  # noqa: ARG002 - as others have it
+        """Batches can."""
+        return True
+
+    def forget(self, path: str) -> None:
+        """Nothing was kept."""
+
+
+class CaptureFiles:
+    """Captures. One has ended when nobody wrote to it for `patience` seconds."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._onward: OrderedDict[tuple[str, int], Part] = OrderedDict()
+        self._firsts: dict[tuple[str, int], int] = {}
+        self._packed: dict[str, tuple[Any, Unpacked | None]] = {}
+
+    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """As `Files`."""
+        now = time.time()
+        for path in paths:
+            for each in _there(path, captures_of):
+                if status := _status(each):
+                    yield Entry(each, *status, now - status[1] > self._patience, self)
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
+        """By the time of the first packet."""
+        return self._first(entry.path, mark.turn), entry.path
+
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:  # noqa: ARG002 - as others have it
+        """It is always a new one."""
+        return False
+
+    def _first(self, path: str, turn: int) -> int:
+        found = self._firsts.get((path, turn), NO_TIME)
+        if found == NO_TIME:
+            with contextlib.suppress(InputError):
+                self._firsts[path, turn] = found = (self._unpacked(path) or grown(Part(path), 1)).first
+        return found
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """As `Files`; all of it where it has ended, and no packet is left. A packed file is taken as a whole."""
+        try:
+            if packed := None if mark.at else self._unpacked(entry.path):
+                return (entry.size, packed.packets) if packed.whole or entry.ended else (0, 0)
+            found = grown(self._at(entry.path, mark.at), mark.at + most)
+        except InputError:
+            return (entry.size if entry.ended else mark.at), 0
+        self._keep(found.onward)
+        if found.packets or mark.at < found.onward.start < entry.size:
+            return found.onward.start, found.packets
+        return (entry.size if entry.ended else mark.at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """As `Files`. The last may end in what is no whole packet."""
+        try:
+            if packed := None if start else self._unpacked(path):
+                yield Portion(Part(path), packed.packets, packed.first)
+                return
+            onward = self._at(path, start)
+            while True:
+                found = grown(onward, min(onward.start + size, stop), least=0 if onward.start + size >= stop else 1)
+                if found.onward.start > stop:  # what was given up there has gone on since
+                    yield Portion(replace(onward, stop=stop))
+                    return
+                if found.onward.start == stop or not found.packets:
+                    yield Portion(replace(found.part, stop=stop), found.packets, found.first)
+                    return
+                yield Portion(found.part, found.packets, found.first)
+                onward = found.onward
+        except InputError:
+            yield Portion(Part(path, start, stop))
+
+    def _unpacked(self, path: str) -> Unpacked | None:
+        """What is in a packed file, which is read again only when it has changed."""
+        status = _status(path)
+        known = self._packed.get(path)
+        if known is None or known[0] != status:
+            known = self._packed[path] = status, unpacked(path)
+        return known[1]
+
+    def _at(self, path: str, at: int) -> Part:
+        """Where reading goes on behind the whole packets in the first `at` bytes."""
+        if not at:
+            return Part(path)
+        found = self._onward.get((path, at))
+        if found is None:
+            found = grown(Part(path), at, least=0).onward
+            self._keep(found)
+        return found
+
+    def _keep(self, onward: Part) -> None:
+        self._onward[onward.file, onward.start] = onward
+        self._onward.move_to_end((onward.file, onward.start))
+        if len(self._onward) > _KNOWN:
+            self._onward.popitem(last=False)
+
+    def goes_on(self, path: str) -> bool:
+        """Packets can, but for those of a packed file."""
+        try:
+            return self._unpacked(path) is None
+        except InputError:
+            return True
+
+    def forget(self, path: str) -> None:
+        """Another file has this path now."""
+        self._packed.pop(path, None)
+        for key in [key for key in self._onward if key[0] == path]:
+            del self._onward[key]
+
+
+def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
+    """What is there of a kind: nothing in a folder into which it may yet come. InputError where there is no such
+    folder.
+    """
+    try:
+        return found([*map(absolute, named(path))])
+    except InputError:
+        if is_glob(path) or path_of(path).is_dir():
+            return []
+        raise
+
+
+def is_glob(path: str) -> bool:
+    """Whether a path may match what comes later."""
+    return any(each in path for each in "*?[")
+
+
+def _status(path: str) -> tuple[int, float] | None:
+    """Size and time of a file; None of one that is gone."""
+    try:
+        found = path_of(path).stat()
+    except (OSError, InputError):
+        return None
+    return found.st_size, found.st_mtime

@@ -1,1 +1,0 @@
-"""Streams: the tables of a folder into which captures and segments arrive, or in which they grow."""

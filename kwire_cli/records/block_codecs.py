@@ -1,0 +1,297 @@
+"""Snappy and lz4, block by block."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.records.codecs import Stop, damaged, lz4_block, snappy_block, xxh32_short
+from kwire_cli.structs.compression import (
+    LZ4_BLOCK,
+    LZ4_BLOCK_CHECKSUM,
+    LZ4_BLOCK_SIZE_SHIFT,
+    LZ4_BLOCK_SIZES,
+    LZ4_CHECKSUM,
+    LZ4_CONTENT_CHECKSUM,
+    LZ4_DESCRIPTOR,
+    LZ4_DICTIONARY,
+    LZ4_HEADER,
+    LZ4_HISTORY,
+    LZ4_INDEPENDENT,
+    LZ4_MAGIC,
+    LZ4_SIZE,
+    LZ4_SIZED_HEADER,
+    LZ4_START,
+    LZ4_STORED,
+    LZ4_VERSION,
+    LZ4_VERSION_MASK,
+    XERIAL_CHUNK,
+    XERIAL_HEADER,
+    XERIAL_MAGIC,
+    XERIAL_VERSION,
+)
+
+if TYPE_CHECKING:
+    from kwire_cli.records.codecs import Output
+
+
+# snappy: xerial's stream of chunks, as the Java client writes it, or one raw block, as librdkafka and others
+# do.
+#
+# Source: org.xerial.snappy.SnappyInputStream, which reads both, and streams that were joined.
+
+SNAPPY_BYTES = 1 << 15
+"""What Kafka's producers compress at once."""
+
+
+_HEADER, _CHUNK = fixed(XERIAL_HEADER), fixed(XERIAL_CHUNK)
+_SNAPPY_START = _CHUNK.unpack(XERIAL_MAGIC)[0]
+"""What the magic looks like in the place of a chunk's size."""
+_SWAPPED = int.from_bytes(XERIAL_VERSION.to_bytes(4, "little"), "big")
+_MOST, _LEAST = 64, 3
+"""The most that an element of a block becomes, and the bytes that it takes."""
+
+
+def unpack_snappy(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG001 - the same for all codecs
+    """Decompress into `out`; Stop where that can't go on."""
+    if len(data) < _HEADER.size or _HEADER.unpack(data)[0] != XERIAL_MAGIC:
+        _block(data, 0, len(data), out)
+        return
+    at, end = 0, len(data)
+    while at < end:
+        try:
+            size = _CHUNK.unpack(data, at)[0]
+            if size == _SNAPPY_START:
+                at = _snappy_header(data, at, out)
+                continue
+        except struct.error:
+            # The Java client takes this for the end too.
+            out.odd(
+                "COMPRESSED_TRAILING_BYTES",
+                f"{end - at} bytes follow the last chunk of the snappy stream, too few for another",
+            )
+            return
+        if size < 0:
+            raise damaged(f"a snappy chunk says that it is {size} bytes long")
+        at += _CHUNK.size
+        _block(data, at, size, out)
+        at += size
+
+
+def _snappy_header(data: memoryview, at: int, out: Output) -> int:
+    """Where the chunks begin behind the header at `at`."""
+    magic, version, compatible = _HEADER.unpack(data, at)
+    if magic != XERIAL_MAGIC:
+        raise damaged("a snappy chunk begins like another xerial header, but is none")
+    if {version, compatible} - {XERIAL_VERSION, _SWAPPED}:
+        out.odd(
+            "SNAPPY_VERSION",
+            f"the xerial header has version {version}, compatible from {compatible}; Kafka writes 1 and 1",
+        )
+    out.add(b"", at + _HEADER.size)
+    return at + _HEADER.size
+
+
+def _block(data: memoryview, at: int, size: int, out: Output) -> None:
+    """One raw block at `at`; there may be less of it than `size`."""
+    import cramjam  # noqa: PLC0415 - start-up is a feature
+
+    block = data[at : at + size]
+    try:
+        length = cramjam.snappy.decompress_raw_len(block)
+        # A block can't become more than this, so a length beyond it lies and is never allocated.
+        believable = length <= len(block) * _MOST // _LEAST
+        if believable:
+            out.claim(length)
+        if len(block) < size:
+            fault = f"the snappy data ends before its end: {len(block)} bytes are left for a chunk of {size}"
+        elif believable:
+            out.add(bytes(cramjam.snappy.decompress_raw(block)), at + size)
+            return
+        else:
+            fault = f"a snappy block of {size} bytes cannot become the {length} bytes that it states"
+    except cramjam.DecompressionError as error:
+        length, fault = out.left, f"the snappy data is damaged ({error})"
+    out.add(snappy_block(block, min(length, out.left)), out.used)
+    raise damaged(fault)
+
+
+def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
+    """Xerial's stream with chunks of 32 KiB."""
+    import cramjam  # noqa: PLC0415 - start-up is a feature
+
+    parts = [
+        XERIAL_HEADER.build({"magic": XERIAL_MAGIC, "version": XERIAL_VERSION, "compatible_version": XERIAL_VERSION})
+    ]
+    for at in range(0, len(data), SNAPPY_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(data[at : at + SNAPPY_BYTES]))
+        parts += (XERIAL_CHUNK.build({"size": len(block)}), block)
+    return b"".join(parts)
+
+
+# LZ4 frames, read block by block, so that what stands before a fault is kept and no block becomes more than
+# the frame allows.
+#
+# Kafka's own reader (Lz4BlockInputStream) takes the first frame only, no dependent blocks, and skips content
+# size and content checksum; other clients write all of these. What Kafka would refuse or skip is decoded and
+# reported.
+
+LEVELS = range(1, 18)
+
+
+LZ4_BYTES = 4
+"""The block size that Kafka writes, 64 KiB."""
+MOST = 255
+"""What one compressed byte can become at most."""
+
+_LZ4_START, _BLOCK, _CHECKSUM = fixed(LZ4_START), fixed(LZ4_BLOCK), fixed(LZ4_CHECKSUM)
+_HEADERS = {False: fixed(LZ4_HEADER), True: fixed(LZ4_SIZED_HEADER)}
+"""By whether the content's size is there. Either way the checksum is the last byte, and the size stands before it."""
+_MAGIC_SIZE = _LZ4_START.size - fixed(LZ4_DESCRIPTOR).size
+_FAILED = "DECOMPRESSION_FAILED"
+_CUT = "the lz4 data ends before its end"
+
+
+def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
+    """Decompress into `out`; Stop where that can't go on."""
+    import lz4.frame  # noqa: PLC0415 - start-up is a feature
+
+    flags, longest, header = _lz4_header(data, out, magic)
+    reader = lz4.frame.LZ4FrameDecompressor()
+    try:
+        reader.decompress(header)
+    except RuntimeError as error:
+        raise damaged(f"the header of the lz4 frame is wrong ({error})") from None
+    checksum = _CHECKSUM.size if flags & LZ4_BLOCK_CHECKSUM else 0
+    at = out.used
+    while True:
+        try:
+            word = _BLOCK.unpack(data, at)[0]
+        except struct.error:
+            raise damaged(f"{_CUT}: there is no end mark") from None
+        size = word & ~LZ4_STORED
+        if word == 0:
+            break
+        if size > longest:
+            raise damaged(f"an lz4 block is {size} bytes long, of at most {longest}")
+        start = at + _BLOCK.size
+        end = start + size + checksum
+        code, detail = _FAILED, f"{_CUT}: {len(data) - start} bytes are left for a block of {size + checksum}"
+        if end <= len(data):
+            try:
+                # With room for all of the block; the library would keep what does not fit its first guess for the next
+                # call.
+                out.add(reader.decompress(data[at:end], longest), end)
+                at = end
+                continue
+            except RuntimeError as error:
+                code, detail = _fault(error)
+        if code == _FAILED:
+            block, room = data[start : start + size], min(longest, out.left)
+            history = b"" if flags & LZ4_INDEPENDENT else out.tail(LZ4_HISTORY)
+            out.add(bytes(block[:room]) if word & LZ4_STORED else lz4_block(block, room, history), out.used)
+        raise Stop(code, detail)
+    _end(data, at, flags, reader, out)
+
+
+def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, bytes]:
+    """Flags, the most that a block becomes, and the header with the checksum that the library asks for."""
+    try:
+        start, flags, descriptor = _LZ4_START.unpack(data)
+        if start != LZ4_MAGIC:
+            raise damaged("the data does not begin like an lz4 frame")
+        if flags & LZ4_VERSION_MASK != LZ4_VERSION:
+            raise damaged(f"the lz4 frame has version {flags >> 6}, not 1")
+        if flags & LZ4_DICTIONARY:
+            raise damaged("the lz4 frame needs a dictionary; Kafka has none")
+        longest = LZ4_BLOCK_SIZES.get(descriptor >> LZ4_BLOCK_SIZE_SHIFT)
+        if longest is None:
+            raise damaged(f"the lz4 frame has the unknown block size {descriptor >> LZ4_BLOCK_SIZE_SHIFT}")
+        sized = bool(flags & LZ4_SIZE)
+        layout = _HEADERS[sized]
+        values = layout.unpack(data)
+    except struct.error:
+        raise damaged(f"{_CUT}: its header is cut") from None
+    # A size that the bytes can't become lies; Kafka does not look at it, and the limit holds anyway.
+    if sized and values[-2] <= len(data) * MOST:
+        out.claim(values[-2])
+    if not flags & LZ4_INDEPENDENT:
+        out.odd("LZ4_DEPENDENT_BLOCKS", "the blocks of the lz4 frame depend on each other; Kafka's reader fails here")
+    right, broken = header_checksums(bytes(data[: layout.size - 1]))
+    found = values[-1]
+    if found != right and (magic > 0 or found != broken):
+        why = ", as before Kafka 0.10 (KAFKA-3160)" if found == broken else ""
+        out.odd("LZ4_HEADER_CHECKSUM", f"the checksum of the lz4 header is {found:#04x}, not {right:#04x}{why}")
+    out.add(b"", layout.size)
+    return flags, longest, bytes(data[: layout.size - 1]) + bytes((right,))
+
+
+def header_checksums(start: bytes) -> tuple[int, int]:
+    """The checksum of a header without it, as the format wants it and as Kafka wrote it first (KAFKA-3160: with the
+    magic).
+    """
+    whole, descriptor = xxh32_short(start), xxh32_short(start[_MAGIC_SIZE:])
+    return descriptor >> 8 & 0xFF, whole >> 8 & 0xFF
+
+
+def _end(data: memoryview, at: int, flags: int, reader: Any, out: Output) -> None:
+    """The end mark at `at` and what follows it."""
+    end = at + _BLOCK.size + (_CHECKSUM.size if flags & LZ4_CONTENT_CHECKSUM else 0)
+    try:
+        reader.decompress(data[at:end])
+    except RuntimeError as error:
+        out.odd(*_fault(error))
+    out.add(b"", min(end, len(data)))
+    if end > len(data):
+        raise damaged(f"{_CUT}: the checksum of its content is cut")
+    if end < len(data):
+        out.odd("COMPRESSED_TRAILING_BYTES", f"{len(data) - end} bytes follow the end of the lz4 frame")
+
+
+_FAULTS = {
+    "blockChecksum_invalid": ("LZ4_BLOCK_CHECKSUM", "the checksum of an lz4 block is wrong; Kafka's reader fails here"),
+    "contentChecksum_invalid": (
+        "LZ4_CONTENT_CHECKSUM",
+        "the checksum of the lz4 frame's content is wrong; Kafka's reader skips it",
+    ),
+    "frameSize_wrong": (
+        "LZ4_CONTENT_SIZE",
+        "the lz4 frame does not become as many bytes as it says; Kafka's reader skips that",
+    ),
+}
+
+
+def _fault(error: Exception) -> tuple[str, str]:
+    """The code and the detail of an error of the library."""
+    text = str(error)
+    return next(
+        (fault for name, fault in _FAULTS.items() if name in text), (_FAILED, f"the lz4 data is damaged ({text})")
+    )
+
+
+def pack_lz4(data: Any, level: int | None, magic: int) -> bytes:
+    """One frame as Kafka writes it: independent blocks of 64 KiB, nothing optional. Magic 0 gets the header checksum of
+    KAFKA-3160.
+    """
+    import lz4.block  # noqa: PLC0415 - start-up is a feature
+
+    values = {
+        "magic": LZ4_MAGIC,
+        "descriptor": {"flags": LZ4_VERSION | LZ4_INDEPENDENT, "block_descriptor": LZ4_BYTES << LZ4_BLOCK_SIZE_SHIFT},
+    }
+    header = LZ4_START.build(values)
+    right, broken = header_checksums(header)
+    parts = [LZ4_HEADER.build({**values, "header_checksum": right if magic > 0 else broken})]
+    how: dict[str, Any] = {} if level is None else {"mode": "high_compression", "compression": level}
+    size = LZ4_BLOCK_SIZES[LZ4_BYTES]
+    for at in range(0, len(data), size):
+        block = data[at : at + size]
+        packed = lz4.block.compress(block, store_size=False, **how)
+        stored = len(packed) >= len(block)
+        parts += (
+            LZ4_BLOCK.build({"size": len(block) | LZ4_STORED if stored else len(packed)}),
+            bytes(block) if stored else packed,
+        )
+    parts.append(LZ4_BLOCK.build({"size": 0}))
+    return b"".join(parts)

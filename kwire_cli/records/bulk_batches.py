@@ -1,0 +1,276 @@
+"""Batches and their records located by the compiled engine: headers as columns, spans of the records of many batches
+from one call.
+
+What is plain is taken together: batches of format v2 with the right checksum that follow each other, decompressed where
+they are compressed, with nothing odd in them. Everything else (other formats, damage, gaps, whatever has an anomaly)
+comes as the items of the exact reader, in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kwire_cli.engine import numba_loops
+from kwire_cli.engine.arrow import numbers
+from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, walk_many
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.records.batch import CORRUPT, Batch
+from kwire_cli.records.compression import decompress
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.layouts import LAYOUTS, leading
+from kwire_cli.records.reading import Reader
+from kwire_cli.records.selection import Selection
+from kwire_cli.structs.records import v2
+from kwire_cli.structs.records.parts import COMPRESSION, offset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from kwire_cli.engine.program import Series
+    from kwire_cli.records.batch import Source
+
+    Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
+
+CHUNK = 3 << 19
+"""Bytes of records that are taken together, unless a single batch has more."""
+_MOST_RUNS = 64
+"""Changes between odd and plain batches, in a chunk, up to which they are parted; breaks in a row of plain ones up to
+which short rows are taken."""
+_SHORT = 65536
+"""Bytes of a row of plain batches that is short: taken together they cost more than one by one."""
+_LAYOUT = LAYOUTS["v2"]
+_ENTRY = records_entry(v2.RECORDS)
+_ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
+FIELDS: dict[str, Any] = {field.name: field for field in _ELEMENT.element.fields}  # type: ignore[union-attr]
+"""The nodes of a record's fields."""
+_EVERYTHING = Selection()
+_HEAD = {sc.name: (sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons}
+
+
+class Numbers:
+    """The numbers of headers that begin at these places: by a name of the declaration a column, which is read when it
+    is first asked for.
+    """
+
+    __slots__ = ("_data", "_known", "_start")
+
+    def __init__(self, data: Octets, start: Ints, known: Mapping[str, Ints] | None = None) -> None:
+        self._data, self._start, self._known = data, start, dict(known or {})
+
+    def __getitem__(self, name: str) -> Ints:
+        known = self._known.get(name)
+        if known is None:
+            decl, offset = _HEAD[name]
+            known = self._known[name] = numbers(decl, self._data, self._start + offset)
+        return known
+
+    def only(self, which: Any) -> Numbers:
+        """Those of some of them."""
+        return Numbers(self._data, self._start[which], {name: column[which] for name, column in self._known.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Plain batches that follow each other: where they begin and end, and the numbers of their headers by the names of
+    the declaration.
+    """
+
+    start: Ints
+    end: Ints
+    numbers: Numbers
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def only(self, which: Any) -> Heads:
+        """Some of them."""
+        return Heads(self.start[which], self.end[which], self.numbers.only(which))
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The same as the exact reader gives them; their checksums are right."""
+        for at, end in zip(self.start.tolist(), self.end.tolist(), strict=True):
+            yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
+
+    def wanted(self, selection: Selection) -> Heads:
+        """Those that can hold something of it, as `Selection.may_have` says it."""
+        if selection.everything:
+            return self
+        (first, last), (since, _) = selection.offsets, selection.times
+        which = np.ones(len(self), np.bool_)
+        if first is not None:
+            which &= self.last_offset >= first
+        if last is not None:
+            which &= self.numbers["baseOffset"] <= last
+        if since is not None:
+            which &= self.numbers["maxTimestamp"] >= since
+        return self.only(which)
+
+    @property
+    def last_offset(self) -> Ints:
+        """The last offsets; a sum wraps, as Java's."""
+        return self.numbers["baseOffset"] + self.numbers["lastOffsetDelta"]
+
+    @property
+    def codec(self) -> Ints:
+        """The numbers of the codecs."""
+        return self.numbers["attributes"] & COMPRESSION.mask
+
+    @property
+    def odd(self) -> npt.NDArray[np.bool_]:
+        """Of which the header alone has an anomaly."""
+        strange = self.numbers["attributes"] & 0xFFFF & ~_LAYOUT.known_bits
+        found: npt.NDArray[np.bool_] = (strange != 0) | (self.numbers["lastOffsetDelta"] < 0)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Plain batches with the spans of their records, a job for each batch; the records of batch k are those from
+    `first[k]` to `first[k + 1]`.
+    """
+
+    heads: Heads
+    walk: Walk
+    first: Ints
+
+    @property
+    def batch(self) -> Ints:
+        """The number of each record's batch."""
+        return np.repeat(np.arange(len(self.heads)), np.diff(self.first))
+
+
+def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Heads | Batch | Gap]:
+    """The batches in [start, stop) and the gaps between them: plain ones together, some at a time.
+
+    A `stop` before the end of the source is where a good batch begins: a gap up to there is not one at the end of the
+    bytes.
+    """
+    reader = _Reader(source, start, stop)
+    data = octets(source.data)
+    breaks = 0
+    while reader.at < reader.stop:
+        bounds = [reader.at]
+        full = reader.at + CHUNK
+        for _, end, _ in reader.plain(_LAYOUT):
+            bounds.append(end)
+            if end >= full:
+                yield _heads(data, bounds)
+                bounds, full = [end], end + CHUNK
+                reader.passed = end
+        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
+            yield _heads(data, bounds)
+        else:
+            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds))  # noqa: FBT003 - as there
+        breaks += 1
+        for item in reader.items():
+            reader.at = item.end
+            yield (
+                Gap(item.position, item.size, CORRUPT)
+                if isinstance(item, Gap) and item.end == reader.stop < len(data)
+                else item
+            )
+            break
+
+
+class _Reader(Reader):
+    """It keeps what was not given yet in memory: it is going to be looked at again."""
+
+    passed = 0
+
+    def let_go(self, at: int) -> None:
+        super().let_go(max(min(at, self.passed), self.kept))
+
+
+def _heads(data: Octets, bounds: list[int]) -> Heads:
+    at = np.array(bounds, np.int64)
+    return Heads(at[:-1], at[1:], Numbers(data, at[:-1]))
+
+
+def located(
+    source: Source, start: int = 0, stop: int | None = None, selection: Selection = _EVERYTHING
+) -> Iterator[Located | Batch | Gap]:
+    """As `heads`, with the records of plain batches. Batches that can hold nothing of `selection`, by their headers,
+    are left out.
+    """
+    for item in heads(source, start, stop):
+        if not isinstance(item, Heads):
+            if not isinstance(item, Batch) or selection.everything or selection.may_have(item):
+                yield item
+            continue
+        wanted = item.wanted(selection)
+        for odd, piece in _runs(wanted.odd):
+            some = wanted.only(piece)
+            if odd:
+                yield from some.batches(source)
+            elif some.codec.any():
+                yield from _unpacked(source, some)
+            else:
+                jobs = jobs_of(_ENTRY, some.start + _LAYOUT.head.size, some.end)
+                yield from _checked(source, some, walk_many(_ENTRY.program, octets(source.data), jobs))
+
+
+def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
+    """Neighbours that are odd, or are not. Where odd ones are many, all are taken for odd: a piece for each few would
+    cost more than reading them.
+    """
+    bounds = [0, *(np.flatnonzero(odd[1:] != odd[:-1]) + 1).tolist(), len(odd)]
+    if len(bounds) > _MOST_RUNS:
+        yield True, slice(0, len(odd))
+        return
+    for first, last in pairwise(bounds):
+        if first < last:
+            yield bool(odd[first]), slice(first, last)
+
+
+def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
+    """Batches of which some are compressed, as many at a time as become a chunk."""
+    parts: list[bytes] = []
+    first = size = 0
+    head = _LAYOUT.head.size
+    for k, (at, end, codec) in enumerate(zip(some.start.tolist(), some.end.tolist(), some.codec.tolist(), strict=True)):
+        data, code, _, _ = decompress(codec, source.data[at + head : end], source.limits)
+        if not code:
+            parts.append(data)
+            size += len(data)
+        if code or size >= CHUNK:
+            yield from _of_parts(source, some.only(slice(first, first + len(parts))), parts)
+            first, size, parts = first + len(parts), 0, []
+        if code:
+            yield from some.only(slice(k, k + 1)).batches(source)
+            first = k + 1
+    yield from _of_parts(source, some.only(slice(first, first + len(parts))), parts)
+
+
+def _of_parts(source: Source, some: Heads, parts: list[bytes]) -> Iterator[Located | Batch]:
+    if parts:
+        ends = np.cumsum([len(part) for part in parts])
+        data = octets(b"".join(parts) or b"\0")
+        yield from _checked(
+            source, some, walk_many(_ENTRY.program, data, jobs_of(_ENTRY, np.append(0, ends[:-1]), ends))
+        )
+
+
+def _checked(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batch]:
+    """The batches of a walk: those with anything odd in their records as the exact reader gives them."""
+    counts, highest = np.zeros(len(some), np.int64), np.full(len(some), -1, np.int64)
+    begin, delta = _ELEMENT.first, FIELDS["offsetDelta"].id
+    compiled(numba_loops.count_elements)(walk.data, walk.node, walk.value, walk.first, begin, delta, counts, highest)
+    odd = (
+        (walk.jobs[:, 5] != 0) | (counts != some.numbers["recordsCount"]) | (highest > some.numbers["lastOffsetDelta"])
+    )
+    odd[np.searchsorted(walk.first, walk.flags[:, 0], "right") - 1] = True
+    if not odd.any():
+        yield Located(some, walk, np.append(0, np.cumsum(counts)))
+        return
+    for is_odd, piece in _runs(odd):
+        if is_odd:
+            yield from some.only(piece).batches(source)
+        else:
+            yield Located(some.only(piece), walk.part(piece.start, piece.stop), np.append(0, np.cumsum(counts[piece])))

@@ -1,0 +1,448 @@
+"""Arrow columns of batches, records and faults."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import Columns
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.kafka_topics import OWN_TOPICS
+from kwire_cli.records.selection import Selection
+from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.records import v2
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kwire_cli.records.batch import Hide, Record, Source
+
+
+# Rows of batches and records that are not plain, from the objects of the exact reader; made into Arrow
+# columns some at a time.
+
+MOST = 4096
+"""Rows that are kept at most before they are made into columns."""
+
+
+class Rows:
+    """Rows that wait: in old formats a batch is a single message, and columns of one row would cost more than reading
+    it.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget them."""
+        self.waiting: list[dict[str, Any]] = []
+        self.size = 0
+
+    def add(self, row: dict[str, Any], size: int = 0) -> bool:
+        """Keep a row that holds about so many bytes; whether there are enough of them now."""
+        self.waiting.append(row)
+        self.size += size
+        return len(self.waiting) >= MOST or self.size >= CHUNK
+
+    def take(self) -> pa.RecordBatch:
+        """All that wait, as columns."""
+        arrays = [pa.array([row[field.name] for row in self.waiting], field.type) for field in self.schema]
+        self.clear()
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def batch_row(batch: Batch) -> dict[str, Any]:
+    """A batch that is not plain."""
+    head = batch.head
+    return {
+        "position": batch.position,
+        "size": batch.size,
+        "base_offset": head.base_offset,
+        "last_offset": head.last_offset,
+        "magic": batch.magic,
+        "crc": head.crc,
+        "crc_valid": batch.crc_valid,
+        "compression": batch.compression,
+        "timestamp_type": batch.timestamp_type,
+        "max_timestamp": head.max_timestamp,
+        "producer_id": head.producer_id,
+        "producer_epoch": head.producer_epoch,
+        "base_sequence": head.base_sequence,
+        "partition_leader_epoch": head.leader_epoch,
+        "is_transactional": head.transactional,
+        "is_control": head.control,
+        "delete_horizon_ms": head.delete_horizon,
+        "count": head.records_count,
+        "anomalies": [note._asdict() for note in batch.notes],
+    }
+
+
+def record_row(batch: Batch, record: Record) -> dict[str, Any]:
+    """A record of a batch that is not plain, without its payload."""
+    return {
+        "position": batch.position,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "sequence": record.sequence,
+        "key_size": -1 if record.key is None else len(record.key),
+        "value_size": -1 if record.value is None else len(record.value),
+        "key": record.key,
+        "value": record.value,
+        "headers": [{"key": str(name), "value": data} for name, data in record.headers],
+    }
+
+
+def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, Any]:
+    """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret,
+    what stands for it.
+    """
+    from kwire_cli.records.batch import headers_of, payload_of  # noqa: PLC0415 - most record sets hold nothing that needs it
+
+    payload = payload_of(batch, record)
+    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    out: dict[str, Any] = {
+        "payload": None
+        if payload is None
+        else json.dumps(payload.to_json(hidden), ensure_ascii=False, separators=(",", ":"))
+    }
+    for name, data in (("key", record.key), ("value", record.value)):
+        if hidden.get(name) and data is not None:
+            out[name] = redacted(len(data)).encode()
+    if "headers" in hidden:
+        out["headers"] = [{"key": str(name), "value": data} for name, data in headers_of(batch, record, hide)]
+    return out
+
+
+# What is wrong with a record set as Arrow columns: a row for each gap and for each anomaly of a batch or of
+# its records.
+
+FAULTS = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("size", pa.int64()),
+        ("code", pa.string()),
+        ("path", pa.string()),
+        ("offset", pa.int64()),
+        ("detail", pa.string()),
+    ]
+)
+"""`position` and `size` are those of the batch or gap in the file, `path` and `offset` where in it: the field, and the
+position of its bytes."""
+
+
+def fault_columns(source: Source, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The faults in [start, stop); padding at the end of a file is none."""
+    rows = Rows(FAULTS)
+    for item in located(source, start, stop):
+        if isinstance(item, Located) or (isinstance(item, Gap) and item.code == PADDING):
+            continue
+        notes = (
+            [Anomaly(item.code, "", item.position, f"{item.size} bytes: {MEANING[item.code]}")]
+            if isinstance(item, Gap)
+            else item.anomalies
+        )
+        for note in notes:
+            if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
+                yield rows.take()
+    if rows.waiting:
+        yield rows.take()
+
+
+def unreadable(reason: str) -> pa.RecordBatch:
+    """The one fault of a file that cannot be read."""
+    row = {"position": 0, "size": 0, "code": "UNREADABLE", "path": "", "offset": 0, "detail": reason}
+    return pa.RecordBatch.from_pylist([row], schema=FAULTS)
+
+
+# Batches as Arrow columns: of plain ones by the compiled engine, of all others what the exact reader gives,
+# in one order.
+#
+# Only the columns that are asked for are made. Names are those of `kwire dump --format jsonl`, as SQL writes
+# them: `base_offset` for `baseOffset`.
+
+_ANOMALY = pa.struct([("code", pa.string()), ("path", pa.string()), ("offset", pa.int64()), ("detail", pa.string())])
+
+
+BATCHES = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("size", pa.int64()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("magic", pa.int8()),
+        ("crc", pa.int64()),
+        ("crc_valid", pa.bool_()),
+        ("compression", pa.string()),
+        ("timestamp_type", pa.string()),
+        ("max_timestamp", pa.int64()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("base_sequence", pa.int32()),
+        ("partition_leader_epoch", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("is_control", pa.bool_()),
+        ("delete_horizon_ms", pa.int64()),
+        ("count", pa.int32()),
+        ("anomalies", pa.list_(_ANOMALY)),
+    ]
+)
+"""Of `batch_columns`: what a batch says of itself. Positions and sizes are bytes of the file, timestamps milliseconds
+since 1970; -1 where the format lacks a number, null where JSON has null. `count` is the header's; `anomalies` are those
+that can be seen without the records."""
+
+EVERYTHING = Selection()
+_CODECS = [COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1)]
+_TIMES = [TIMESTAMP_TYPE.names[kind] for kind in range(2)]
+
+
+def batch_columns(
+    source: Source,
+    start: int = 0,
+    stop: int | None = None,
+    names: Sequence[str] = BATCHES.names,
+    selection: Selection = EVERYTHING,
+) -> Iterator[pa.RecordBatch | Gap]:
+    """The batches in [start, stop), without those that hold nothing of `selection`, by their headers.
+
+    The gaps between them come as they are met, which may be before the batches that stand in front of them.
+    """
+    rows = Rows(pa.schema([BATCHES.field(name) for name in names]))
+    for item in heads(source, start, stop):
+        if isinstance(item, Batch):
+            if (selection.everything or selection.may_have(item)) and rows.add(batch_row(item)):
+                yield rows.take()
+            continue
+        if isinstance(item, Gap):
+            yield item
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if len(wanted := item.wanted(selection)):
+            yield BatchValues(source, wanted).rows(rows.schema)
+    if rows.waiting:
+        yield rows.take()
+
+
+class BatchValues:
+    """The columns of plain batches, each made when it is asked for; `said` are the numbers of their headers."""
+
+    def __init__(self, source: Source, found: Heads) -> None:
+        self.source, self.heads, self.said = source, found, found.numbers
+
+    def rows(self, schema: pa.Schema) -> pa.RecordBatch:
+        """These columns."""
+        return pa.RecordBatch.from_arrays([self.column(field) for field in schema], schema=schema)
+
+    def column(self, field: pa.Field) -> pa.Array:
+        """One of BATCHES."""
+        made = _BATCH_COLUMNS[field.name](self)
+        return (made if isinstance(made, pa.Array) else pa.array(made)).cast(field.type)
+
+    def flag(self, mask: int) -> Any:
+        """Whether these bits of the attributes are set."""
+        return (self.said["attributes"] & mask) != 0
+
+    def delete_horizon(self) -> pa.Array:
+        """The base timestamp where a bit says that it is one."""
+        return pa.array(self.said["baseTimestamp"], mask=~self.flag(v2.DELETE_HORIZON.mask))
+
+    def anomalies(self) -> pa.Array:
+        """None of nearly all of them; of the others the exact reader says what."""
+        notes: list[list[dict[str, Any]]] = [[]] * len(self.heads)
+        odd = np.flatnonzero(self.heads.odd)
+        for k, batch in zip(odd.tolist(), self.heads.only(odd).batches(self.source), strict=True):
+            notes[k] = [note._asdict() for note in batch.notes]
+        return pa.array(notes, pa.list_(_ANOMALY))
+
+
+def _named(names: Sequence[str], which: Any) -> pa.Array:
+    return pa.array(names).take(pa.array(which))
+
+
+_BATCH_COLUMNS: dict[str, Callable[[BatchValues], Any]] = {
+    "position": lambda of: of.heads.start,
+    "size": lambda of: of.heads.end - of.heads.start,
+    "base_offset": lambda of: of.said["baseOffset"],
+    "last_offset": lambda of: of.heads.last_offset,
+    "magic": lambda of: of.said["magic"],
+    "crc": lambda of: of.said["crc"],
+    "crc_valid": lambda of: np.ones(len(of.heads), np.bool_),
+    "compression": lambda of: _named(_CODECS, of.heads.codec),
+    "timestamp_type": lambda of: _named(_TIMES, of.flag(TIMESTAMP_TYPE.mask).astype(np.int8)),
+    "max_timestamp": lambda of: of.said["maxTimestamp"],
+    "producer_id": lambda of: of.said["producerId"],
+    "producer_epoch": lambda of: of.said["producerEpoch"],
+    "base_sequence": lambda of: of.said["baseSequence"],
+    "partition_leader_epoch": lambda of: of.said["partitionLeaderEpoch"],
+    "is_transactional": lambda of: of.flag(v2.TRANSACTIONAL.mask),
+    "is_control": lambda of: of.flag(v2.CONTROL.mask),
+    "delete_horizon_ms": BatchValues.delete_horizon,
+    "count": lambda of: of.said["recordsCount"],
+    "anomalies": BatchValues.anomalies,
+}
+
+
+# Records as Arrow columns, as `batch_columns` makes them of batches.
+
+_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+_OF_BATCH = (
+    "magic",
+    "crc_valid",
+    "compression",
+    "timestamp_type",
+    "producer_id",
+    "producer_epoch",
+    "partition_leader_epoch",
+    "is_transactional",
+    "is_control",
+)
+RECORDS = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("sequence", pa.int32()),
+        ("key_size", pa.int32()),
+        ("value_size", pa.int32()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", _HEADERS),
+        ("payload", pa.string()),
+        *(BATCHES.field(name) for name in _OF_BATCH),
+    ]
+)
+"""Of `record_columns`: `position` is that of the record's batch, sizes are -1 for null. `payload` is what control
+records, and those of Kafka's own topics, hold: JSON text in the form of `kwire dump`, {"control": ...} or {"decoded":
+...}. The columns behind it say what the batch says."""
+
+
+def record_columns(
+    source: Source,
+    start: int = 0,
+    stop: int | None = None,
+    names: Sequence[str] = RECORDS.names,
+    selection: Selection = EVERYTHING,
+    *,
+    hide: Hide | None = None,
+) -> Iterator[pa.RecordBatch | Gap]:
+    """The records in [start, stop), without those of batches that hold nothing of `selection`, by their headers; and
+    gaps, as `batch_columns`.
+
+    `hide` says what is secret in payloads: that is left out of them, and of keys and values.
+    """
+    rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
+    of_batch, with_payload = bool({*names} & {*_OF_BATCH}), "payload" in names
+    own = source.topic in OWN_TOPICS and (with_payload or (hide is not None and bool({"key", "value"} & {*names})))
+    for item in _parted(source, located(source, start, stop, selection), exact=own):
+        if isinstance(item, Batch):
+            shared = batch_row(item) if of_batch else {}
+            for record in item.records():
+                row = (
+                    shared
+                    | record_row(item, record)
+                    | (payload_part(item, record, hide) if own or with_payload else {})
+                )
+                if rows.add(row, len(record.key or b"") + len(record.value or b"")):
+                    yield rows.take()
+            continue
+        if isinstance(item, Gap):
+            yield item
+            continue
+        if rows.waiting:
+            yield rows.take()
+        if item.first[-1]:
+            yield _RecordValues(source, item).rows(rows.schema)
+    if rows.waiting:
+        yield rows.take()
+
+
+def _parted(source: Source, items: Iterable[Located | Batch | Gap], *, exact: bool) -> Iterator[Located | Batch | Gap]:
+    """The items; with `exact` all batches one by one, as what their records hold is decoded one by one."""
+    for item in items:
+        if exact and isinstance(item, Located):
+            yield from item.heads.batches(source)
+        else:
+            yield item
+
+
+class _RecordValues:
+    """The columns of the records of plain batches, each made when it is asked for."""
+
+    def __init__(self, source: Source, found: Located) -> None:
+        self.of_batches, self.said = BatchValues(source, found.heads), found.heads.numbers
+        self.columns, self.batch, self.first = Columns(records_entry(v2.RECORDS), found.walk), found.batch, found.first
+
+    def rows(self, schema: pa.Schema) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([self.column(field) for field in schema], schema=schema)
+
+    def column(self, field: pa.Field) -> pa.Array:
+        make = _RECORD_COLUMNS.get(field.name)
+        if make is None:
+            return self.of_batches.column(field).take(pa.array(self.batch))
+        made = make(self)
+        return (made if isinstance(made, pa.Array) else pa.array(made)).cast(field.type)
+
+    def field(self, name: str) -> pa.Array:
+        return self.columns.array(FIELDS[name], len(self.batch))
+
+    def head(self, name: str) -> Any:
+        return self.said[name][self.batch]
+
+    @cached_property
+    def delta(self) -> Any:
+        return self.field("offsetDelta").to_numpy().astype(np.int64)
+
+    def timestamp(self) -> Any:
+        """Of a batch with LogAppendTime its own; a sum wraps, as Java's."""
+        appended = self.of_batches.flag(TIMESTAMP_TYPE.mask)[self.batch]
+        return np.where(
+            appended, self.head("maxTimestamp"), self.head("baseTimestamp") + self.field("timestampDelta").to_numpy()
+        )
+
+    def sequence(self) -> Any:
+        """As `batch.sequence_after`."""
+        base = self.head("baseSequence")
+        return np.where(base >= 0, (base + self.delta) & 0x7FFFFFFF, -1)
+
+    def payload(self) -> pa.Array:
+        """Of control records alone: the topic is none of Kafka's own."""
+        texts: list[str | None] = [None] * len(self.batch)
+        control = np.flatnonzero(self.of_batches.flag(v2.CONTROL.mask))
+        for at, batch in zip(
+            self.first[control].tolist(),
+            self.of_batches.heads.only(control).batches(self.of_batches.source),
+            strict=True,
+        ):
+            for k, record in enumerate(batch.records(), at):
+                texts[k] = payload_part(batch, record, None)["payload"]
+        return pa.array(texts, pa.string())
+
+    def size(self, name: str) -> Any:
+        """The length that the record says, which needs no look at the bytes."""
+        return self.columns.lengths(FIELDS[name])
+
+
+_RECORD_COLUMNS: dict[str, Callable[[_RecordValues], Any]] = {
+    "position": lambda of: of.of_batches.heads.start[of.batch],
+    "offset": lambda of: of.head("baseOffset") + of.delta,
+    "timestamp": _RecordValues.timestamp,
+    "sequence": _RecordValues.sequence,
+    "key_size": lambda of: of.size("key"),
+    "value_size": lambda of: of.size("value"),
+    "key": lambda of: of.field("key"),
+    "value": lambda of: of.field("value"),
+    "headers": lambda of: of.field("headers"),
+    "payload": _RecordValues.payload,
+}

@@ -1,0 +1,153 @@
+"""Bytes that are no whole batch: gaps, and batches cut short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.fixed import rows_of
+from kwire_cli.records.batch import TRUNCATED, Batch, Head
+from kwire_cli.records.layouts import FRAME, OVERHEAD, leading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, MutableSequence
+
+    from kwire_cli.records.batch import Hide, Record, Source
+    from kwire_cli.records.layouts import Layout
+
+
+# A batch whose end is missing: its header as far as it goes, and its records up to where the bytes end.
+
+_LATEST = 1 << 48
+"""Milliseconds since 1970 (in the year 10889) that no timestamp of a real log reaches."""
+
+
+_MOST_OFFSET = 1 << 48
+"""An offset that no partition reaches: a million records each second for nine years."""
+MOST_CUT = 100 * 1024 * 1024
+"""Bytes that no cut batch says that it has: a broker takes no larger request by default (socket.request.max.bytes)."""
+_MOST_EPOCH = 1 << 20
+"""Elections of a leader that no partition has behind it."""
+
+
+class CutBatch(Batch):
+    """The first `size` bytes of a batch that says that it has `whole_size`. Its checksum can't be compared: `crc_valid`
+    is None.
+    """
+
+    __slots__ = ()
+    crc_valid: bool | None  # type: ignore[assignment]
+    is_cut = True
+
+    @property
+    def whole_size(self) -> int:
+        """The bytes that it should have."""
+        return OVERHEAD + int(FRAME.unpack(self.source.data, self.position)[1])
+
+    @property
+    def has_head(self) -> bool:
+        """Whether all of its header is there."""
+        return self.size >= self.layout.head.size
+
+    @property
+    def head(self) -> Head:
+        """The numbers of its header; those behind the end of the bytes are 0."""
+        if self._head is None:
+            if self.has_head:
+                super().head  # noqa: B018 - it keeps what it finds
+            else:
+                data = self._padded_head()
+                padded = Batch(replace(self.source, data=memoryview(data)), 0, len(data), self.layout, True)  # noqa: FBT003
+                self._head = padded.head
+            self._notes[:] = _of_the_cut(self._notes)
+            detail = f"{self.size} of {self.whole_size} bytes are there; the records end with them"
+            self._notes.insert(0, Anomaly(TRUNCATED, "", self.position, detail))
+        assert self._head is not None  # noqa: S101 - for the type checker
+        return self._head
+
+    def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
+        """Yield its records that are whole; none where the bytes end in its header."""
+        found: list[Anomaly] = []
+        try:
+            if self.has_head:
+                yield from super().pieces(found)
+        finally:
+            if notes is not None:
+                notes += _of_the_cut(found)
+
+    def fields(self) -> dict[str, int]:
+        """The fields of its header that are there, by the names of its declaration."""
+        rows = [*rows_of(leading(self.layout.decl))]
+        ends = accumulate(row.size for row in rows)
+        numbers = self.layout.numbers(self._padded_head(), 0)
+        return {row.name: numbers[row.name] for row, end in zip(rows, ends, strict=True) if end <= self.size}
+
+    def _padded_head(self) -> bytes:
+        size = self.layout.head.size
+        return bytes(self.source.data[self.position : min(self.end, self.position + size)]).ljust(size, b"\0")
+
+    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+        """The batch in the form of a whole one, `size` as it says; of a header that is cut, its own fields alone."""
+        if self.has_head:
+            return super().to_json(deep=deep, hide=hide) | {"size": self.whole_size}
+        _ = self.head
+        out: dict[str, Any] = {"position": self.position, "size": self.whole_size, "header": self.fields()}
+        if deep:
+            out["records"] = []
+        return out | {"anomalies": [note._asdict() for note in self.notes]}
+
+
+def _of_the_cut(notes: Iterable[Anomaly]) -> list[Anomaly]:
+    """Return the anomalies of a batch that is cut: a count beyond its end says no more than that, and compressed data
+    fail since they end early.
+    """
+    return [
+        note._replace(code=TRUNCATED) if note.code == "DECOMPRESSION_FAILED" else note
+        for note in notes
+        if note.code != "COUNT_MISMATCH"
+    ]
+
+
+def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBatch | None:
+    """Return the batch that begins here and ends beyond `stop`; None where its header says what no batch says."""
+    found = CutBatch(source, position, stop - position, layout, crc_valid=None)  # type: ignore[arg-type]
+    said = found.fields()
+    # Nothing but the header tells that it is a batch, and its bytes may be those of a secret.
+    likely = found.whole_size <= MOST_CUT and said.get("recordsCount", 0) >= 0 and is_header(said)
+    return found if likely and not said.get("attributes", 0) & ~layout.known_bits else None
+
+
+def is_header(said: Mapping[str, int]) -> bool:
+    """Whether the fields that are there of a header hold what a log can have in them."""
+    deltas = said.get("lastOffsetDelta", 0)
+    absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
+    times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
+    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MOST_OFFSET
+    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MOST_EPOCH
+    return offsets and epoch and deltas >= 0 and absent and times and said.get("recordsCount", -1) <= deltas + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes of the input that are no batch. `code` is TRUNCATED for a batch that is cut, PADDING for zeros up to the
+    end, else CORRUPT.
+
+    `batch` is what can be read of a cut one; None where these bytes are no beginning of a batch.
+    """
+
+    position: int
+    size: int
+    code: str
+    batch: CutBatch | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.position + self.size
+
+    def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
+        """`{"position","size","gap"}`, with `"batch"` where a batch was cut."""
+        shown = {"position": self.position, "size": self.size, "gap": self.code}
+        return shown | {"batch": self.batch.to_json(deep=deep, hide=hide)} if self.batch else shown

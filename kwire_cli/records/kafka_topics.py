@@ -1,0 +1,356 @@
+"""Records of Kafka's own topics, and control records."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.lower import lower
+from kwire_cli.engine.spans import walk, without_rest
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import anomalies
+from kwire_cli.records.payload_fields import payloads_of
+from kwire_cli.records.payload_model import Payload, cut, kept, located, plain_body, version_of, versioned
+from kwire_cli.spec.kafka import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
+from kwire_cli.structs.messages import METADATA_FRAME
+from kwire_cli.structs.numbers import UVARINT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+# Control records: transaction markers, and what KRaft writes into its log and snapshots.
+#
+# Sources: ControlRecordType, EndTransactionMarker, ControlRecordUtils.
+
+MARKERS = {0: "ABORT", 1: "COMMIT"}
+"""Types whose value is a version and an EndTxnMarker."""
+
+
+MESSAGES = {
+    2: ("LeaderChange", "LeaderChangeMessage"),
+    3: ("SnapshotHeader", "SnapshotHeaderRecord"),
+    4: ("SnapshotFooter", "SnapshotFooterRecord"),
+    5: ("KRaftVersion", "KRaftVersionRecord"),
+    6: ("KRaftVoters", "VotersRecord"),
+}
+"""Types whose value is a message that has its version as its first field; the names are those that DumpLogSegments
+prints."""
+
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control record: its type by name, UNKNOWN for one that is not known, and as a number, None where the key does
+    not reach so far.
+
+    `key` and `value` are None where the record has none.
+    """
+
+    type: str
+    number: int | None
+    key: Payload | None
+    value: Payload | None
+    notes: tuple[Anomaly, ...] = ()
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """What is odd: paths begin with key or value, offsets count from the begin of that one."""
+        return [*self.notes, *located(payload for payload in (self.key, self.value) if payload)]
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"type":"COMMIT","coordinatorEpoch":0}`, `{"type":"KRaftVoters","value":{…}}`, or
+        `{"type":"UNKNOWN","number":9,"value":"<base64>"}`.
+        """
+        if self.number in MARKERS:
+            marker = self.value.json_data() if self.value and self.value.body else {}
+            return {"type": self.type, "coordinatorEpoch": marker.get("coordinatorEpoch")}
+        value = self.value.json_data() if self.value else None
+        if self.type != UNKNOWN:
+            return {"type": self.type, "value": value}
+        shown: dict[str, Any] = {"type": self.type, "number": self.number}
+        if self.number is None and self.key:
+            shown["key"] = base64.b64encode(self.key.data).decode("ascii")
+        return shown | {"value": value}
+
+
+def decode_control(catalog: Catalog, key: Any, value: Any) -> Control:
+    """A record of a control batch by its key and value, bytes or None. Never raises: what is not known is kept, with an
+    anomaly.
+    """
+    if key is None:
+        note = Anomaly("NULL_NOT_ALLOWED", "key", 0, "a control record without a key, which would say its type")
+        return Control(UNKNOWN, None, None, _kept(value), (note,))
+    head = versioned("key", catalog.message("ControlRecordTypeSchema"), key)
+    number = head.json_data().get("type") if head.body else None
+    if number is None:
+        return Control(UNKNOWN, None, cut("key", "ControlRecordTypeSchema", key, "a version and a type"), _kept(value))
+    return replace(_of_type(catalog, number, value), key=_without_rest(head))
+
+
+def _of_type(catalog: Catalog, number: int, value: Any) -> Control:
+    if number not in MARKERS and number not in MESSAGES:
+        note = Anomaly("UNKNOWN_TYPE", "key.type", 0, f"control record type {number}: {MEANING['UNKNOWN_TYPE']}")
+        return Control(UNKNOWN, number, None, _kept(value), (note,))
+    name = MARKERS[number] if number in MARKERS else MESSAGES[number][0]
+    if value is None:
+        return Control(
+            name,
+            number,
+            None,
+            None,
+            (Anomaly("NULL_NOT_ALLOWED", "value", 0, f"a {name} control record without a value"),),
+        )
+    if number in MARKERS:
+        return Control(name, number, None, versioned("value", catalog.message("EndTxnMarker"), value))
+    # Whatever version stands in its first field, Kafka 4.4 reads it by the layout of version 0.
+    spec = catalog.message(MESSAGES[number][1])
+    first = version_of(value)
+    payload = plain_body("value", spec, 0, value) if first else cut("value", spec.name, value)
+    if first and first[0] != 0:
+        note = Anomaly(
+            "UNKNOWN_VERSION",
+            "version",
+            0,
+            f"the message says version {first[0]}; it was decoded by the layout of 0, as Kafka does",
+        )
+        payload = replace(payload, notes=(*payload.notes, note))
+    return Control(name, number, None, payload)
+
+
+def _kept(value: Any) -> Payload | None:
+    return None if value is None else Payload("value", "", None, value)
+
+
+def _without_rest(key: Payload) -> Payload:
+    """The key without what may follow it: Kafka allows for more bytes in keys of later versions
+    (ControlRecordType.parse).
+    """
+    body = key.body
+    if not body or body.raw.used == body.raw.stop:
+        return key
+    return replace(key, body=replace(body, raw=without_rest(body.raw)))
+
+
+# Keys and values of the records in Kafka's own topics, in the very shape that Kafka's DumpLogSegments prints.
+#
+# Sources: CoordinatorRecordSerde with the serdes of the group, transaction and share coordinators;
+# AbstractApiMessageSerde for the records of __cluster_metadata, its snapshots and __remote_log_metadata.
+
+COORDINATORS = {
+    CONSUMER_OFFSETS: "group-coordinator",
+    TRANSACTION_STATE: "transaction-coordinator",
+    SHARE_GROUP_STATE: "share-coordinator",
+}
+"""Topics whose keys begin with a record type and values with a version, by the module that defines them."""
+
+
+FRAMED = {CLUSTER_METADATA: "metadata", REMOTE_LOG_METADATA: "storage"}
+"""Topics whose values say type and version in a frame, and whose keys say nothing."""
+
+OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
+"""All topics whose records `decode_record` knows."""
+
+FRAME_VERSION = 1
+"""What Kafka writes and reads; version 0 was that of the preview in 2.8."""
+
+RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue", 9)}
+"""Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""
+
+OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
+"""Values that are written under another version than that of their layout.
+
+ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4.0 write 0.
+"""
+
+_FRAME = lower(METADATA_FRAME)
+
+
+@dataclass(frozen=True)
+class RecordPayload:
+    """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
+
+    `inside` are the payloads within the value: `value.members[0].subscription`, and what lies inside that.
+    """
+
+    key: Payload | None
+    value: Payload | None
+    framed: bool
+    inside: tuple[Payload, ...] = ()
+    notes: tuple[Anomaly, ...] = ()
+
+    @property
+    def payloads(self) -> list[Payload]:
+        """All of them: the key, the value, and what lies inside it."""
+        return [payload for payload in (self.key, self.value) if payload] + [*self.inside]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """What is odd: paths begin with key or value, offsets count from the begin of the payload that they are in."""
+        return [*self.notes, *located(self.payloads)]
+
+    def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:
+        """As DumpLogSegments prints it: `{"key":{"type","data"},"value":{"version","data"}}`, if framed
+        `{"value":{"type","version","data"}}`.
+
+        Members' subscriptions and assignments stand in place of their bytes. `hidden` are the spans to redact in the
+        "key" and the "value".
+        """
+        hidden = hidden or {}
+        if not self.value:
+            value = None
+        else:
+            data = self.value.json_data(hidden=hidden.get("value", frozenset()))
+            for payload in self.inside:
+                if payload.body and payload.body.complete:
+                    _put(data, payload)
+            version = self.value.version
+            head = (
+                {"type": type_name(self.value.type) or None, "version": version}
+                if self.framed
+                else {"version": None if version is None else str(version)}
+            )
+            value = {**head, "data": data}
+        if self.framed:
+            return {"value": value}
+        key = (
+            {"type": self.key.type or None, "data": self.key.json_data(hidden=hidden.get("key", frozenset()))}
+            if self.key
+            else None
+        )
+        return {"key": key, "value": value}
+
+
+def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> RecordPayload | None:
+    """The key and value (bytes or None) of a record in one of Kafka's own topics; None where the topic is none of
+    these.
+
+    Never raises: what can't be decoded is kept, with an anomaly. What control batches hold is
+    `control.decode_control`'s.
+    """
+    if topic in COORDINATORS:
+        return _coordinator(catalog, COORDINATORS[topic], key, value)
+    if topic in FRAMED:
+        return RecordPayload(None, None if value is None else _framed(catalog, FRAMED[topic], value), framed=True)
+    return None
+
+
+@cache
+def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
+    """The key and value of each record type of a module; of a framed topic, values alone."""
+    found: dict[int, tuple[str | None, str | None]] = {}
+    for entry in catalog:
+        if entry.module == module and entry.api_key is not None:
+            key, value = found.get(entry.api_key, (None, None))
+            found[entry.api_key] = (entry.name, value) if entry.type == "coordinator-key" else (key, entry.name)
+    return found
+
+
+def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, str | None, int]:
+    """The key and value of a record type of a coordinator, retired ones too, None for what is not known, and the
+    version that defines the key.
+    """
+    key, value = record_types(catalog, module).get(number, (None, None))
+    if not key and not value and (module, number) in RETIRED:
+        return RETIRED[module, number]
+    return key, value, 0
+
+
+def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
+    number = version_of(key) if key is not None else None
+    key_name, value_name, key_version = type_names(catalog, module, number[0]) if number else (None, None, 0)
+    notes = (
+        (Anomaly("NULL_NOT_ALLOWED", "key", 0, "a record without a key; Kafka's coordinators fail here"),)
+        if key is None
+        else ()
+    )
+    shown_key = None if key is None else cut("key", "", key, "a record type")
+    if number and key_name:
+        shown_key = replace(
+            plain_body("key", catalog.message(key_name), key_version, key, number[1]), type=str(number[0])
+        )
+    elif number:
+        shown_key = kept("key", str(number[0]), None, key, _unknown(number[0], module), number[1])
+    shown_value = None if value is None else _value(catalog, value_name, value)
+    return RecordPayload(shown_key, shown_value, framed=False, inside=_inside(catalog, shown_value), notes=notes)
+
+
+def _value(catalog: Catalog, name: str | None, data: Any) -> Payload:
+    head = version_of(data)
+    if not head:
+        return cut("value", name or "", data)
+    version, start = head
+    if not name:
+        return Payload("value", "", version, data, start=start)
+    spec = catalog.message(name)
+    payload = plain_body("value", spec, version, data, start, layout=OTHER_VALUE_VERSIONS.get((name, version)))
+    return _noting_ambiguity(catalog, spec, version, payload)
+
+
+def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
+    raw = without_rest(walk(_FRAME, data))
+    complete = raw.lost < 0
+    notes = () if complete and not raw.flags else tuple(anomalies(build(_FRAME, raw)))
+    if not complete:
+        return Payload("value", "", None, data, notes=notes)
+    starts = (raw.start, *raw.end)
+    frame_version, number, version = (UVARINT.read(data[start:end]) for start, end in pairwise(starts))
+    if frame_version != FRAME_VERSION:
+        wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame_version}; only {FRAME_VERSION} is known")
+        return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
+    name = record_types(catalog, module).get(number, (None, None))[1]
+    if not name:
+        return Payload("value", str(number), version, data, notes=(*notes, _unknown(number, module)), start=raw.used)
+    spec = catalog.message(name)
+    payload = _noting_ambiguity(catalog, spec, version, plain_body("value", spec, version, data, raw.used))
+    return replace(payload, notes=(*notes, *payload.notes))
+
+
+def _noting_ambiguity(catalog: Catalog, spec: MessageSpec, version: int, payload: Payload) -> Payload:
+    if not catalog.ambiguous(spec.name, version):
+        return payload
+    detail = f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}"
+    return replace(payload, notes=(*payload.notes, Anomaly("LAYOUT_AMBIGUOUS", "", 0, detail)))
+
+
+def _unknown(number: int, module: str) -> Anomaly:
+    return Anomaly("UNKNOWN_TYPE", "", 0, f"record type {number} of {module}: {MEANING['UNKNOWN_TYPE']}")
+
+
+def _inside(catalog: Catalog, payload: Payload | None) -> tuple[Payload, ...]:
+    if not payload or not payload.body:
+        return ()
+    found = payloads_of(catalog, payload.body.spec, payload.body.layout_version, payload.body.tree)
+    return tuple(replace(part, path=f"{payload.path}.{part.path}") for part in found)
+
+
+_MEMBER = re.compile(r"value\.members\[(\d+)\]\.(subscription|assignment)")
+
+
+def _put(data: Any, payload: Payload) -> None:
+    """Put a member's subscription or assignment in place of its bytes; DumpLogSegments knows those of consumers
+    alone.
+    """
+    place = _MEMBER.fullmatch(payload.path)
+    if place and payload.type.startswith("ConsumerProtocol") and not payload.guess:
+        data["members"][int(place[1])][place[2]] = payload.json_data()
+
+
+def type_name(name: str) -> str:
+    """The name of a metadata record's type: TopicRecord is TOPIC_RECORD (MetadataRecordTypeGenerator)."""
+    return re.sub(r"(?<!^)(?<![A-Z])(?=[A-Z])", "_", name).upper()

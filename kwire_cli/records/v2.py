@@ -1,0 +1,318 @@
+"""Record format v2: batches and their records, compressed or anomalous."""
+
+from __future__ import annotations
+
+import base64
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from kwire_cli.engine import kernel, program as p
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.spans import CHUNK, Spans, first_state
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import anomalies, value
+from kwire_cli.records.batch import MOST_NOTES, Area, Head, Record, int64, sequence_after
+from kwire_cli.records.compression import decompress
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.records.quick import AS_VALUES, Forms, reader_of
+from kwire_cli.stores.opening import check, lost
+from kwire_cli.structs.records import v2
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+
+    from kwire_cli.engine.program import Entry, Series
+    from kwire_cli.records.batch import Batch
+
+
+# Records in which something is odd, by way of a tree: slower than the folds, and it says what.
+
+MOST_ODD, PACKED = 10_000, 4
+"""Odd records that are read of any packed batch, and packed bytes for each one beyond."""
+
+
+_INDEX = re.compile(r"^(\w+)\[(\d+)\]")
+
+
+def add_note(notes: MutableSequence[Anomaly], note: Anomaly) -> None:
+    """Keep an anomaly, unless there are too many already; the last one that is kept says so."""
+    if len(notes) < MOST_NOTES:
+        last = "; what else is odd in this batch is not listed" if len(notes) == MOST_NOTES - 1 else ""
+        notes.append(note._replace(detail=note.detail + last))
+
+
+def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSequence[Anomaly]) -> bool:
+    """Whether the rest of a batch's decompressed records is left alone, since `read` odd ones are enough for its size;
+    `notes` end with that then.
+
+    Zeros pack a thousand to one, and a few of them are a record and a line. Where nothing is packed, there are no more
+    records than bytes.
+    """
+    if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
+        return False
+    offset, where = area.place(at)
+    detail = (
+        f"{read} records in which something is odd have been read; the {len(area.data) - at} bytes that "
+        f"follow are not{where}"
+    )
+    notes[MOST_NOTES - 1 :] = [Anomaly("DECOMPRESSION_LIMIT", "records", offset, detail)]
+    return True
+
+
+def add_odd(
+    entry: Entry, spans: Spans, area: Area, before: int, notes: MutableSequence[Anomaly]
+) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
+    """The whole elements of a series in JSON form, each with the places where its fields' values begin; their anomalies
+    are added to `notes`.
+
+    `before` elements stood in earlier spans.
+    """
+    tree = build(entry, spans)
+    for note in anomalies(tree):
+        if len(notes) >= MOST_NOTES:
+            break
+        offset, where = area.place(note.offset)
+        path = _INDEX.sub(lambda match: f"{match[1]}[{int(match[2]) + before}]", note.path)
+        add_note(notes, Anomaly(note.code, path, offset, note.detail + where))
+    for series in tree.root.parts:
+        for item in series.each():
+            if item.whole and item.index is not None:
+                places = {part.node.name: spans.value[part.span] for part in item.each() if part.span >= 0}
+                yield value(item, tree), places
+
+
+def bytes_of(text: str | None) -> bytes | None:
+    """The bytes behind a field's JSON form."""
+    return None if text is None else base64.b64decode(text)
+
+
+# Where the records of a batch are: a part of its bytes, or what that decompresses to.
+
+
+def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
+    """The bytes behind the header of a batch that is no single message, decompressed within the source's limits."""
+    layout = batch.layout
+    start = batch.position + layout.head.size
+    packed = batch.source.data[start : batch.end]
+    codec = batch.head.codec
+    if not codec:
+        data = bytes(packed)
+        if lost:
+            check(batch.source.data)
+        return Area(data, start, compressed=False)
+    data, code, detail, _ = decompress(codec, packed, batch.source.limits)
+    if lost:
+        check(batch.source.data)
+    if code:
+        add_note(notes, Anomaly(code, layout.decl.subcons[-1].name, start, detail))
+    return Area(data, start, compressed=True)
+
+
+# Spans of a long row of elements, some of them at a time, so that memory does not grow with their number.
+
+SMALL = 256
+"""Spans that the output has room for where there are few bytes."""
+
+
+def chunks(entry: Entry, data: Any, start: int = 0) -> Iterator[Spans]:
+    """The spans of `data` from `start` on as `engine.spans.walk` gives them, in pieces that begin with an element;
+    `entry` is a series alone.
+
+    Each piece stands for itself: its flags count from its own first span. Only the last one may have a gap.
+    """
+    program, stop = entry.program, len(data)
+    first = cast("Series", entry.root.fields[0]).first
+    jobs = [entry.pc, start, stop, 0, 0, 0, 0]
+    chunk = min(CHUNK, SMALL + (stop - start) // SMALL)
+    state = first_state(program, jobs, chunk)
+    room = chunk + program.widest
+    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+    node: list[int] = []
+    value: list[int] = []
+    end: list[int] = []
+    flags: dict[int, int] = {}
+    begin, gone = start, 0
+    while True:
+        status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
+        n = state[p.STATE_SPANS]
+        for i in range(0, state[p.STATE_FLAGS], 2):
+            at = pairs[i] - gone
+            flags[at] = flags.get(at, 0) | pairs[i + 1]
+        held = len(node)
+        node += out_node[:n]
+        value += out_value[:n]
+        end += out_end[:n]
+        if status != kernel.FULL:
+            yield Spans(program, data, begin, stop, node, value, end, flags, jobs[4], jobs[6] if jobs[5] else -1)
+            return
+        cut = len(node) - 1
+        while cut > max(held, 1) and node[cut] != first:
+            cut -= 1
+        if node[cut] != first or cut == 0:  # an element that is longer than a piece
+            continue
+        mine = {at: bits for at, bits in flags.items() if at < cut}
+        yield Spans(program, data, begin, end[cut - 1], node[:cut], value[:cut], end[:cut], mine, end[cut - 1], -1)
+        begin = end[cut - 1]
+        flags = {at - cut: bits for at, bits in flags.items() if at >= cut} if len(mine) < len(flags) else {}
+        gone += cut
+        del node[:cut], value[:cut], end[:cut]
+
+
+# Record batches of format v2 (org.apache.kafka.common.record.DefaultRecordBatch): their header's numbers, and
+# their records.
+
+_HEAD = LAYOUTS["v2"].head
+
+
+_CODEC, _TIME, _TRANSACTIONAL = COMPRESSION.mask, TIMESTAMP_TYPE.mask, v2.TRANSACTIONAL.mask
+_CONTROL, _HORIZON = v2.CONTROL.mask, v2.DELETE_HORIZON.mask
+_PIECE = 512
+"""Records that are read at once."""
+
+
+def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
+    """The numbers of its header."""
+    (
+        base_offset,
+        _length,
+        leader_epoch,
+        _magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        count,
+    ) = _HEAD.unpack(batch.source.data, batch.position)
+    if last_offset_delta < 0:
+        notes.append(Anomaly("LAST_OFFSET_MISMATCH", "lastOffsetDelta", batch.position, f"it is {last_offset_delta}"))
+    return Head(
+        base_offset,
+        int64(base_offset + last_offset_delta),
+        crc,
+        attributes,
+        attributes & _CODEC,
+        1 if attributes & _TIME else 0,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        leader_epoch,
+        bool(attributes & _TRANSACTIONAL),
+        bool(attributes & _CONTROL),
+        base_timestamp if attributes & _HORIZON else None,
+        count,
+    )
+
+
+def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
+    """The records, as they are read; whether there are as many as the header says, and none beyond its last offset, is
+    noted at the end.
+    """
+    return made_of(batch, notes, _reader(), lambda record: (record,))
+
+
+def made_of(
+    batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]
+) -> Iterator[list[Any]]:
+    """As `pieces_of`, with what a reader (`reader`) makes of records in which nothing is odd, and `make` of the
+    others.
+    """
+    head = batch.head
+    known = len(notes)
+    area = area_of(batch, notes)
+    partial = len(notes) > known
+    count, highest, base = 0, -1, head.base_offset
+    for made, taken, last in _pieces(batch, area, notes, read, make):
+        count += taken
+        highest = max(highest, last - base)
+        yield made
+    partial = partial or any(note.code == "DECOMPRESSION_LIMIT" for note in notes[-1:])
+    if count != head.records_count and not partial and not batch.is_cut:
+        detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
+        add_note(notes, Anomaly("COUNT_MISMATCH", "recordsCount", batch.position, detail))
+    if highest > head.last_offset - head.base_offset >= 0:
+        detail = (
+            f"a record is {highest} after the base offset, and the last one should be "
+            f"{head.last_offset - head.base_offset} after it"
+        )
+        add_note(notes, Anomaly("LAST_OFFSET_MISMATCH", "lastOffsetDelta", batch.position, detail))
+
+
+def _pieces(
+    batch: Batch,
+    area: Area,
+    notes: MutableSequence[Anomaly],
+    read: Callable[..., Any],
+    make: Callable[[Record], Iterable[Any]],
+) -> Iterator[tuple[list[Any], int, int]]:
+    """The records by the quick reader as far as it goes, then by spans and trees; with how many they are, and the last
+    one's offset.
+    """
+    head = batch.head
+    at, stop, quick = 0, len(area.data), True
+    appended = head.max_timestamp if head.timestamp_type else None
+    count = 0
+    while at < stop and quick:
+        made, at, quick, taken, last = read(
+            area.data, at, stop, _PIECE, head.base_offset, head.base_timestamp, head.base_sequence, appended
+        )
+        count += taken
+        if taken:
+            yield made, taken, last
+    if at < stop:
+        before = count
+        for spans in chunks(records_entry(v2.RECORDS), area.data, at):
+            if has_enough(batch, area, count - before, spans.start, notes):
+                return
+            records = _odd(spans, head, area, count, notes)
+            count += len(records)
+            if records:
+                yield [part for record in records for part in make(record)], len(records), records[-1].offset
+
+
+def reader(then: Sequence[str], names: dict[str, Any], forms: Forms = AS_VALUES) -> Callable[..., Any]:
+    """A reader of records in which nothing is odd (`records.quick`); `then` may use the numbers and fields of `Record`
+    by their names.
+    """
+    return reader_of(
+        v2.RECORD,
+        ("base_offset", "base_timestamp", "base_sequence", "appended"),
+        (
+            "timestamp = base_timestamp + timestampDelta if appended is None else appended",
+            "offset = base_offset + offsetDelta",
+            "if not (LOWEST <= timestamp <= HIGHEST and LOWEST <= offset <= HIGHEST):",
+            "    timestamp, offset = int64(timestamp), int64(offset)",
+            "sequence = (base_sequence + offsetDelta) & 0x7FFFFFFF if base_sequence >= 0 else -1",
+            *then,
+        ),
+        "offset",
+        {"LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, **names},
+        forms,
+    )
+
+
+@cache
+def _reader() -> Callable[..., Any]:
+    then = "add(make(Record, (offset, timestamp, sequence, key, value, headers, key_at, value_at, None)))"
+    return reader((then,), {"make": tuple.__new__, "Record": Record})
+
+
+def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:
+    """The records of spans by way of a tree, with what is odd; a record that is cut is none."""
+    out = []
+    for found, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
+        delta = found["offsetDelta"]
+        timestamp = head.max_timestamp if head.timestamp_type else int64(head.base_timestamp + found["timestampDelta"])
+        headers = tuple((header["key"] or "", bytes_of(header["value"])) for header in found["headers"] or ())
+        offset, sequence = int64(head.base_offset + delta), sequence_after(head.base_sequence, delta)
+        key, value = bytes_of(found["key"]), bytes_of(found["value"])
+        out.append(Record(offset, timestamp, sequence, key, value, headers, places["key"], places["value"]))
+    return out

@@ -1,0 +1,205 @@
+"""Files as inputs: names and globs, and bytes packed by gzip or zstd."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import zlib
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.stores import Stored, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.stores import Place
+
+
+# What an argument names: a file or folder, here or on a store, or what a glob matches.
+
+
+def named(path: str) -> list[str]:
+    """The path itself where it is there, whatever is in its name; else what it matches as a glob, sorted. InputError
+    where that is nothing.
+    """
+    place = path_of(path)
+    text = str(place) if "://" in path else path
+    names = [text] if place.exists() else _matching(place, text)
+    if not names:
+        raise InputError("there is no such file or folder", file=path)
+    return names
+
+
+def _matching(place: Place, text: str) -> list[str]:
+    if isinstance(place, Stored):
+        return place.glob()
+    return sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - a glob need not begin with a folder
+
+
+# Files as they lie on disk or come through a pipe: plain, or packed by gzip or zstd, told by their first
+# bytes.
+#
+# Read in pieces, so that memory stays flat however long the file; what is unpacked from one piece is bounded
+# too.
+
+PIECE = 1 << 18
+
+
+_SLICE = 1 << 14
+"""Packed bytes that are unpacked at once."""
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+MAGIC_SIZE = max(len(GZIP), len(ZSTD))
+
+
+class Pieces:
+    """The unpacked bytes of a file in pieces of at most PIECE bytes; iterate once.
+
+    `source` is a path, or a binary file object, which need not be seekable and stays open. `fault`, once iteration
+    ended, says why a packed file, or one that became shorter, was not read to its end. A read that gives what has come
+    so far (`read1`) is preferred, so that a pipe is read as it is written.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
+        self.name = source_name(source)
+        self.packing: str | None = None
+        self.fault: str | None = None
+        self._source = source
+
+    def __iter__(self) -> Iterator[bytes]:
+        if hasattr(self._source, "read"):
+            yield from self._pieces(self._source)
+            return
+        try:
+            file = path_of(self._source).open("rb", buffering=0)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
+        with file:
+            had = _size(file)
+            yield from self._pieces(file)
+            if (left := _size(file)) < had:
+                self.fault = f"it became shorter while it was read: it had {had} bytes and ends at byte {left} now"
+
+    def _pieces(self, file: Any) -> Iterator[bytes]:
+        pieces = _raw(file, self.name)
+        first = b""
+        for piece in pieces:
+            first += piece
+            if len(first) >= MAGIC_SIZE:
+                break
+        if first.startswith(GZIP):
+            self.packing = "gzip"
+            yield from self._gzip(first, pieces)
+        elif first.startswith(ZSTD):
+            self.packing = "zstd"
+            yield from self._zstd(first, pieces)
+        else:
+            if first:
+                yield first
+            yield from pieces
+
+    def _gzip(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        unpacker = zlib.decompressobj(wbits=31)
+        while data:
+            if unpacker.eof:
+                # Another member may follow; zeros are padding.
+                data = data.lstrip(b"\0")
+                if not data:
+                    data = next(pieces, b"")
+                    continue
+                unpacker = zlib.decompressobj(wbits=31)
+            before, part = unpacker.copy(), data[:_SLICE]
+            try:
+                out = unpacker.decompress(part, PIECE)
+            except zlib.error as error:
+                self.fault = f"the gzip data is damaged ({error})"
+                yield from _up_to_damage(before, part)
+                return
+            if out:
+                yield out
+            data = (unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail) + data[_SLICE:] or next(
+                pieces, b""
+            )
+        if not unpacker.eof:
+            self.fault = "the gzip data ends before its end"
+
+    def _zstd(self, first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        import zstandard  # noqa: PLC0415 - only for such files
+
+        source: Any = _Readable(first, pieces)
+        unpacker = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+        try:
+            while out := unpacker.read(PIECE):
+                yield out
+        except zstandard.ZstdError as error:
+            self.fault = f"the zstd data is damaged ({error})"
+
+
+def _size(file: Any) -> int:
+    """The bytes of a regular file of this machine; 0 for a pipe, and for a file of a store."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, AttributeError):
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _up_to_damage(unpacker: Any, data: bytes) -> Iterator[bytes]:
+    """What can be unpacked before the damage: zlib gives nothing of a piece that it finds damaged."""
+    try:
+        for byte in data:
+            yield unpacker.decompress(bytes((byte,)))
+    except zlib.error:
+        return
+
+
+class _Readable:
+    """Pieces as a file object, for zstandard."""
+
+    def __init__(self, first: bytes, pieces: Iterator[bytes]) -> None:
+        self._rest, self._pieces = first, pieces
+
+    def read(self, size: int) -> bytes:
+        data = self._rest or next(self._pieces, b"")
+        self._rest = data[size:]
+        return data[:size]
+
+
+def _raw(file: Any, name: str | None) -> Iterator[bytes]:
+    read = getattr(file, "read1", None) or file.read
+    try:
+        while data := read(PIECE):
+            yield data
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=name) from None
+
+
+def source_name(source: Any) -> str | None:
+    """What errors call a source: its path; None for one without."""
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        return name if isinstance(name, str) else None
+    return str(source)
+
+
+def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
+    """What unpacking the first bytes of a file gives, at least a few bytes and at most `limit`; None when more of them
+    are needed to tell.
+
+    Plain bytes are given back.
+    """
+    if first.startswith(GZIP):
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            return unpacker.decompress(first, limit) or (b"" if unpacker.eof else None)
+        except zlib.error:
+            return b""
+    if first.startswith(ZSTD):
+        import zstandard  # noqa: PLC0415 - only for such files
+
+        try:
+            return zstandard.ZstdDecompressor().stream_reader(first).read(limit) or None
+        except zstandard.ZstdError:
+            return b""
+    return first

@@ -1,0 +1,172 @@
+"""First bytes of requests, responses and other protocols, read without decoding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
+from kwire_cli.message.frames import MAX_SIZE, NEWER, SIZE_BYTES, says_size
+from kwire_cli.spec.kafka import API_VERSIONS
+
+if TYPE_CHECKING:
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Catalog
+
+
+# What stands at the front of requests and responses, read without decoding them: enough to tell one from the
+# other and to pair them.
+
+LONGEST_CLIENT_ID = 1024
+
+
+LEAST = 8
+"""Bytes of the shortest request header."""
+TO_CLIENT_ID = 14
+"""Bytes before the text of the client id: size, api key, version, correlation id, and its length."""
+
+
+def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
+    """Whether the bytes at `start` begin a request: a size that can be one, a known api, a version near the known ones,
+    a client id that is text.
+
+    Bytes that end before the client id does are judged by what is there.
+    """
+    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    if head is None:
+        return False
+    key, version, _ = head
+    size = says_size(data, start, len(data)) or 0
+    api = catalog.api_by_key(key)
+    if not api or not api.request or not LEAST <= size <= MAX_SIZE or version < 0:
+        return False
+    if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
+        return False
+    stop = min(start + SIZE_BYTES + size, len(data))
+    goes_on = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
+    layout = header_version(catalog, "request", key, version)
+    text = start + TO_CLIENT_ID
+    if not layout or stop < text:
+        return goes_on or _header(catalog, data, start, stop, head).complete
+    # Read here and not by its definition, as this is asked of every place in bytes that may be anything.
+    length = int.from_bytes(data[text - 2 : text], "big", signed=True)
+    end = text + max(length, 0)
+    if end + (layout > 1) > min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID):
+        return goes_on
+    if length < -1 or not _is_text(bytes(data[text:end])):
+        return False
+    return layout == 1 or not data[end] or _tags_fit(catalog, data, start, stop, head, goes_on=goes_on)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def _tags_fit(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead, *, goes_on: bool) -> bool:
+    header = _header(catalog, data, start, stop, head)
+    return not header.anomalies if header.complete else goes_on
+
+
+def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bool:
+    """Whether what reads as a request at `start` has its client id whole; `needed` says that it may not be empty."""
+    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    if head is None:
+        return False
+    header = _header(catalog, data, start, len(data), head)
+    return header.complete and (not needed or bool(header.value.get("clientId")))
+
+
+def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead) -> Decoded:
+    """The header of the request whose size stands at `start`, as far as it is there and can be a header."""
+    part = bytes(data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)])
+    layout = header_version(catalog, "request", head.api_key, head.version)
+    return decode_header(catalog, "request", layout, part, start=SIZE_BYTES, stop=len(part))
+
+
+def is_no_request(catalog: Catalog, frame: Any) -> bool:
+    """Whether a whole frame can't be a request: its api key is not known, and what stands where the client id does is
+    none.
+    """
+    head = request_head(catalog, frame, SIZE_BYTES, len(frame))
+    if head is None:
+        return True
+    if catalog.api_by_key(head.api_key):
+        return False
+    return not decode_header(catalog, "request", 1, bytes(frame), start=SIZE_BYTES, stop=len(frame)).complete
+
+
+# Bytes on a Kafka port that are no Kafka: TLS, HTTP, SSH and what load balancers put in front, told by how
+# they begin.
+
+PROXY_V2 = b"\r\n\r\n\0\r\nQUIT\n"
+
+
+BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("tls", (b"\x16\x03\x00", b"\x16\x03\x01", b"\x16\x03\x02", b"\x16\x03\x03", b"\x15\x03")),
+    (
+        "http",
+        (
+            b"GET ",
+            b"POST ",
+            b"PUT ",
+            b"HEAD ",
+            b"DELETE ",
+            b"OPTIONS ",
+            b"CONNECT ",
+            b"PATCH ",
+            b"TRACE ",
+            b"HTTP/",
+            b"PRI * HTTP/2",
+        ),
+    ),
+    ("ssh", (b"SSH-",)),
+    ("proxy", (b"PROXY TCP", b"PROXY UNKNOWN", PROXY_V2)),
+    ("smtp", (b"EHLO ", b"HELO ", b"220 ")),
+    ("redis", (b"*1\r\n$", b"*2\r\n$", b"*3\r\n$", b"+OK\r\n", b"+PONG\r\n")),
+    ("zookeeper", (b"ruok", b"stat", b"srvr", b"mntr", b"imok")),
+)
+"""Protocols by what their first bytes are. No size prefix of a frame begins like one of them: it would be larger than a
+broker takes."""
+
+LONGEST = max(len(start) for _, starts in BEGINNINGS for start in starts)
+
+
+class Beginning(NamedTuple):
+    """A protocol, and how many bytes of it stand before what follows (0 where it goes on to the end of the
+    connection).
+    """
+
+    protocol: str
+    prefix: int
+
+
+def beginning(data: bytes | bytearray) -> Beginning | None:
+    """The protocol that a direction's first bytes belong to; None where they can be Kafka's, or are too few to tell."""
+    head = bytes(data[:LONGEST])
+    for protocol, starts in BEGINNINGS:
+        if head.startswith(starts):
+            return Beginning(protocol, _proxy_size(data) if protocol == "proxy" else 0)
+    return None
+
+
+def undecided(data: bytes | bytearray) -> bool:
+    """Whether more bytes are needed to tell: these are the beginning of a beginning, or of a PROXY line that has not
+    ended.
+    """
+    head = bytes(data[:LONGEST])
+    if any(start.startswith(head) for _, starts in BEGINNINGS for start in starts if len(head) < len(start)):
+        return True
+    found = beginning(data)
+    return found is not None and found.protocol == "proxy" and found.prefix == 0 and len(data) < 256
+
+
+def _proxy_size(data: bytes | bytearray) -> int:
+    """The length of a PROXY protocol header (versions 1 and 2 of its specification), 0 where it has not come whole."""
+    if data.startswith(PROXY_V2):
+        if len(data) < 16:
+            return 0
+        size = 16 + int.from_bytes(data[14:16], "big")
+        return size if size <= len(data) else 0
+    return bytes(data[:256]).find(b"\r\n") + 2 if b"\r\n" in data[:256] else 0

@@ -1,0 +1,467 @@
+"""Checkpoints and properties of a log directory, and any of its files read."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.decoded import build
+from kwire_cli.source.logs.indexes import offset_index, producer_snapshot, time_index, transaction_index
+from kwire_cli.source.logs.model import (
+    BATCH_KINDS,
+    COMMENT,
+    ENTRIES,
+    GAP,
+    HEAD,
+    OFFSET_CHECKPOINTS,
+    Contents,
+    FileName,
+    Kind,
+    Piece,
+    file_name,
+    joined,
+)
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.stores import path_of
+from kwire_cli.structs.logs import CHECKPOINT_VERSION, LEADER_EPOCH_ROW, OFFSET_ROW, QUORUM_STATE_VERSION_KEY
+from kwire_cli.structs.numbers import RANGES
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+
+# Text checkpoints: a version, the number of rows, and the rows.
+#
+# Sources are org.apache.kafka.server.common.CheckpointFile, LeaderEpochCheckpointFile, OffsetCheckpointFile;
+# LogCleanerManager for the cleaner's.
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+
+
+class LeaderEpoch(NamedTuple):
+    """The leader of `epoch` wrote from `start_offset` on."""
+
+    at: int
+    epoch: int
+    start_offset: int
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"at","epoch","startOffset"}`."""
+        return {"at": self.at, "epoch": self.epoch, "startOffset": self.start_offset}
+
+
+class PartitionOffset(NamedTuple):
+    """An offset of a partition: its high watermark, recovery point, log start or first uncleaned offset, by the kind of
+    file.
+    """
+
+    at: int
+    topic: str
+    partition: int
+    offset: int
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"at","topic","partition","offset"}`."""
+        return {"at": self.at, "topic": self.topic, "partition": self.partition, "offset": self.offset}
+
+
+class Line(NamedTuple):
+    """A line of a file: where it is, with its line end, and its text without."""
+
+    at: int
+    size: int
+    text: str
+
+
+def lines(data: bytes) -> list[Line]:
+    """The lines as Java's BufferedReader parts them; what is no UTF-8 reads U+FFFD, as there."""
+    out, at = [], 0
+    for raw in data.splitlines(keepends=True):
+        out.append(Line(at, len(raw), raw.decode("utf-8", "replace").rstrip("\r\n")))
+        at += len(raw)
+    return out
+
+
+def leader_epochs(data: bytes) -> Contents[LeaderEpoch]:
+    """The rows of a `leader-epoch-checkpoint`. Never raises."""
+    reading = _Rows(data, LEADER_EPOCH_ROW)
+    entries = [LeaderEpoch(at, *values) for at, values in reading.rows]
+    for i, (before, entry) in enumerate(pairwise(entries), 1):
+        if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
+            what = (
+                f"epoch {entry.epoch} from {entry.start_offset} after epoch {before.epoch} from {before.start_offset}"
+            )
+            reading.notes.append(Anomaly("ENTRY_ORDER", f"[{i}]", entry.at, what))
+    return Contents(
+        Kind.LEADER_EPOCHS, len(data), tuple(entries), joined(reading.pieces), tuple(reading.notes), reading.head
+    )
+
+
+def offset_checkpoint(data: bytes, kind: Kind = Kind.REPLICATION_OFFSETS) -> Contents[PartitionOffset]:
+    """The rows of a checkpoint of offsets by partition; `kind` is one of OFFSET_CHECKPOINTS. Never raises."""
+    reading = _Rows(data, OFFSET_ROW)
+    entries = [PartitionOffset(at, *values) for at, values in reading.rows]
+    seen: set[tuple[str, int]] = set()
+    for i, entry in enumerate(entries):
+        if (entry.topic, entry.partition) in seen:
+            reading.notes.append(
+                Anomaly("ENTRY_DUPLICATE", f"[{i}]", entry.at, f"{entry.topic}-{entry.partition} occurred before")
+            )
+        seen.add((entry.topic, entry.partition))
+    return Contents(kind, len(data), tuple(entries), joined(reading.pieces), tuple(reading.notes), reading.head)
+
+
+class _Rows:
+    """`rows` with their positions and values, `pieces`, `notes`, and the `head`: version and count, None where they are
+    no numbers.
+    """
+
+    def __init__(self, data: bytes, columns: dict[str, str]) -> None:
+        self.columns = columns
+        self.rows: list[tuple[int, list[Any]]] = []
+        self.pieces: list[Piece] = []
+        self.notes: list[Anomaly] = []
+        self.head: dict[str, int | None] = {"version": None, "count": None}
+        self._found = lines(data)
+        if not data:
+            return  # CheckpointFile makes an empty file first, and reads no rows from it
+        self._head("version")
+        self._head("count")
+        for number, line in enumerate(self._found[2:], 3):
+            self._row(number, line)
+        version, count = self.head["version"], self.head["count"]
+        if version not in {None, CHECKPOINT_VERSION}:
+            self.notes.append(
+                Anomaly("UNKNOWN_VERSION", "version", 0, f"version {version}; Kafka reads {CHECKPOINT_VERSION} only")
+            )
+        if count is not None and count != len(self.rows):
+            self.notes.append(
+                Anomaly(
+                    "ROW_COUNT_MISMATCH",
+                    "count",
+                    self._found[1].at,
+                    f"{count} rows are said to follow, {len(self.rows)} do",
+                )
+            )
+
+    def _head(self, name: str) -> None:
+        number = list(self.head).index(name)
+        if number >= len(self._found):
+            end = self._found[-1].at + self._found[-1].size
+            self.notes.append(Anomaly("TRUNCATED", name, end, f"the file ends before its {name}"))
+            return
+        line = self._found[number]
+        self.head[name] = _number(line.text.strip(), "int32")
+        if self.head[name] is None:
+            self._odd(number + 1, line, f"the {name} is not a number")
+        else:
+            self.pieces.append(Piece(HEAD, line.at, line.size))
+
+    def _row(self, number: int, line: Line) -> None:
+        words = line.text.split()
+        if len(words) != len(self.columns):
+            self._odd(number, line, f"{len(words)} words where {' '.join(self.columns)} should stand")
+            return
+        values = [
+            _number(word, kind) if kind in RANGES else word
+            for word, kind in zip(words, self.columns.values(), strict=True)
+        ]
+        if None in values:
+            name = list(self.columns)[values.index(None)]
+            self._odd(number, line, f"the {name} is no {self.columns[name]}")
+            return
+        self.rows.append((line.at, values))
+        self.pieces.append(Piece(ENTRIES, line.at, line.size))
+
+    def _odd(self, number: int, line: Line, why: str) -> None:
+        self.notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, why))
+        self.pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
+
+
+def _number(word: str, kind: str) -> int | None:
+    if not _NUMBER.fullmatch(word):
+        return None
+    low, high = RANGES[kind]
+    value = int(word)
+    return value if low <= value <= high else None
+
+
+# Small files of names and values: `meta.properties`, `partition.metadata`, `quorum-state`,
+# `.kafka_cleanshutdown`.
+#
+# Sources: java.util.Properties, org.apache.kafka.metadata.properties.MetaProperties, PartitionMetadataFile,
+# FileQuorumStateStore, CleanShutdownFileHandler.
+
+_META_KEYS = {"0": {"version"}, "1": {"version", "cluster.id", "node.id"}}
+"""What must be there by version: 0 was written with ZooKeeper (and before that without a cluster id), 1 is KRaft's."""
+
+
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|u|.|$)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "": ""}
+_SPACE = " \t\f"
+_PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
+_METADATA_PAIR = re.compile(r"(?P<key>[^:]+):\s+(?P<value>\S+)\s*")
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+class Property(NamedTuple):
+    """A name and its value: text, and of JSON any."""
+
+    at: int
+    name: str
+    value: Any
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"at","name","value"}`."""
+        return {"at": self.at, "name": self.name, "value": self.value}
+
+
+def meta_properties(data: bytes) -> Contents[Property]:
+    """The properties of a `meta.properties`, as Java reads them: ISO 8859-1, comments, escapes, continued lines. Never
+    raises.
+    """
+    entries, pieces, notes = [], [], []
+    for at, size, text in _logical_lines(data):
+        if not text or text[0] in "#!":
+            pieces.append(Piece(COMMENT, at, size))
+            continue
+        found = _PAIR.fullmatch(text)
+        key, value = (_unescaped(found[part]) if found else None for part in ("key", "value"))
+        if key is None or value is None:
+            notes.append(Anomaly("INVALID_TEXT", "", at, "a malformed \\uxxxx escape"))
+            pieces.append(Piece(GAP, at, size, "INVALID_TEXT"))
+            continue
+        entries.append(Property(at, key, value))
+        pieces.append(Piece(ENTRIES, at, size))
+    values = {entry.name: entry.value for entry in entries}
+    notes += _duplicates(entries)
+    version = values.get("version")
+    if version is not None and version not in _META_KEYS:
+        notes.append(
+            Anomaly(
+                "UNKNOWN_VERSION",
+                "version",
+                _at(entries, "version"),
+                f"version {version}; Kafka has {' and '.join(_META_KEYS)}",
+            )
+        )
+    notes += [
+        Anomaly("INVALID_TEXT", name, len(data), f"no {name}, which Kafka asks for")
+        for name in sorted(_META_KEYS.get(version or "0", {"version"}) - set(values))
+    ]
+    return Contents(Kind.META_PROPERTIES, len(data), tuple(entries), joined(pieces), tuple(notes))
+
+
+def partition_metadata(data: bytes) -> Contents[Property]:
+    """The version and the topic id of a `partition.metadata`. Never raises."""
+    entries, pieces, notes = [], [], []
+    for number, line in enumerate(lines(data), 1):
+        found = _METADATA_PAIR.fullmatch(line.text)
+        if found:
+            entries.append(Property(line.at, found["key"], found["value"]))
+            pieces.append(Piece(ENTRIES, line.at, line.size))
+        else:
+            notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, "not a name, a colon, a space and a value"))
+            pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
+    values = {entry.name: entry.value for entry in entries}
+    if values.get("version", "0") != "0":
+        notes.append(
+            Anomaly("UNKNOWN_VERSION", "version", _at(entries, "version"), f"version {values['version']}; Kafka has 0")
+        )
+    notes += [
+        Anomaly("INVALID_TEXT", name, len(data), f"no {name}, which Kafka asks for")
+        for name in ("version", "topic_id")
+        if name not in values
+    ]
+    if "topic_id" in values and not _TOPIC_ID.fullmatch(values["topic_id"]):
+        notes.append(
+            Anomaly(
+                "INVALID_TEXT", "topic_id", _at(entries, "topic_id"), "a topic id is 22 characters of url-safe base64"
+            )
+        )
+    notes += _duplicates(entries)
+    return Contents(Kind.PARTITION_METADATA, len(data), tuple(entries), joined(pieces), tuple(notes))
+
+
+def quorum_state(data: bytes) -> Contents[Property]:
+    """The fields of a `quorum-state`: those of QuorumStateData in the version that `data_version` says, and that one
+    itself. Never raises.
+    """
+    value, notes = _json_object(data)
+    if value is None:
+        return _unparsed(Kind.QUORUM_STATE, data, notes)
+    version = value.get(QUORUM_STATE_VERSION_KEY)
+    spec = catalog().message("QuorumStateData")
+    if isinstance(version, bool) or not isinstance(version, int) or version not in spec.valid_versions:
+        what = f"{QUORUM_STATE_VERSION_KEY} is {json.dumps(version)[:40]}; Kafka has {spec.valid_versions}"
+        notes.append(Anomaly("UNKNOWN_VERSION", QUORUM_STATE_VERSION_KEY, 0, what))
+    else:
+        try:
+            build(spec, {key: part for key, part in value.items() if key != QUORUM_STATE_VERSION_KEY}, version)
+        except EncodeError as error:
+            notes.append(Anomaly("INVALID_TEXT", error.path, 0, error.reason))
+    return _object(Kind.QUORUM_STATE, data, value, notes)
+
+
+def clean_shutdown(data: bytes) -> Contents[Property]:
+    """What a `.kafka_cleanshutdown` says: nothing in older versions, then JSON with `version` and `brokerEpoch`. Never
+    raises.
+    """
+    if not data:
+        return Contents(Kind.CLEAN_SHUTDOWN, 0, (), ())
+    value, notes = _json_object(data)
+    return (
+        _unparsed(Kind.CLEAN_SHUTDOWN, data, notes)
+        if value is None
+        else _object(Kind.CLEAN_SHUTDOWN, data, value, notes)
+    )
+
+
+def _logical_lines(data: bytes) -> list[tuple[int, int, str]]:
+    """Position, size and text of each line with those that continue it: a backslash at the end, unless escaped itself,
+    joins the next line to it.
+    """
+    out: list[tuple[int, int, str]] = []
+    continues = False
+    at = 0
+    for raw in data.splitlines(keepends=True):
+        text = raw.decode("iso-8859-1").rstrip("\r\n").lstrip(_SPACE)
+        comment = not continues and text[:1] in {"#", "!"}
+        if continues:
+            start, size, before = out.pop()
+            out.append((start, size + len(raw), before[:-1] + text))
+        else:
+            out.append((at, len(raw), text))
+        continues = not comment and (len(text) - len(text.rstrip("\\"))) % 2 == 1
+        at += len(raw)
+    if continues:  # a backslash at the very end joins nothing
+        start, size, before = out.pop()
+        out.append((start, size, before[:-1]))
+    return out
+
+
+def _unescaped(text: str) -> str | None:
+    """The text that is meant; None where a backslash and u are not followed by four hex digits."""
+    if any(part == "u" for part in _ESCAPE.findall(text)):
+        return None
+
+    def meant(found: re.Match[str]) -> str:
+        part = found[1]
+        return chr(int(part[1:], 16)) if len(part) > 1 else _ESCAPED.get(part, part)
+
+    # Two escapes may be one character; one of such a pair alone is none.
+    return _ESCAPE.sub(meant, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _json_object(data: bytes) -> tuple[dict[str, Any] | None, list[Anomaly]]:
+    try:
+        text = data.decode("utf-8")
+        value = json.loads(text, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is no text
+    except UnicodeDecodeError as error:
+        return None, [Anomaly("INVALID_TEXT", "", error.start, "no UTF-8")]
+    except json.JSONDecodeError as error:
+        return None, [Anomaly("INVALID_TEXT", "", len(text[: error.pos].encode()), f"no JSON: {error.msg}")]
+    except (ValueError, RecursionError):
+        return None, [
+            Anomaly(
+                "INVALID_TEXT", "", 0, "no JSON that could be read: numbers, characters or depth beyond what it has"
+            )
+        ]
+    if not isinstance(value, dict):
+        return None, [Anomaly("INVALID_TEXT", "", 0, "no JSON object")]
+    return value, []
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(text)
+
+
+def _object(kind: Kind, data: bytes, value: dict[str, Any], notes: list[Anomaly]) -> Contents[Property]:
+    # JSON text is one piece: where in it a field stands is of no use to anybody.
+    entries = tuple(Property(0, name, part) for name, part in value.items())
+    return Contents(kind, len(data), entries, joined([Piece(ENTRIES, 0, len(data))]), tuple(notes))
+
+
+def _unparsed(kind: Kind, data: bytes, notes: list[Anomaly]) -> Contents[Property]:
+    return Contents(kind, len(data), (), joined([Piece(GAP, 0, len(data), "INVALID_TEXT")]), tuple(notes))
+
+
+def _duplicates(entries: list[Property]) -> list[Anomaly]:
+    seen: set[str] = set()
+    notes = []
+    for entry in entries:
+        if entry.name in seen:
+            notes.append(
+                Anomaly("ENTRY_DUPLICATE", entry.name[:80], entry.at, "the name occurred before; the last one counts")
+            )
+        seen.add(entry.name)
+    return notes
+
+
+def _at(entries: list[Property], name: str) -> int:
+    return max(entry.at for entry in entries if entry.name == name)
+
+
+# Reading any file of a log directory but those of record batches, by its name.
+
+_WITH_OFFSET: dict[Kind, Callable[[bytes, int | None], Contents[Any]]] = {
+    Kind.INDEX: offset_index,
+    Kind.TIME_INDEX: time_index,
+    Kind.TRANSACTION_INDEX: transaction_index,
+    Kind.PRODUCER_SNAPSHOT: producer_snapshot,
+}
+
+
+_PLAIN: dict[Kind, Callable[[bytes], Contents[Any]]] = {
+    Kind.LEADER_EPOCHS: leader_epochs,
+    Kind.META_PROPERTIES: meta_properties,
+    Kind.PARTITION_METADATA: partition_metadata,
+    Kind.QUORUM_STATE: quorum_state,
+    Kind.CLEAN_SHUTDOWN: clean_shutdown,
+}
+READABLE = frozenset({*_WITH_OFFSET, *_PLAIN, *OFFSET_CHECKPOINTS})
+"""The kinds that `read_log_file` reads; LOG and CHECKPOINT hold record batches, and are read with them."""
+TEXTS = READABLE - frozenset(_WITH_OFFSET)
+"""Those of them that are text: checkpoints, properties, JSON."""
+
+
+def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
+    """What the file says; what it is, and its base offset, are taken from its name.
+
+    Raises:
+        InputError: It cannot be read, or its name is of no kind in READABLE.
+
+    """
+    file = path_of(path)
+    name = file_name(file.name)
+    if name.kind not in READABLE:
+        segment = f"a segment has to be named as Kafka does, {0:020}.log"
+        known = "record batches" if name.kind in BATCH_KINDS else f"no index, snapshot or checkpoint; {segment}"
+        raise InputError(f"by its name it holds {known}", file=str(file))
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from None
+    return read_contents(data, name)
+
+
+def read_contents(data: bytes, name: FileName) -> Contents[Any]:
+    """The bytes of a file of this name. Never raises for bytes.
+
+    Raises:
+        InputError: The name is of no kind in READABLE.
+
+    """
+    if name.kind in _WITH_OFFSET:
+        return _WITH_OFFSET[name.kind](data, name.base_offset)
+    if name.kind in _PLAIN:
+        return _PLAIN[name.kind](data)
+    if name.kind in OFFSET_CHECKPOINTS:
+        return offset_checkpoint(data, name.kind)
+    raise InputError(f"a file of kind {name.kind} is not read here")

@@ -1,0 +1,1 @@
+"""Captures, from files to TCP streams."""

@@ -1,0 +1,327 @@
+"""Descriptors of segments, and the order in which parts are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Notice, Segment, turned
+from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, PartReader, outline
+from kwire_cli.source.packets.points import Naming, Timed, capture_points
+from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.stores import let_go, location, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.source.packets.points import Sketch
+
+    Octets = npt.NDArray[np.uint8]
+    Rows = npt.NDArray[Any]
+
+
+# The parts of several captures in one order, by capture point.
+#
+# Files of a point that do not overlap in time are a chain, and packets are counted over it. More than one
+# chain is merged by time, each in its own order.
+
+_PACKED = 1 << 32
+"""More packets than a packed file has, whose packets nobody has counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A part, the numbers of its file, its point and its chain in that, and how many packets of the chain were before
+    the file.
+    """
+
+    part: Part
+    file: int
+    chain: int
+    before: int
+    point: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A capture point: its name, the files of each chain, whether other files of its folder hold the same
+    connections.
+    """
+
+    name: str
+    chains: tuple[FileRow, ...]
+    apart: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files, chain by chain."""
+        return tuple(file for chain in self.chains for file in chain.files)
+
+    @property
+    def last(self) -> int:
+        """The number of the last packet, if there is one chain only, else 0."""
+        return self.chains[0].packets if len(self.chains) == 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """All parts of all files, and the capture points; `faults` are files that cannot be read, and why.
+
+    `secrets` are what decrypts TLS in them: those of key logs, and those in the files.
+    """
+
+    files: tuple[str, ...]
+    parts: tuple[Scheduled, ...]
+    points: tuple[Planned, ...]
+    faults: tuple[tuple[str, str], ...]
+    secrets: tuple[Secrets, ...] = ()
+
+    def origin(self, number: int) -> Origin:
+        """Return where the packets of a point are: for files that are merged this knows what it is told."""
+        point = self.points[number]
+        named = {
+            "capture": point.name if len(self.points) > 1 else None,
+            "several": len(self.files) > 1,
+            "index": number,
+        }
+        if len(point.chains) > 1:
+            return Merged(point.chains, point.name, **named)
+        return InRow(point.chains[0], point.name, **named)
+
+
+Outlined = tuple[str, Outline | str]
+"""A file with its outline, or why it has none."""
+
+
+def outlined(path: str, size: int = PART_SIZE) -> Outlined:
+    """The outline of a file that may be none."""
+    try:
+        return path, outline(path, size)
+    except InputError as error:
+        return path, error.reason
+
+
+def schedule(
+    found: Iterable[Outlined],
+    secrets: Iterable[Secrets] = (),
+    naming: Naming | None = None,
+    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
+) -> Schedule:
+    """Put all files in one order, by capture point. `secrets` are of key logs; `naming` and `sketched` are as for
+    `capture_points`.
+    """
+    faults: list[tuple[str, str]] = []
+    outlines: dict[str, Outline] = {}
+    for path, each in found:
+        if isinstance(each, str):
+            faults.append((path, each))
+        else:
+            outlines[path] = each
+    times = [Timed(path, each.first, each.latest) for path, each in outlines.items()]
+    files: list[str] = []
+    parts: list[Scheduled] = []
+    points: list[Planned] = []
+    for point in capture_points(times, naming or Naming(), sketched):
+        rows = []
+        for number, chain in enumerate(point.chains):
+            befores: list[int] = []
+            packets, latest = 0, NO_TIME
+            for path, _, _ in chain:
+                each = outlines[path]
+                parts += [
+                    Scheduled(replace(part, moment=max(part.moment, latest)), len(files), number, packets, len(points))
+                    for part in each.parts
+                ]
+                files.append(path)
+                befores.append(packets)
+                packets += _PACKED if each.packets is None else each.packets
+                latest = max(latest, each.latest)
+            rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
+        points.append(Planned(point.name, tuple(rows), point.apart))
+    known = (*secrets, *(block for path in files for block in outlines[path].secrets))
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), known)
+
+
+# Segments of a part by connection, without their payloads, and segments again from these: between readers of
+# files and owners of connections.
+#
+# The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be
+# read by its position, go along, and those of files of stores, where that costs a request.
+
+WINDOW = 128 << 20
+"""Bytes of mapped files between the places that payloads were read from, that stay in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
+
+    Packets count over the chain of the file in its capture point. `kept` are the payloads that are not read from the
+    file, None where there are none.
+    """
+
+    point: int
+    ends: bytes
+    chain: int
+    file: int
+    moment: int
+    packet: int
+    rows: bytes
+    kept: bytes | None
+
+
+def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
+    """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files and of
+    stores always do.
+
+    A file that cannot be read has none: that is a notice of the `reader`, which is one of the part.
+    """
+    part = scheduled.part
+    reader = reader or PartReader(part)
+    exact = Segments()
+    moment = part.moment
+    try:
+        for data, packets in reader.chunks():
+            found = segment_columns(data, packets, exact, moment)
+            moment = max(moment, int(packets.time.max()))
+            for ends, rows in found.by_group():
+                rows["packet"] += scheduled.before
+                kept = found.kept if found.kept and (rows["position"] < 0).any() else None
+                if payloads or not reader.near:
+                    out, offsets = payloads_of(data, rows, found.kept)
+                    kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
+                first = rows[0]
+                yield Described(
+                    scheduled.point,
+                    ends,
+                    scheduled.chain,
+                    scheduled.file,
+                    int(first["moment"]),
+                    int(first["packet"]),
+                    rows.tobytes(),
+                    kept,
+                )
+    except InputError as error:
+        reader.notices.append(Notice(error.reason, 0, 0))
+
+
+@lru_cache(maxsize=64)
+def _file(path: str) -> memoryview:
+    """The bytes of a file; none where it cannot be read any more."""
+    try:
+        return mapped(path)
+    except InputError:
+        return memoryview(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Segments of one connection in their order, and where their payloads are."""
+
+    rows: Rows
+    file: memoryview
+    kept: bytes
+
+    def segments(self, ends: bytes) -> Iterator[Segment]:
+        """The segments. Bytes that the file has lost since it was read first are missing."""
+        both = ends, turned(ends)
+        file, kept, new = self.file, self.kept, tuple.__new__
+        for packet, time, _, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
+            payload = (
+                bytes(file[position : position + size]) if position >= 0 else kept[-1 - position : size - 1 - position]
+            )
+            lost = size - len(payload)
+            when = None if time == NO_TIME else time
+            yield new(
+                Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing + lost)
+            )
+
+
+def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> Iterator[Run]:
+    """The segments between two ends from all files of a point in one order, of what came sorted by moment, chain and
+    packet.
+
+    Those of several chains are merged by moment, and counted anew, as the `origin` is told. What is held meanwhile is
+    what overlaps in time.
+    """
+    if not isinstance(origin, Merged):
+        for each in found:
+            yield _run(each, files)
+        return
+    count = 0
+    for chain, run in _merged(found, files):
+        origin.add(count + 1, chain, run.rows["packet"].copy())
+        run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
+        count += len(run.rows)
+        yield run
+
+
+def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tuple[int, Run]]:
+    held: list[tuple[int, Run]] = []
+    for each in found:
+        ready, held = _until(held, each.moment)
+        yield from ready
+        held.append((each.chain, _run(each, files)))
+    yield from _until(held, None)[0]
+
+
+def _run(each: Described, files: tuple[str, ...]) -> Run:
+    rows = np.frombuffer(each.rows, DESCRIPTOR)
+    there = rows[rows["position"] >= 0]
+    if not len(there):
+        return Run(rows, memoryview(b""), each.kept or b"")
+    view = _file(files[each.file])
+    _passing(view, int(there["position"].min()), int((there["position"] + there["size"]).max()))
+    return Run(rows, view, each.kept or b"")
+
+
+_windows: dict[int, tuple[memoryview, int, int]] = {}
+"""By view of a file, between which places it was read since all were let go of last: connections are read one after the
+other, all over the files."""
+
+
+def _passing(view: memoryview, start: int, stop: int) -> None:
+    """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not grow
+    with files.
+    """
+    known = _windows.get(id(view), (view, start, stop))
+    _windows[id(view)] = (view, min(known[1], start), max(known[2], stop))
+    if sum(last - first for _, first, last in _windows.values()) > WINDOW:
+        for each in _windows.values():
+            let_go(*each)
+        _windows.clear()
+        _windows[id(view)] = (view, start, stop)
+
+
+def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
+    """The segments before a moment in one order, and those that are still held."""
+    before: list[tuple[int, Run]] = []
+    after: list[tuple[int, Run]] = []
+    for chain, run in held:
+        cut = len(run.rows) if moment is None else int(np.searchsorted(run.rows["moment"], moment))
+        if cut:
+            before.append((chain, Run(run.rows[:cut], run.file, run.kept)))
+        if cut < len(run.rows):
+            after.append((chain, Run(run.rows[cut:], run.file, run.kept)))
+    if not before:
+        return [], after
+    which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
+    chains = np.array([each for each, _ in before])[which]
+    rows = np.concatenate([run.rows for _, run in before])
+    order = np.lexsort((rows["packet"], chains, rows["moment"]))
+    which, rows = which[order], rows[order]
+    cuts = np.flatnonzero(np.diff(which)) + 1
+    out = []
+    for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
+        chain, run = before[int(which[start])]
+        out.append((chain, Run(rows[start:stop].copy(), run.file, run.kept)))
+    return out, after

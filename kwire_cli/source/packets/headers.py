@@ -1,0 +1,331 @@
+"""Headers of packets: link layers, IP and tunnels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.structs import network
+from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, VLAN_TYPES
+from kwire_cli.structs.records.parts import offset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# What is not TCP: it is counted by kind, and that is all.
+
+
+class OtherError(Exception):
+    """A packet carries no TCP that could be read; `kind` says what it is, or what is wrong with it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+CUT_SHORT = "headers cut off"
+"""The packet ends, or was cut by the capture, inside its headers."""
+MALFORMED = "malformed"
+TOO_DEEP = "nested too deep"
+FRAGMENT = "ip fragment"
+"""A fragment that did not complete its datagram; one that did counts as what the datagram is."""
+
+
+# Link layers: from a captured packet to the EtherType of what it carries, and where that begins.
+#
+# struct.error leaves these functions where the packet ends inside a header.
+
+_ETHERNET, _VLAN = fixed(network.ETHERNET, ("protocol",)), fixed(network.VLAN, ("protocol",))
+
+
+_SLL, _SLL2, _SLL2_SIZE = (
+    fixed(network.SLL, ("protocol",)),
+    fixed(network.SLL2, ("protocol",)),
+    fixed(network.SLL2).size,
+)
+_NULL, _LOOP, _PPP, _PPP_ADDRESS = (
+    fixed(network.NULL),
+    fixed(network.LOOP),
+    fixed(network.PPP),
+    fixed(network.PPP_ADDRESS),
+)
+_VERSION = fixed(network.IPV4, ("version_and_header_length",))
+
+Carried = tuple[int, int]
+"""An EtherType and an offset."""
+
+
+def carried(link: int, data: bytes) -> Carried:
+    """What a packet of this link type carries. OtherError for link types that are not read."""
+    reader = _READERS.get(link)
+    if reader is None:
+        raise OtherError(f"link type {link}")
+    return reader(data, 0)
+
+
+def ethernet(data: bytes, at: int) -> Carried:
+    """What an Ethernet frame carries, VLAN tags passed over."""
+    (protocol,) = _ETHERNET.unpack(data, at)
+    at += _ETHERNET.size
+    return _untagged(protocol, data, at)
+
+
+def raw_ip(data: bytes, at: int) -> Carried:
+    """An IP packet, of the version that it says itself."""
+    version = _VERSION.unpack(data, at)[0] >> 4
+    if version not in {4, 6}:
+        raise OtherError(f"{MALFORMED} ip")
+    return (ETHER_IPV4 if version == 4 else ETHER_IPV6), at
+
+
+def ether_name(protocol: int) -> str:
+    """What an EtherType is called in the summary of what was not read."""
+    if protocol < LEAST_ETHER_TYPE:
+        return "llc"
+    return ETHER_NAMES.get(protocol) or f"ethertype 0x{protocol:04x}"
+
+
+def point_to_point(data: bytes, at: int) -> Carried:
+    """What a PPP frame carries, with or without address and control before the protocol."""
+    if _PPP_ADDRESS.unpack(data, at)[0] == network.PPP_ALL_STATIONS:
+        at += _PPP_ADDRESS.size
+    (protocol,) = _PPP.unpack(data, at)
+    if protocol not in {network.PPP_IPV4, network.PPP_IPV6}:
+        raise OtherError("ppp")
+    return (ETHER_IPV4 if protocol == network.PPP_IPV4 else ETHER_IPV6), at + _PPP.size
+
+
+def _untagged(protocol: int, data: bytes, at: int) -> Carried:
+    while protocol in VLAN_TYPES:
+        (protocol,) = _VLAN.unpack(data, at)
+        at += _VLAN.size
+    return protocol, at
+
+
+def _sll(data: bytes, at: int) -> Carried:
+    return _untagged(_SLL.unpack(data, at)[0], data, at + _SLL.size)
+
+
+def _sll2(data: bytes, at: int) -> Carried:
+    return _untagged(_SLL2.unpack(data, at)[0], data, at + _SLL2_SIZE)
+
+
+def _loopback(data: bytes, at: int) -> Carried:
+    # Of both link types files exist in both orders; families are small numbers.
+    family = min(_NULL.unpack(data, at)[0], _LOOP.unpack(data, at)[0])
+    at += _NULL.size
+    if family == network.FAMILY_IPV4:
+        return ETHER_IPV4, at
+    if family in network.FAMILIES_IPV6:
+        return ETHER_IPV6, at
+    raise OtherError(f"address family {family}")
+
+
+_READERS: dict[int, Callable[[bytes, int], Carried]] = {
+    network.LINK_NULL: _loopback,
+    network.LINK_LOOP: _loopback,
+    network.LINK_ETHERNET: ethernet,
+    network.LINK_SLL: _sll,
+    network.LINK_SLL2: _sll2,
+    network.LINK_PPP: point_to_point,
+    network.LINK_PPP_HDLC: point_to_point,
+    **dict.fromkeys(network.LINK_RAW, raw_ip),
+}
+
+
+# IPv4 and IPv6 packets: what they carry, and where that begins and ends.
+#
+# `end`, the packet's own on the wire, may lie beyond what was captured. struct.error leaves these functions
+# where the bytes end inside a header.
+
+_IPV4 = fixed(
+    network.IPV4,
+    (
+        "version_and_header_length",
+        "total_length",
+        "identification",
+        "flags_and_fragment_offset",
+        "protocol",
+        ("source", "destination"),
+    ),
+)
+
+
+_IPV6 = fixed(network.IPV6, ("version_and_flow", "payload_length", "next_header", ("source", "destination")))
+_EXTENSION, _FRAGMENT = fixed(network.EXTENSION), fixed(network.FRAGMENT)
+
+
+class Fragment(NamedTuple):
+    """Which piece of which datagram a packet is; `offset` in bytes, `more` unless it is the last."""
+
+    key: tuple[bytes, int, int]
+    offset: int
+    more: bool
+
+
+class Datagram(NamedTuple):
+    """What an IP packet carries: a protocol's number, where its bytes begin and end, and between which addresses (both,
+    in one piece).
+    """
+
+    protocol: int
+    start: int
+    end: int
+    addresses: bytes
+    fragment: Fragment | None
+
+
+def datagram(protocol: int, data: bytes, at: int, end: int) -> Datagram:
+    """The IP packet that begins at `at`, of the version that the EtherType `protocol` says, in a packet that ended at
+    `end` on the wire.
+    """
+    return ipv4(data, at, end) if protocol == ETHER_IPV4 else ipv6(data, at, end)
+
+
+def ipv4(data: bytes, at: int, end: int) -> Datagram:
+    """As `datagram`. A total length of 0 reaches to the packet's end."""
+    first, total, identification, flags, protocol, addresses = _IPV4.unpack(data, at)
+    start = at + (first & 0x0F) * 4
+    stop = min(at + total, end) if total else end
+    if first >> 4 != 4 or start < at + fixed_size(4) or start > stop:
+        raise OtherError(f"{MALFORMED} ip")
+    offset, more = (flags & network.IPV4_OFFSET) * 8, bool(flags & network.IPV4_MORE_FRAGMENTS)
+    if offset or more:
+        return Datagram(protocol, start, stop, addresses, Fragment((addresses, protocol, identification), offset, more))
+    return upper(protocol, data, start, stop, addresses)
+
+
+def ipv6(data: bytes, at: int, end: int) -> Datagram:
+    """As `datagram`. A payload length of 0, of a jumbogram or by segmentation offload, reaches to the packet's end."""
+    first, length, protocol, addresses = _IPV6.unpack(data, at)
+    start = at + fixed_size(6)
+    if first >> 28 != 6 or start > end:
+        raise OtherError(f"{MALFORMED} ip")
+    return upper(protocol, data, start, min(start + length, end) if length else end, addresses)
+
+
+def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) -> Datagram:
+    """What stands behind the extension headers, up to the first that says that this is a fragment."""
+    while True:
+        if protocol in network.EXTENSIONS:
+            protocol, length = _EXTENSION.unpack(data, start)
+            start += 8 + length * 8
+        elif protocol == network.AUTHENTICATION:
+            protocol, length = _EXTENSION.unpack(data, start)
+            start += 8 + length * 4
+        elif protocol == network.IPV6_FRAGMENT and len(addresses) == 32:
+            protocol, _, flags, identification = _FRAGMENT.unpack(data, start)
+            start += _FRAGMENT.size
+            offset, more = flags & network.IPV6_OFFSET, bool(flags & network.IPV6_MORE_FRAGMENTS)
+            if (offset or more) and start <= end:
+                return Datagram(protocol, start, end, addresses, Fragment((addresses, 0, identification), offset, more))
+        else:
+            break
+    if start > end:
+        raise OtherError(f"{MALFORMED} ip")
+    return Datagram(protocol, start, end, addresses, None)
+
+
+def fixed_size(version: int) -> int:
+    """The size of a header of this version without options or extensions."""
+    return _IPV4_SIZE if version == 4 else _IPV6.size
+
+
+_IPV4_SIZE = fixed(network.IPV4).size
+
+
+def protocol_name(protocol: int) -> str:
+    """What an IP protocol is called in the summary of what was not read."""
+    return network.PROTOCOL_NAMES.get(protocol) or f"ip protocol {protocol}"
+
+
+# Tunnels that mirrored and overlay traffic comes in: what they carry, as an EtherType and where that begins.
+#
+# struct.error leaves these functions where the bytes end inside a header.
+
+_UDP, _VXLAN, _GENEVE, _GRE = fixed(network.UDP), fixed(network.VXLAN), fixed(network.GENEVE), fixed(network.GRE)
+
+
+_OPTIONAL, _ERSPAN2, _ERSPAN3 = fixed(network.GRE_OPTIONAL).size, fixed(network.ERSPAN2).size, fixed(network.ERSPAN3)
+_VXLAN_NETWORK, _GENEVE_NETWORK = offset_of(network.VXLAN, "network"), offset_of(network.GENEVE, "network")
+_NETWORK = network.VXLAN.network.sizeof()
+_PLATFORM = fixed(network.ERSPAN3_PLATFORM).size
+
+
+class Wrapping(NamedTuple):
+    """The headers of a tunnel: what they carry, and the parts [start, stop) of them that are no option, key, sequence
+    number or reserved.
+
+    `ethernet` is where an Ethernet header begins that is the last of them; None where there is none.
+    """
+
+    carried: Carried
+    fixed: tuple[tuple[int, int], ...] = ()
+    ethernet: int | None = None
+
+
+def inside(protocol: int, data: bytes, at: int) -> Carried:
+    """What an IP packet of this protocol carries, if it is a tunnel; OtherError with the protocol's name if it is
+    none.
+    """
+    return wrapping(protocol, data, at).carried
+
+
+def wrapping(protocol: int, data: bytes, at: int) -> Wrapping:
+    """The headers of the tunnel that an IP packet of this protocol is; OtherError as `inside`."""
+    if protocol == network.PROTOCOL_UDP:
+        return _udp(data, at)
+    if protocol == network.PROTOCOL_GRE:
+        return _gre(data, at)
+    if protocol in {network.PROTOCOL_IPV4, network.PROTOCOL_IPV6}:
+        return Wrapping(raw_ip(data, at))
+    raise OtherError(protocol_name(protocol))
+
+
+def _udp(data: bytes, start: int) -> Wrapping:
+    port = _UDP.unpack(data, start)[1]
+    at = start + _UDP.size
+    if port in network.VXLAN_PORTS and _VXLAN.unpack(data, at)[0] & network.VXLAN_VALID:
+        told = ((start, at + 1), (at + _VXLAN_NETWORK, at + _VXLAN_NETWORK + _NETWORK))
+        return _bridged(data, at + _VXLAN.size, told)
+    if port == network.GENEVE_PORT:
+        first, _, protocol, _, _ = _GENEVE.unpack(data, at)
+        if first >> 6 == 0:
+            fixed_part = ((start, at + _GENEVE_NETWORK + _NETWORK),)
+            at += _GENEVE.size + (first & 0x3F) * 4
+            return (
+                _bridged(data, at, fixed_part)
+                if protocol == network.ETHER_BRIDGED
+                else Wrapping((protocol, at), fixed_part)
+            )
+    raise OtherError("udp")
+
+
+def _bridged(data: bytes, at: int, told: tuple[tuple[int, int], ...]) -> Wrapping:
+    return Wrapping(ethernet(data, at), told, at)
+
+
+def _gre(data: bytes, start: int) -> Wrapping:
+    flags, protocol = _GRE.unpack(data, start)
+    if flags & network.GRE_ROUTING:
+        raise OtherError("gre with routing")
+    optional = (network.GRE_CHECKSUM, network.GRE_KEY, network.GRE_SEQUENCE, network.GRE_ACKNOWLEDGMENT)
+    at = start + _GRE.size
+    told = (start, at)
+    at += _OPTIONAL * sum(bool(flags & bit) for bit in optional)
+    if protocol == network.ETHER_BRIDGED:
+        return _bridged(data, at, (told,))
+    if protocol == network.ETHER_ERSPAN:
+        mirrored = at + (_ERSPAN2 if flags & network.GRE_SEQUENCE else 0)
+        return _bridged(data, mirrored, (told, (at, mirrored)))
+    if protocol == network.ETHER_ERSPAN3:
+        last = _ERSPAN3.unpack(data, at)[-1]
+        parts = (told, (at, at + _ERSPAN3.size))
+        at += _ERSPAN3.size + (_PLATFORM if last & network.ERSPAN3_HAS_PLATFORM else 0)
+        is_ip = last & network.ERSPAN3_FRAME_TYPE == network.ERSPAN3_IP
+        return Wrapping(raw_ip(data, at), parts) if is_ip else _bridged(data, at, parts)
+    if protocol == network.GRE_PPP and flags & network.GRE_VERSION == 1:
+        carried = point_to_point(data, at)
+        return Wrapping(carried, (told, (at, carried[1])))
+    return Wrapping((protocol, at), (told,))

@@ -1,0 +1,474 @@
+"""Packets as columns, and the loops that find them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from construct import Struct
+
+from kwire_cli.engine.compiled import compiled, numpy_type, offset_of, read_rows
+from kwire_cli.source.packets.model import NO_TIME, Notice
+from kwire_cli.source.packets.pcap import (
+    HEADER_SIZE,
+    MAX_BLOCK,
+    MAX_PACKET,
+    ORDERS,
+    PcapngReader,
+    PcapReader,
+    pcap_file,
+)
+from kwire_cli.structs import network
+from kwire_cli.structs.network import PCAP, PCAPNG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.source.packets.model import Packet
+    from kwire_cli.source.packets.pcap import Interface, Secrets
+
+    Ints = npt.NDArray[np.int64]
+    Octets = npt.NDArray[np.uint8]
+
+
+# Loops over the bytes of captures, for `compiled.compiled`: from one packet to the next, and which packets
+# belong together.
+
+
+def hop_records(
+    data: Any, at: int, stop: int, header: int, captured_at: int, little: Any, longest: int, out: Any
+) -> tuple[int, int]:
+    """Where pcap's packets begin, as many as `out` has room for: how many that are, and where the first begins that is
+    not whole, or is too long.
+    """
+    count = 0
+    while count < len(out) and at + header <= stop:
+        k = at + captured_at
+        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        if size > longest or at + header + size > stop:
+            break
+        out[count] = at
+        count += 1
+        at += header + size
+    return count, at
+
+
+def hop_blocks(
+    data: Any,
+    at: int,
+    stop: int,
+    least: int,
+    length_at: int,
+    trailer: int,
+    kind: int,
+    little: Any,
+    longest: int,
+    out: Any,
+) -> tuple[int, int]:
+    """Where pcapng's blocks of one kind begin, that follow each other and whose two lengths are right; else as
+    `hop_records`.
+    """
+    count = 0
+    while count < len(out) and at + least <= stop:
+        k = at
+        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        found = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        k = at + length_at
+        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        if found != kind or size % 4 or size < least or size > longest or at + size > stop:
+            break
+        k = at + size - trailer
+        same = (
+            data[k] & 255 == one
+            and data[k + 1] & 255 == two
+            and data[k + 2] & 255 == three
+            and data[k + 3] & 255 == four
+        )
+        if not same:
+            break
+        out[count] = at
+        count += 1
+        at += size
+    return count, at
+
+
+def in_order(
+    direction: Any,
+    sequence: Any,
+    acknowledgment: Any,
+    size: Any,
+    missing: Any,
+    flags: Any,
+    deciding: int,
+    expected: int,
+    state: Any,
+) -> int:
+    """How many segments come as they should: the next one of their direction, nothing cut off, acknowledging nothing
+    that is yet to come.
+
+    `state` has of each direction the number of the next byte, the bytes delivered, and what was last acknowledged: it
+    is moved on.
+    """
+    mask = 0xFFFFFFFF
+    for i in range(len(direction)):
+        d = direction[i]
+        if flags[i] & deciding != expected or missing[i] or sequence[i] != state[d, 0]:
+            return i
+        if size[i] and (state[1 - d, 0] - acknowledgment[i]) & mask >= 0x80000000:
+            return i
+        state[d, 0] = (state[d, 0] + size[i]) & mask
+        state[d, 1] += size[i]
+        state[d, 2] = acknowledgment[i]
+    return len(direction)
+
+
+def hop_frames(data: Any, at: int, width: int, most: int, out: Any) -> tuple[int, int]:
+    """Where the whole frames begin, as many as there are; and where the rest begins, or -1 where a size is none."""
+    count = 0
+    while at + width <= len(data):
+        size = 0
+        for k in range(width):
+            size = size << 8 | (data[at + k] & 255)
+        if size > most:
+            return count, -1
+        if at + width + size > len(data):
+            break
+        out[count] = at
+        count += 1
+        at += width + size
+    return count, at
+
+
+def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
+    """Number the different rows of octets in the order in which they come; how many there are.
+
+    `group` gets the number of each row, `first` the row in which each number came first. `table` has a power of two of
+    entries, at least twice as many as there are rows, all -1.
+    """
+    mask = len(table) - 1
+    width = rows.shape[1]
+    count = 0
+    for i in range(len(rows)):
+        mixed = 1469598103934665603
+        for k in range(width):
+            mixed = (mixed ^ (rows[i, k] & 255)) * 1099511628211
+        slot = (mixed ^ (mixed >> 29)) & mask
+        while True:
+            found = table[slot]
+            if found < 0:
+                table[slot] = count
+                first[count] = i
+                group[i] = count
+                count += 1
+                break
+            j = first[found]
+            k = 0
+            while k < width and rows[i, k] == rows[j, k]:
+                k += 1
+            if k == width:
+                group[i] = found
+                break
+            slot = (slot + 1) & mask
+    return count
+
+
+# The packets of a capture file as columns: the plain ones all at once, the others by the reader that reads
+# them one by one.
+#
+# `pcap.PcapReader` and `pcapng.PcapngReader` say what a file holds; what is given here is the same, and a
+# test holds one against the other. Bytes stay where they are: a packet is a place in them.
+
+_SECOND = 1_000_000_000
+
+
+_LARGEST, _MOST = 1 << 62, (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PacketColumns:
+    """Packets: number from 1, time in nanoseconds since 1970 or NO_TIME, link type, where the captured bytes are and
+    how many, length on the wire.
+    """
+
+    number: Ints
+    time: Ints
+    link: Ints
+    position: Ints
+    size: Ints
+    wire: Ints
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def only(self, which: Any) -> PacketColumns:
+        """Some of them."""
+        return PacketColumns(*(getattr(self, name)[which] for name in self.__slots__))
+
+    @classmethod
+    def joined(cls, parts: list[PacketColumns]) -> PacketColumns:
+        """Those of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        none = np.zeros(0, np.int64)
+        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in cls.__slots__))
+
+    @classmethod
+    def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:
+        """Return the columns of packets that were read one by one, and the bytes in which they are: those of all
+        packets, one behind the other.
+        """
+        sizes = np.array([len(packet.data) for packet in packets], np.int64)
+        times = [NO_TIME if packet.time is None or abs(packet.time) > _MOST else packet.time for packet in packets]
+        links, wires = ([getattr(packet, name) for packet in packets] for name in ("link", "wire_length"))
+        numbers = [packet.number for packet in packets]
+        columns = (np.array(each, np.int64) for each in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires))
+        return cls(*columns), np.frombuffer(b"".join([packet.data for packet in packets]), np.uint8)
+
+
+class PcapColumns:
+    """The packets of a pcap file with this header, `number` of which were before. `lead` are the bytes that say how to
+    read the others.
+    """
+
+    def __init__(self, header: bytes, number: int = 0) -> None:
+        self.number = number
+        self.notices: list[Notice] = []
+        self.lead = [(0, HEADER_SIZE)]
+        self.secrets: list[Secrets] = []  # which such a file has no place for
+        self._header = header
+        self._file = pcap_file(header)
+        self._record = PCAP[self._file.order].record
+
+    def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
+        """The whole packets from `at` on, `most` of them; and where the next begins."""
+        layout, file = numpy_type(self._record), self._file
+        out = _room(most)
+        captured_at = offset_of(self._record, "captured_length")
+        count, at = compiled(hop_records)(
+            data, at, stop, layout.itemsize, captured_at, file.order == "<", file.longest, out
+        )
+        where = out[:count].copy()
+        rows = read_rows(data, where, layout)
+        number = np.arange(self.number + 1, self.number + count + 1)
+        self.number += count
+        time = rows["seconds"].astype(np.int64) * _SECOND + rows["fraction"].astype(np.int64) * file.scale
+        size, wire = rows["captured_length"].astype(np.int64), rows["original_length"].astype(np.int64)
+        return PacketColumns(number, time, np.full(count, file.link), where + layout.itemsize, size, wire), at
+
+    def close(self, data: Octets, at: int, stop: int) -> None:
+        """The file ends, or its order is lost: what stands at `at` is no whole packet."""
+        reader = PcapReader(self.number)
+        reader.feed(self._header)
+        reader.feed(bytes(data[at : min(stop, at + MAX_PACKET + HEADER_SIZE)]))
+        reader.close()
+        self.notices += [Notice(text, position - HEADER_SIZE + at, packet) for text, position, packet in reader.notices]
+
+
+class PcapngColumns:
+    """As PcapColumns, of a pcapng file. `lead` are the blocks of the section so far that say how to read its
+    packets.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.notices: list[Notice] = []
+        self.lead: list[tuple[int, int]] = []
+        self._reader = PcapngReader()
+        self._plain = _Plain([])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the file's order was lost."""
+        return self._reader.stopped
+
+    @property
+    def secrets(self) -> list[Secrets]:
+        """The decryption secrets so far."""
+        return self._reader.secrets
+
+    def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
+        """The whole packets from `at` on, about `most` of them; and where the next block begins, or the rest that is
+        none.
+        """
+        parts: list[PacketColumns] = []
+        found = 0
+        while found < most:
+            before = at
+            part, at = self._enhanced(data, at, stop, most - found)
+            if at == before:
+                part, at = self._block(data, at, stop)
+            if at == before:
+                break
+            parts.append(part)
+            found += len(part)
+        return PacketColumns.joined(parts or [_NONE]), at
+
+    def close(self, data: Octets, at: int, stop: int) -> None:
+        """The file ends, or its order is lost: what stands at `at` is no whole block."""
+        if not self._reader.stopped and at < stop:
+            self._feed(data, at, min(stop, at + MAX_BLOCK))
+            if stop - at > MAX_BLOCK and not self._reader.stopped:  # of a kind that is not read
+                self._feed(data, at + MAX_BLOCK, at + MAX_BLOCK + 1)
+            known = len(self._reader.notices)
+            self._reader.close()
+            self._note(known, at)
+
+    def _enhanced(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
+        """The enhanced packets from `at` on about which there is nothing odd."""
+        order, interfaces = self._reader.state
+        if order is None or not interfaces or at == stop:
+            return _NONE, at
+        name = next(name for name, each in ORDERS.items() if each is order)
+        layout = _enhanced_type(name)
+        if self._plain.count != len(interfaces):
+            self._plain = _Plain(interfaces)
+        plain = self._plain
+        out = _room(most)
+        trailer, begin = order.trailer.size, at
+        count, at = compiled(hop_blocks)(
+            data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[name].block, "total_length"), trailer,
+            network.ENHANCED_PACKET_BLOCK, name == "<", MAX_BLOCK, out,
+        )  # fmt: skip
+        where = out[:count].copy()
+        rows = read_rows(data, where, layout)
+        number = rows["interface_id"].astype(np.int64)
+        known = number < plain.count
+        number[~known] = 0
+        size = rows["captured_packet_length"].astype(np.int64)
+        upper = rows["timestamp_upper"].astype(np.int64)
+        fits = (
+            known
+            & (size <= rows["total_length"].astype(np.int64) - layout.itemsize - trailer)
+            & (upper < plain.most[number])
+        )
+        if odd := len(where) - int(fits.argmin()) if not fits.all() else 0:
+            count = len(where) - odd
+            at = int(where[count])
+            rows, number, size, upper, where = rows[:count], number[:count], size[:count], upper[:count], where[:count]
+        if not count:
+            return _NONE, begin
+        time = (upper << 32 | rows["timestamp_lower"].astype(np.int64)) * plain.scale[number] + plain.offset[number]
+        numbers = np.arange(self.number + 1, self.number + count + 1)
+        self.number += count
+        return PacketColumns(
+            numbers,
+            time,
+            plain.link[number],
+            where + layout.itemsize,
+            size,
+            rows["original_packet_length"].astype(np.int64),
+        ), at
+
+    def _block(self, data: Octets, at: int, stop: int) -> tuple[PacketColumns, int]:
+        """What stands at `at`, as the exact reader reads it."""
+        reader = self._reader
+        order = reader.state[0] or ORDERS["<"]
+        if reader.stopped or stop - at < order.block.size:
+            return _NONE, at
+        kind = int.from_bytes(data[at : at + order.trailer.size].tobytes())
+        if kind == network.SECTION_BLOCK:
+            begin = at + order.block.size
+            for each in ORDERS.values():
+                if (
+                    stop - begin >= each.section.size
+                    and each.section.unpack(data, begin)[0] == network.BYTE_ORDER_MAGIC
+                ):
+                    order = each
+        kind, length = order.block.unpack(data, at)
+        end = at + length
+        if length % 4 or length < order.least:
+            self._feed(data, at, min(stop, at + order.least + order.section.size))
+            return _NONE, at
+        if end > stop:
+            return _NONE, at
+        before = reader.count
+        packets = self._feed(data, at, end)
+        if self.stopped:
+            return _NONE, at
+        if kind == network.SECTION_BLOCK:
+            self.lead, self._plain = [(at, end)], _Plain([])
+        elif kind == network.INTERFACE_BLOCK:
+            if self.lead and self.lead[-1][1] == at:
+                at = self.lead.pop()[0]
+            self.lead.append((at, end))
+        self.number += reader.count - before
+        if not packets:
+            return _NONE, end
+        packet = packets[0]
+        start = end - length + order.block.size + _front(order, kind)
+        time = packet.time if packet.time is not None and abs(packet.time) <= _MOST else NO_TIME
+        return PacketColumns(
+            *(
+                np.array([each])
+                for each in (self.number, time, packet.link, start, len(packet.data), packet.wire_length)
+            )
+        ), end
+
+    def _feed(self, data: Octets, at: int, end: int) -> list[Any]:
+        known = len(self._reader.notices)
+        packets = self._reader.feed(data[at:end].tobytes())
+        self._note(known, at)
+        return packets
+
+    def _note(self, known: int, at: int) -> None:
+        self.notices += [Notice(text, at, self.number) for text, _, _ in self._reader.notices[known:]]
+
+
+Columns = PcapColumns | PcapngColumns
+
+
+class _Plain:
+    """The interfaces whose times are read as columns: those that count in whole nanoseconds. `most` is what the upper
+    half of a time is below.
+    """
+
+    def __init__(self, interfaces: list[Interface]) -> None:
+        self.count = len(interfaces)
+        scales = [
+            _SECOND // each.units if each.units <= _SECOND and _SECOND % each.units == 0 else 0 for each in interfaces
+        ]
+        self.scale, self.link = np.array(scales, np.int64), np.array([each.link for each in interfaces], np.int64)
+        offsets = [each.offset if abs(each.offset) < _LARGEST >> 1 else 0 for each in interfaces]
+        self.offset = np.array(offsets, np.int64)
+        fits = [
+            scale and offset == each.offset for each, scale, offset in zip(interfaces, scales, offsets, strict=True)
+        ]
+        self.most = np.array(
+            [(_LARGEST // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
+        )
+
+
+def _front(order: Any, kind: int) -> int:
+    """Bytes between the front of a block and its packet."""
+    layouts = {
+        network.ENHANCED_PACKET_BLOCK: order.enhanced,
+        network.SIMPLE_PACKET_BLOCK: order.simple,
+        network.OBSOLETE_PACKET_BLOCK: order.obsolete,
+    }
+    return int(layouts[kind].size)
+
+
+@cache
+def _enhanced_type(order: str) -> np.dtype[Any]:
+    layout = PCAPNG[order]
+    return numpy_type(Struct(*layout.block.subcons, *layout.enhanced.subcons))
+
+
+_HELD: dict[str, Ints] = {}
+
+
+def _room(most: int) -> Ints:
+    """An array for so many places: used again and again."""
+    found = _HELD.get("places")
+    if found is None or len(found) < most:
+        found = _HELD["places"] = np.empty(most, np.int64)
+    return found[:most]
+
+
+_NONE = PacketColumns(*(np.zeros(0, np.int64) for _ in PacketColumns.__slots__))

@@ -1,0 +1,381 @@
+"""Parts of captures that tasks read on their own."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kwire_cli.engine.compiled import octets
+from kwire_cli.errors import InputError
+from kwire_cli.source.files import GZIP, ZSTD, Pieces
+from kwire_cli.source.packets.files import MAGIC_SIZE, Packets, capture_format
+from kwire_cli.source.packets.model import NO_TIME, Notice
+from kwire_cli.source.packets.packet_columns import PacketColumns, PcapColumns, PcapngColumns
+from kwire_cli.source.packets.pcap import HEADER_SIZE, MAX_BLOCK
+from kwire_cli.stores import let_go, mapped as bytes_of, opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from kwire_cli.source.packets.packet_columns import Columns
+    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.stores.opening import Fetched, Mapped
+
+    Octets = npt.NDArray[np.uint8]
+
+
+# Parts of a capture that can be read on their own, and their packets as columns: the parts together have the
+# packets of the whole.
+#
+# A packet shows its place only to who came from the one before it, so a capture is cut by hopping from header
+# to header once. What a part needs of the bytes before it are those that say how packets are read (`lead`),
+# and how many packets there were. A packed file is one part, and so are packets that were printed as text.
+
+PART_SIZE = 128 << 20
+"""Bytes of a part, about."""
+
+
+CHUNK = 1 << 17
+"""Packets that are read at once: memory is in proportion to them."""
+BUFFER = 32 << 20
+"""Bytes that are read at once of packed files, unpacked, and of files of stores."""
+NO_TIMES = (sys.maxsize, NO_TIME)
+"""Of a part without packets: those of it end before they begin."""
+MOST_LEADS = 256
+"""Pieces that a part may need from before it; a file in which it would need more is not cut further."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The packets in the bytes [start, stop) of a file; all of it where `stop` is None.
+
+    `packets` were before it, and `moment` was their latest time; `times` are the first and the last of its own, where
+    they are known.
+    """
+
+    file: str
+    start: int = 0
+    stop: int | None = None
+    lead: tuple[tuple[int, int], ...] = ()
+    packets: int = 0
+    moment: int = NO_TIME
+    times: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Outline:
+    """How a file is cut; how many packets it has (None where it is packed, and that is not known), and the times of its
+    first and its latest one.
+
+    `secrets` are those for decryption that are in it; of a packed file those before its first packets.
+    """
+
+    parts: tuple[Part, ...]
+    packets: int | None
+    first: int
+    latest: int
+    secrets: tuple[Secrets, ...] = ()
+
+
+def mapped(path: str | os.PathLike[str]) -> Octets:
+    """The bytes of a file, which are not read before they are looked at. InputError where it cannot be read."""
+    return octets(bytes_of(path))
+
+
+def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
+    """How a capture is cut into parts of about `size` bytes.
+
+    Raises:
+        InputError: It cannot be read, or is no capture.
+
+    """
+    whole, file = opened(path), str(path)
+    data = octets(whole.view(0, HEADER_SIZE))
+    if not _hops(data):
+        part = Part(file)
+        inside = PartReader(part, 1)
+        for _, packets in inside.chunks():
+            if len(packets):
+                first = int(packets.time[0])
+                return Outline((part,), None, first, first, tuple(inside.secrets))
+        return Outline((part,), 0, NO_TIME, NO_TIME)
+    reader, at = begin(data, file, ())
+    parts: list[Part] = []
+    first = latest = moment = NO_TIME
+    start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
+    passed = at
+    while True:
+        view = whole.view(at, stop)
+        let_go(view, passed, at)
+        passed = at
+        packets, after = reader.read(octets(view), at, stop, CHUNK)
+        if len(packets):
+            first = int(packets.time[0]) if first == NO_TIME else first
+            latest = max(latest, int(packets.time.max()))
+            times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
+        if after > at:
+            at = after
+        elif stop == whole.size:
+            break
+        elif at == start or len(reader.lead) > MOST_LEADS:
+            stop = min(stop + MAX_BLOCK, whole.size)
+        else:
+            parts.append(Part(file, start, at, lead, before, moment, times))
+            start, stop, lead, before, moment, times = (
+                at,
+                min(at + size, whole.size),
+                tuple(reader.lead),
+                reader.number,
+                latest,
+                NO_TIMES,
+            )
+    return Outline(
+        (*parts, Part(file, start, whole.size, lead, before, moment, times)),
+        reader.number,
+        first,
+        latest,
+        tuple(reader.secrets),
+    )
+
+
+class PartReader:
+    """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
+
+    `packed` says that these places are not those of the file: it is packed, or a text. `notices` say what ended the
+    reading early, `size` how many bytes of the file were to be read. `near` says whether what is at a position of the
+    file can be read again for little: not so of packed files, and of those of stores. `secrets` are a packed file's so
+    far.
+    """
+
+    def __init__(self, part: Part, most: int = CHUNK) -> None:
+        self.part, self.most = part, most
+        self.notices: list[Notice] = []
+        self.packed, self.near, self.size = False, True, 0
+        self.secrets: list[Secrets] = []
+
+    def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """Iterate once. InputError where the file cannot be read, or is no capture."""
+        file = opened(self.part.file)
+        data = octets(file.view(0, HEADER_SIZE))
+        self.packed, self.size = not _hops(data), file.size
+        self.near = file.near and not self.packed
+        try:
+            if not self.packed:
+                yield from self._plain(file, data)
+            elif self._is_text():
+                yield from self._printed()
+            else:
+                yield from self._unpacked()
+        except InputError:
+            self.size = 0
+            raise
+
+    def _plain(self, file: Mapped | Fetched, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
+        part = self.part
+        reader, at = begin(data, part.file, part.lead, part.packets, lambda *place: octets(file.view(*place)))
+        at, stop = max(at, part.start), file.size if part.stop is None else min(part.stop, file.size)
+        self.size = max(stop - part.start, 0)
+        upto = stop if file.near else min(at + BUFFER, stop)
+        passed = at
+        while True:
+            view = file.view(at, upto)
+            let_go(view, passed, at)
+            passed, data = at, octets(view)
+            packets, after = reader.read(data, at, upto, self.most)
+            if after > at:
+                at = after
+            elif upto < stop:
+                upto = min(max(at + BUFFER, upto + MAX_BLOCK), stop)
+            else:
+                break
+            if len(packets):
+                yield data, packets
+        if at < stop:
+            reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
+        let_go(view, passed, stop)
+        self.notices += reader.notices
+
+    def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """As `_plain`, of what a packed file holds: a buffer of it at a time."""
+        pieces = Pieces(self.part.file)
+        reader: Columns | None = None
+        rest, gone = b"", 0
+        for buffer in _buffers(pieces):
+            data = octets(rest + buffer)
+            at = 0
+            if reader is None:
+                reader, at = begin(data, self.part.file, ())
+            while True:
+                self.secrets = reader.secrets
+                packets, after = reader.read(data, at, len(data), self.most)
+                if after == at:
+                    break
+                at = after
+                if len(packets):
+                    yield data, packets
+            self._take(reader, gone)
+            rest, gone = data[at:].tobytes(), gone + at
+            if len(rest) > BUFFER:
+                break
+        if reader is None:
+            raise InputError(pieces.fault or "the input is empty", file=self.part.file)
+        if rest:
+            reader.close(octets(rest), 0, len(rest))
+            self._take(reader, gone)
+        if pieces.fault:
+            self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
+
+    def _is_text(self) -> bool:
+        start = b""
+        for piece in Pieces(self.part.file):
+            start += piece
+            if len(start) >= MAGIC_SIZE:
+                return capture_format(start) is None
+        return False
+
+    def _printed(self) -> Iterator[tuple[Octets, PacketColumns]]:
+        """As `_plain`, of packets that were printed as text. InputError where the text holds none."""
+        found = Packets(self.part.file)
+        for batch in found.batches():
+            for first in range(0, len(batch), self.most):
+                packets, data = PacketColumns.of(batch[first : first + self.most])
+                yield data, packets
+        self.notices += found.notices
+
+    def _take(self, reader: Columns, gone: int) -> None:
+        """What the reader has to tell of a buffer, before which there were so many bytes."""
+        self.notices += [
+            notice._replace(position=notice.position + gone) for notice in reader.notices[len(self.notices) :]
+        ]
+
+
+def _buffers(pieces: Pieces) -> Iterator[bytes]:
+    """The pieces, many at once."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= BUFFER:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def packed(data: Octets) -> bool:
+    """Whether a file with these bytes is packed by gzip or zstd."""
+    return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
+
+
+def _hops(data: Octets) -> bool:
+    """Whether a file with these bytes is a capture in which packets are found by hopping; if it is empty, reading it
+    says so.
+    """
+    return not len(data) or (not packed(data) and capture_format(data[:MAGIC_SIZE].tobytes()) is not None)
+
+
+def begin(
+    data: Octets,
+    file: str,
+    lead: tuple[tuple[int, int], ...],
+    packets: int = 0,
+    view: Callable[[int, int], Octets] | None = None,
+) -> tuple[Columns, int]:
+    """What reads the packets of a file of which the `lead` bytes were read, and where it goes on. `view` gives bytes
+    that are not in `data`.
+    """
+    form = capture_format(data[:MAGIC_SIZE].tobytes())
+    if form is None:
+        start = data[:MAGIC_SIZE].tobytes()
+        raise InputError(
+            f"neither pcap nor pcapng: it begins with {start.hex(' ')}" if start else "the input is empty", file=file
+        )
+    if form == "pcap":
+        if len(data) < HEADER_SIZE:
+            raise InputError(
+                f"the file ends in the middle of the file's header: {len(data)} of at least {HEADER_SIZE} bytes",
+                file=file,
+            )
+        return PcapColumns(data[:HEADER_SIZE].tobytes(), packets), HEADER_SIZE
+    reader = PcapngColumns()
+    for start_of, end in lead:
+        reader.read(view(start_of, end) if view else data, start_of, end, 1)
+    reader.number = packets
+    return reader, 0
+
+
+# How far a capture that grows is whole, and what reading has to know there to go on when more has come.
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """Packets that have come: `part` is where they are, `onward` where reading goes on; how many they are, and the time
+    of the first.
+    """
+
+    part: Part
+    onward: Part
+    packets: int
+    first: int = NO_TIME
+
+
+def grown(onward: Part, upto: int, *, least: int = 1) -> Grown:
+    """The packets that are whole from the start of a part on, as far as they end at `upto` or before; `least` at least,
+    if there are so many.
+
+    Raises:
+        InputError: It cannot be read, or is no capture yet.
+
+    """
+    data = mapped(onward.file)
+    reader, at = begin(data, onward.file, onward.lead, onward.packets)
+    at = max(at, onward.start)
+    stop = min(upto, len(data))
+    first, latest, most = NO_TIME, onward.moment, CHUNK
+    while True:
+        packets, after = reader.read(data, at, stop, most)
+        if len(packets):
+            first = int(packets.time[0]) if first == NO_TIME else first
+            latest = max(latest, int(packets.time.max()))
+        if after > at:
+            at = after
+            if most == least:
+                break
+        elif reader.number - onward.packets < least and stop < len(data):
+            stop, most = min(stop + MAX_BLOCK, len(data)), least
+        else:
+            break
+    later = Part(onward.file, at, None, tuple(reader.lead), reader.number, latest)
+    return Grown(replace(onward, stop=at), later, reader.number - onward.packets, first)
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A packed file: how many packets it has, the time of the first, and whether it is whole."""
+
+    packets: int
+    first: int
+    whole: bool
+
+
+def unpacked(file: str) -> Unpacked | None:
+    """What is in a packed file; None of one that is not packed.
+
+    Raises:
+        InputError: As `grown`.
+
+    """
+    if not packed(mapped(file)):
+        return None
+    reader = PartReader(Part(file), CHUNK)
+    count, first = 0, NO_TIME
+    for _, packets in reader.chunks():
+        first = int(packets.time[0]) if first == NO_TIME else first
+        count += len(packets)
+    return Unpacked(count, first, not reader.notices)

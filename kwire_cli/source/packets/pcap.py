@@ -1,0 +1,374 @@
+"""The formats pcap and pcapng."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kwire_cli.engine.fixed import Fixed, fixed
+from kwire_cli.source.packets.model import Notice, Packet
+from kwire_cli.structs import network
+from kwire_cli.structs.network import PCAP, PCAP_MICRO, PCAP_NANO, PCAPNG, PcapngLayout
+
+# pcap files, without I/O: bytes in, packets out.
+
+MAX_PACKET = 1 << 24
+"""No packet is longer, whatever the file says: what claims to be has lost its place."""
+
+
+USUAL_PACKET = 1 << 18
+"""What tcpdump takes unless asked for less; files that say less may still hold more."""
+
+_HEADERS = {order: fixed(layout.header) for order, layout in PCAP.items()}
+_RECORDS = {order: fixed(layout.record) for order, layout in PCAP.items()}
+_NANOSECONDS = {PCAP_MICRO: 1000, PCAP_NANO: 1}
+
+HEADER_SIZE = _HEADERS["<"].size
+
+
+def pcap_order(header: bytes) -> str | None:
+    """The byte order of a pcap file, by its magic; None for what is no pcap file."""
+    if len(header) < HEADER_SIZE:
+        header = header.ljust(HEADER_SIZE, b"\0")
+    return next((order for order, layout in _HEADERS.items() if layout.unpack(header)[0] in _NANOSECONDS), None)
+
+
+class PcapFile(NamedTuple):
+    """What a file's header says: byte order, link type, nanoseconds that a fraction counts, and what no captured length
+    is above.
+    """
+
+    order: str
+    link: int
+    scale: int
+    longest: int
+
+
+def pcap_file(header: bytes) -> PcapFile:
+    """The header of a file, which has to be whole."""
+    order = pcap_order(header) or ">"
+    magic, _, _, _, _, snap_length, link = _HEADERS[order].unpack(header)
+    # A snapshot length of 0, or a huge one, is as good as none; captured lengths above a small one exist in real files.
+    return PcapFile(
+        order, link & 0xFFFF, _NANOSECONDS.get(magic, 1000), min(max(snap_length, USUAL_PACKET), MAX_PACKET)
+    )
+
+
+class PcapReader:
+    """The packets of one pcap file.
+
+    `feed` takes the file's bytes in pieces of any size and gives the packets that are whole; nothing is thrown away in
+    between, so a file that is still growing is read by feeding what came since. `close` says that no more will come.
+    What ends the reading early stands in `notices`. `number` packets were before those that it is given.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.notices: list[Notice] = []
+        self.stopped = False
+        self._rest: list[bytes] = []
+        self._held = 0
+        self._needed = HEADER_SIZE
+        self._position = 0  # in the file, of the first byte not yet read
+        self._number = number
+        self._layout: Fixed | None = None  # of records; the rest is known with it
+        self._link = self._scale = self._longest = 0
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that these bytes complete."""
+        if self.stopped:
+            return []
+        self._rest.append(data)
+        self._held += len(data)
+        if self._held < self._needed:
+            return []
+        data = b"".join(self._rest) if len(self._rest) > 1 else data
+        layout = self._layout
+        at = 0 if layout else HEADER_SIZE
+        if layout is None:
+            layout = self._begin(data)
+        packets, used = self._packets(layout, data, at)
+        self._rest = [data[used:]]
+        self._held = len(data) - used
+        self._position += used
+        return packets
+
+    def close(self) -> None:
+        """The file has ended; a packet that is not whole becomes a notice."""
+        if self._held and not self.stopped:
+            what = "a packet" if self._layout else "the file's header"
+            self._stop(f"the file ends in the middle of {what}: {self._held} of at least {self._needed} bytes", 0)
+
+    def _stop(self, text: str, used: int) -> None:
+        self.stopped = True
+        self.notices.append(Notice(text, self._position + used, self._number))
+
+    def _begin(self, data: bytes) -> Fixed:
+        order, self._link, self._scale, self._longest = pcap_file(data)
+        self._layout = _RECORDS[order]
+        return self._layout
+
+    def _packets(self, layout: Fixed, data: bytes, at: int) -> tuple[list[Packet], int]:
+        """The whole packets in `data` from `at`, and where the first that is not whole begins."""
+        link, scale, longest, unpack, size = self._link, self._scale, self._longest, layout.unpack, layout.size
+        packets: list[Packet] = []
+        add, new, number, stop = packets.append, tuple.__new__, self._number, len(data)
+        last = stop - size
+        self._needed = size
+        while at <= last:
+            seconds, fraction, captured, length = unpack(data, at)
+            start = at + size
+            end = start + captured
+            if end > stop or captured > longest:
+                if captured > longest:
+                    self._number = number
+                    self._stop(
+                        f"packet {number + 1} says that it is {captured} bytes long; reading stops before it", at
+                    )
+                self._needed = size + captured
+                break
+            number += 1
+            add(new(Packet, (number, seconds * 1_000_000_000 + fraction * scale, link, data[start:end], length)))
+            at = end
+        self._number = number
+        return packets, at
+
+
+# pcapng files, without I/O: bytes in, packets out.
+
+MAX_BLOCK = MAX_PACKET + (1 << 20)
+"""No block that is read is longer: a packet with its options. Blocks of other kinds are skipped whatever their
+length."""
+
+
+MAX_SECRETS = 1 << 24
+"""Bytes of TLS secrets that are kept."""
+
+
+class Secrets(NamedTuple):
+    """The data of a decryption secrets block: its type (`structs.captures.TLS_KEY_LOG`, or another), and the data."""
+
+    type: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Of which link type the packets of an interface are, how much of them was captured, and how their times count."""
+
+    link: int
+    snap_length: int
+    units: int  # of the timestamp in a second
+    offset: int  # nanoseconds
+
+    def time(self, upper: int, lower: int) -> int:
+        """Nanoseconds since 1970."""
+        return ((upper << 32 | lower) * 1_000_000_000) // self.units + self.offset
+
+
+class Order:
+    """The lowered layouts of one byte order."""
+
+    def __init__(self, layout: PcapngLayout) -> None:
+        self.block, self.trailer, self.section = fixed(layout.block), fixed(layout.trailer), fixed(layout.section)
+        self.interface, self.enhanced, self.simple = (
+            fixed(layout.interface),
+            fixed(layout.enhanced),
+            fixed(layout.simple),
+        )
+        self.obsolete, self.secrets, self.option = fixed(layout.obsolete), fixed(layout.secrets), fixed(layout.option)
+        self.offset, self.resolution = fixed(layout.offset), fixed(network.TSRESOL)
+        self.least = self.block.size + self.trailer.size
+
+
+ORDERS = {order: Order(layout) for order, layout in PCAPNG.items()}
+_READ = frozenset(
+    (
+        network.SECTION_BLOCK,
+        network.INTERFACE_BLOCK,
+        network.SIMPLE_PACKET_BLOCK,
+        network.ENHANCED_PACKET_BLOCK,
+        network.OBSOLETE_PACKET_BLOCK,
+        network.SECRETS_BLOCK,
+    )
+)
+
+
+class PcapngReader:
+    """The packets of one pcapng file; `feed`, `close` and `notices` as PcapReader has them. `secrets` are those met so
+    far.
+    """
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.secrets: list[Secrets] = []
+        self.stopped = False
+        self.unread = 0
+        """Blocks that could not be read although their length was right."""
+        self._rest: list[bytes] = []
+        self._held = 0
+        self._needed = ORDERS["<"].block.size
+        self._skip = 0  # bytes of a block that is not read
+        self._position = 0
+        self._number = 0
+        self._order: Order | None = None
+        self._interfaces: list[Interface] = []
+
+    @property
+    def state(self) -> tuple[Order | None, list[Interface]]:
+        """The byte order of the section that is being read, and its interfaces so far."""
+        return self._order, self._interfaces
+
+    @property
+    def count(self) -> int:
+        """Packets so far, those that could not be read among them."""
+        return self._number
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that these bytes complete."""
+        if self.stopped:
+            return []
+        if self._skip:
+            skipped = min(self._skip, len(data))
+            self._skip -= skipped
+            self._position += skipped
+            data = data[skipped:]
+        self._rest.append(data)
+        self._held += len(data)
+        if self._held < self._needed:
+            return []
+        data = b"".join(self._rest) if len(self._rest) > 1 else data
+        packets: list[Packet] = []
+        used = self._blocks(data, packets)
+        self._rest = [data[used:]]
+        self._held = len(data) - used
+        self._position += used
+        return packets
+
+    def close(self) -> None:
+        """The file has ended; a block that is not whole becomes a notice."""
+        if (self._held or self._skip) and not self.stopped:
+            self._stop("the file ends in the middle of a block", 0)
+
+    def _stop(self, text: str, used: int) -> None:
+        self.stopped = True
+        self.notices.append(Notice(text, self._position + used, self._number))
+
+    def _blocks(self, data: bytes, packets: list[Packet]) -> int:
+        """Read the whole blocks of `data`; where the first that is not whole begins."""
+        at, stop = 0, len(data)
+        least = ORDERS["<"].block
+        while True:
+            self._needed = least.size
+            if stop - at < least.size:
+                return at
+            order = self._order
+            if order is None or data[at : at + order.trailer.size] == _SECTION_TYPE:
+                order = self._section_order(data, at)
+                if order is None:
+                    return at
+            kind, length = order.block.unpack(data, at)
+            if length % 4 or length < order.least or (length > MAX_BLOCK and kind in _READ):
+                self._stop(f"a block says that it is {length} bytes long; reading stops before it", at)
+                return at
+            end = at + length
+            if kind not in _READ:
+                if end > stop:
+                    self._skip, self._needed = end - stop, 0
+                    return stop
+            else:
+                if end > stop:
+                    self._needed = length
+                    return at
+                if order.trailer.unpack(data, end - order.trailer.size)[0] != length:
+                    self._stop("a block's two lengths differ; reading stops before it", at)
+                    return at
+                self._block(order, kind, data[at + order.block.size : end - order.trailer.size], packets, at)
+            at = end
+
+    def _section_order(self, data: bytes, at: int) -> Order | None:
+        """The byte order of the section that begins here; None while that is not known, or when it is neither."""
+        begin = at + ORDERS["<"].block.size
+        if len(data) < begin + ORDERS["<"].section.size:
+            self._needed = begin - at + ORDERS["<"].section.size
+            return None
+        for order in ORDERS.values():
+            if order.section.unpack(data, begin)[0] == network.BYTE_ORDER_MAGIC:
+                return order
+        self._stop("a section begins without a byte order mark; reading stops before it", at)
+        return None
+
+    def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
+        try:
+            if kind == network.SECTION_BLOCK:
+                self._order, self._interfaces = order, []
+            elif kind == network.INTERFACE_BLOCK:
+                self._interfaces.append(_interface(order, body))
+            elif kind == network.SECRETS_BLOCK:
+                self._secrets(order, body)
+            else:
+                self._number += 1
+                packets.append(self._packet(order, kind, body))
+        except (struct.error, IndexError, ValueError):
+            self.unread += 1
+            if self.unread == 1:
+                text = "a block's content does not fit it; it is passed over, as are others like it"
+                self.notices.append(Notice(text, self._position + at, self._number))
+
+    def _packet(self, order: Order, kind: int, body: bytes) -> Packet:
+        """One packet; IndexError when its interface was not described, ValueError when it is longer than its block."""
+        if kind == network.ENHANCED_PACKET_BLOCK:
+            number, upper, lower, captured, length = order.enhanced.unpack(body)
+            start = order.enhanced.size
+        elif kind == network.OBSOLETE_PACKET_BLOCK:
+            number, _, upper, lower, captured, length = order.obsolete.unpack(body)
+            start = order.obsolete.size
+        else:
+            (length,) = order.simple.unpack(body)
+            interface, start = self._interfaces[0], order.simple.size
+            captured = min(length, interface.snap_length or length, len(body) - start)
+            return Packet(self._number, None, interface.link, body[start : start + captured], length)
+        interface = self._interfaces[number]
+        if captured > len(body) - start:
+            raise ValueError(captured)
+        return tuple.__new__(
+            Packet, (self._number, interface.time(upper, lower), interface.link, body[start : start + captured], length)
+        )
+
+    def _secrets(self, order: Order, body: bytes) -> None:
+        kind, length = order.secrets.unpack(body)
+        data = body[order.secrets.size :][:length]
+        if sum(len(secrets.data) for secrets in self.secrets) + len(data) <= MAX_SECRETS:
+            self.secrets.append(Secrets(kind, data))
+
+
+_SECTION_TYPE = network.SECTION_BLOCK.to_bytes(4)
+
+
+def _interface(order: Order, body: bytes) -> Interface:
+    link, _, snap_length = order.interface.unpack(body)
+    units, offset = 1_000_000, 0
+    for code, value in _options(order, body, order.interface.size):
+        if code == network.OPTION_TSRESOL:
+            (resolution,) = order.resolution.unpack(value)
+            units = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
+        elif code == network.OPTION_TSOFFSET:
+            offset = _one(order.offset, value) * 1_000_000_000
+    return Interface(link, snap_length, units, offset)
+
+
+def _one(layout: Fixed, data: bytes) -> int:
+    return int(layout.unpack(data)[0])
+
+
+def _options(order: Order, body: bytes, at: int) -> list[tuple[int, bytes]]:
+    """Code and value of each option; struct.error where one is cut."""
+    out: list[tuple[int, bytes]] = []
+    while at < len(body):
+        code, length = order.option.unpack(body, at)
+        at += order.option.size
+        if code == network.OPTION_END:
+            break
+        out.append((code, body[at : at + length]))
+        at += -(-length // 4) * 4
+    return out

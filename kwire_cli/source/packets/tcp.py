@@ -1,0 +1,476 @@
+"""TCP connections and their streams."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.source.packets.model import Data, End, EndReason, Event, Segment, Start, endpoints, turned
+from kwire_cli.source.packets.tcp_direction import (
+    FAR,
+    HALF_RANGE,
+    MASK,
+    UNKNOWN,
+    YOUNG,
+    Connection,
+    Delivery,
+    Half,
+    Tag,
+    signed,
+)
+from kwire_cli.structs import network
+from kwire_cli.structs.network import ACK, RST, SYN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# Which connection a segment belongs to: the same two ends meet more than once in a capture.
+
+
+class Connections:
+    """`halves` finds a segment's half by its ends. Of closed connections the last `keep` stay, to tell late packets
+    from new connections.
+
+    `count` is the number of the next connection.
+    """
+
+    def __init__(self, keep: int, first: int = 0) -> None:
+        self.halves: dict[bytes, Half] = {}
+        self.open, self.count = 0, first
+        self._keep = keep
+        self._closed: deque[Connection] = deque()
+        self._ends: dict[int, tuple[bytes, bytes]] = {}
+
+    def add(self, segment: Segment) -> tuple[Half, bytes]:
+        """A new connection's half of this segment, and its ends as seen from its first half."""
+        connection = Connection(self.count)
+        self.count += 1
+        self.open += 1
+        answer = segment.flags & (SYN | ACK) == SYN | ACK
+        ends = (turned(segment.ends), segment.ends) if answer else (segment.ends, turned(segment.ends))
+        self._ends[connection.number] = ends
+        self.halves[ends[1]], self.halves[ends[0]] = connection.halves[1], connection.halves[0]
+        return connection.halves[answer], ends[0]
+
+    def turn(self, connection: Connection) -> None:
+        """Direction 1 was that of the side that opened it."""
+        connection.halves = connection.halves[::-1]
+        for direction, half in enumerate(connection.halves):
+            half.direction = direction
+        self._ends[connection.number] = self._ends[connection.number][::-1]
+
+    def get(self, number: int) -> Connection | None:
+        """The connection of this number, unless it is forgotten or another has taken its place."""
+        half = self.halves.get(self._ends.get(number, (b"",))[0])
+        return half.connection if half is not None and half.connection.number == number else None
+
+    def open_ones(self) -> list[Connection]:
+        """Those that are open, oldest first."""
+        found = {half.connection.number: half.connection for half in self.halves.values() if not half.connection.closed}
+        return [found[number] for number in sorted(found)]
+
+    def close(self, connection: Connection) -> None:
+        """It has ended."""
+        self.open -= 1
+        self._closed.append(connection)
+        while len(self._closed) > self._keep:
+            number = self._closed.popleft().number
+            for ends in self._ends.pop(number):
+                if self.halves[ends].connection.number == number:
+                    del self.halves[ends]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.halves.clear()
+        self._ends.clear()
+        self._closed.clear()
+
+
+def begins_another(half: Half, segment: Segment) -> bool:
+    """Whether a segment between the ends of a closed connection begins another one; else it is late."""
+    if segment.flags & SYN:
+        return segment.sequence != half.isn and not _late_syn(half, segment)
+    size = len(segment.payload) + segment.missing
+    if not size or segment.flags & RST:
+        return False
+    if half.next == UNKNOWN:
+        return True
+    ahead = signed(segment.sequence + size - half.next)
+    # What is new after a RST was on its way when the other side sent that; who sends a RST sends nothing more.
+    return not -FAR < ahead < (FAR if half.connection.reset_by is half.peer else 1)
+
+
+def opens_another(half: Half, segment: Segment) -> bool:
+    """Whether a SYN is of another connection than the one that is open between its ends."""
+    start = (segment.sequence + 1) & MASK
+    if _late_syn(half, segment):
+        return False
+    if half.isn != UNKNOWN or half.next != UNKNOWN:
+        damaged = bool(
+            segment.flags & ACK and segment.payload
+        )  # a data segment with a wrong bit: an answer to a SYN carries no data
+        return segment.sequence != half.isn and not damaged
+    return half.anchor != UNKNOWN and bool(half.held) and not 0 <= half.held.starts[0] - half.at(start) < YOUNG
+
+
+def _late_syn(half: Half, segment: Segment) -> bool:
+    """Whether a SYN opened what was seen before it. That of a new connection lies beyond the numbers of the one
+    before.
+    """
+    start = (segment.sequence + 1) & MASK
+    return half.isn == UNKNOWN and (
+        half.hint == start or (half.next != UNKNOWN and 0 <= signed(half.next - start) < YOUNG)
+    )
+
+
+# TCP streams put together, without I/O: segments in, ordered bytes and gaps out. docs/captures.md has the
+# rules with their reasons.
+#
+# Bytes are delivered in the order in which they were sent, and not before what their packet acknowledges: an
+# answer never comes before its question. Where that leaves something waiting, it is decided GRACE packets
+# later, so that packets which the capture has in another order find their place:
+#
+# - in mid-stream, that the lowest sequence number seen so far is the start; - at a hole, that it stays one,
+# if the other side has acknowledged past it (`lost`); a hole that it has not may still be filled by a
+# retransmission, and waits until the limit or the end; - that an answer is delivered although bytes which it
+# acknowledges are missing; - after a RST, that the connection has ended.
+
+
+class Limits(NamedTuple):
+    """Bounds of memory, in bytes with bookkeeping, and in connections; and how many packets of the capture decide what
+    waits.
+    """
+
+    direction: int = 4 << 20
+    total: int = 64 << 20
+    connections: int = 1 << 16
+    closed: int = 4096
+    grace: int = 64
+
+
+_NEVER = 1 << 62
+_NOTHING: tuple[Event, ...] = ()
+DECIDING = network.FIN | SYN | RST | ACK
+
+
+class Streams:
+    """All connections of a capture.
+
+    `feed` takes segments in the capture's order, with packet numbers that grow, and gives the events that each brings
+    about; `close` gives the rest. `counts` has bytes of payload that are in no event: `duplicate` (there before),
+    `late` (after the connection's end), `stray` (far from where the stream is), `reset` (the text of a RST).
+    Connections are numbered from `first`.
+    """
+
+    def __init__(self, limits: Limits | None = None, first: int = 0) -> None:
+        self.limits = limits or Limits()
+        self._delivery = Delivery()
+        self.counts = self._delivery.counts
+        self._table = Connections(self.limits.closed, first)
+        self._halves = self._table.halves
+        self._waiting: dict[int, Connection] = {}
+        self._unannounced: dict[int, Start] = {}
+        self._due: list[tuple[int, int]] = []
+        self._next_due = _NEVER
+
+    def feed(self, segment: Segment) -> Sequence[Event]:
+        """The events that this segment brings about, of its connection and of those that waited long enough."""
+        number, time, ends, sequence, acknowledgment, flags, payload, missing = segment
+        if number < self._next_due:
+            half = self._halves.get(ends)
+            # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
+            if half is not None and half.calm and sequence == half.next and flags & DECIDING == ACK and not missing:
+                if not payload:
+                    half.acked, half.last = acknowledgment, number
+                    return _NOTHING
+                delivered = half.peer.next
+                if acknowledgment == delivered or delivered < 0 or (delivered - acknowledgment) & MASK < HALF_RANGE:
+                    half.next = (sequence + len(payload)) & MASK
+                    half.acked, half.last = acknowledgment, number
+                    return (tuple.__new__(Data, (half.connection.number, half.direction, payload, time, number)),)
+        self._delivery.packet, self._delivery.time = number, time
+        events: list[Event] = []
+        if number >= self._next_due:
+            self._decide(number, events)
+            events = self._announced(events)
+        self._feed(segment, events)
+        return self._announced(events)
+
+    def calm(self, ends: bytes) -> Half | None:
+        """The half of segments with these ends, if nothing waits in its connection and both next bytes are known."""
+        half = self._halves.get(ends)
+        return half if half is not None and half.calm and UNKNOWN not in {half.next, half.peer.next} else None
+
+    def idle(self, number: int) -> list[Event]:
+        """Packets up to this number have gone by, none of them of these connections: what is due is decided as if they
+        had been fed.
+        """
+        events: list[Event] = []
+        at = 0
+        while self._next_due <= number:
+            at = max(at + 1, self._next_due)
+            if at > number or at > self._next_due + self.limits.grace:
+                break  # only what comes decides it
+            self._delivery.packet = at
+            self._decide(at, events)
+        return self._announced(events)
+
+    def flush(self) -> list[Event]:
+        """Decide now what would be decided GRACE packets later: for who waits for a capture to grow. Holes that may
+        still be filled stay.
+        """
+        events: list[Event] = []
+        while self._due:
+            self._decide(_NEVER, events)
+        return self._announced(events)
+
+    def close(self) -> list[Event]:
+        """The capture has ended: everything that waits is delivered, between gaps, and all connections end."""
+        events: list[Event] = []
+        for connection in self._table.open_ones():
+            self._finish(connection, "rst" if connection.reset else "end", events)
+        self._table.clear()
+        return self._announced(events)
+
+    @property
+    def opened(self) -> int:
+        """The number that the next connection gets."""
+        return self._table.count
+
+    def waiting_since(self) -> int | None:
+        """The lowest packet number of bytes that are not delivered yet; None when all are. Later events of lower
+        numbers there will be none.
+        """
+        if not self._waiting:
+            return None
+        packets = (
+            chunk.tag.packet
+            for connection in self._waiting.values()
+            for half in connection.halves
+            for chunk in half.held.chunks
+        )
+        return min(packets, default=None)
+
+    # One segment, in full
+
+    def _feed(self, segment: Segment, events: list[Event]) -> None:
+        half = self._halves.get(segment.ends)
+        if half is not None and half.connection.closed:
+            if not begins_another(half, segment):
+                self._delivery.count("late", len(segment.payload))
+                return
+            half = None
+        elif half is not None and segment.flags & SYN and opens_another(half, segment):
+            self._finish(half.connection, "reused", events)
+            half = None
+        if half is None:
+            half = self._open(segment, events)
+        sequence, acknowledgment = segment.sequence, segment.acknowledgment
+        if segment.flags & SYN and (
+            half.isn == sequence
+            or (half.isn == UNKNOWN and (half.next == UNKNOWN or half.hint == (sequence + 1) & MASK))
+        ):
+            half.isn, sequence = sequence, (sequence + 1) & MASK
+            if half.connection.number in self._unannounced:
+                self._opened(half.peer if segment.flags & ACK else half, events)
+            if half.next == UNKNOWN:
+                half.begin(sequence)
+            if segment.flags & ACK and half.peer.next == UNKNOWN:
+                half.peer.hint = acknowledgment
+                if half.peer.anchor != UNKNOWN:
+                    half.peer.begin_at_hint(half.peer.anchor)
+        elif self._strays(half, sequence):
+            self._stray(half, segment, events)
+            return
+        half.last = segment.packet
+        if segment.flags & ACK:
+            half.acked = acknowledgment
+            half.peer.receives(acknowledgment)
+        self._take(half, segment, sequence, events)
+        self._go_on(half.connection, events)
+
+    def _take(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> None:
+        """Keep a segment's payload, and what its flags and numbers say."""
+        size = len(segment.payload) + segment.missing
+        connection = half.connection
+        if segment.flags & RST:
+            # What a RST carries is a text for people, not of the stream.
+            self._delivery.count("reset", len(segment.payload))
+            if not connection.reset:
+                connection.reset, connection.reset_by = segment.packet, half
+            return
+        half.begin_at_hint(sequence)
+        if half.next == UNKNOWN and half.anchor == UNKNOWN and size:
+            half.anchor = sequence
+        if size:
+            if half.fin != UNKNOWN and signed(sequence + size - half.fin) > 0:
+                half.fin, half.finished = UNKNOWN, False  # it was damaged: more follows
+            if self._delivery.hold(half, segment, sequence, events) and connection.reset_by is half:
+                connection.reset, connection.reset_by = (
+                    0,
+                    None,
+                )  # who resets a connection sends nothing more: that RST was not its own
+        elif half.next != UNKNOWN and half.at(sequence) > half.position and half.acknowledged(half.at(sequence)):
+            half.mark = max(half.mark, half.at(sequence))
+        if segment.flags & network.FIN:
+            half.fin = (sequence + size) & MASK
+            half.fin_tag = Tag(segment.time, segment.packet, segment.acknowledgment, 0)
+            if half.next == UNKNOWN and half.anchor == UNKNOWN:
+                half.anchor = half.fin
+
+    # Damaged numbers, unseen beginnings, ends
+
+    def _strays(self, half: Half, sequence: int) -> bool:
+        if half.next == UNKNOWN and half.anchor == UNKNOWN:
+            return False
+        return not -FAR < half.at(sequence) - half.position < FAR
+
+    def _stray(self, half: Half, segment: Segment, events: list[Event]) -> None:
+        """A segment far from where its stream is: damaged, unless the next one follows it; then another connection has
+        begun unseen.
+        """
+        size = len(segment.payload) + segment.missing
+        if not size:
+            return
+        before = half.stray
+        if before is None or (before.sequence + len(before.payload) + before.missing) & MASK != segment.sequence:
+            half.stray = segment
+            self._delivery.count("stray", len(segment.payload))
+            return
+        self._finish(half.connection, "reused", events)
+        self._delivery.count("stray", -len(before.payload))
+        half = self._open(before, events)
+        for each in (before, segment):
+            self._take(half, each, each.sequence, events)
+            half.acked, half.last = each.acknowledgment, each.packet
+        self._go_on(half.connection, events)
+
+    def _open(self, segment: Segment, events: list[Event]) -> Half:
+        """A new connection; its half of this segment. Where too many are open, the tenth of them that was silent
+        longest is ended.
+        """
+        if self._table.open >= self.limits.connections:
+            silent = sorted(
+                self._table.open_ones(), key=lambda connection: max(half.last for half in connection.halves)
+            )
+            for connection in silent[: len(silent) // 10 + 1]:
+                self._finish(connection, "evicted", events)
+        half, ends = self._table.add(segment)
+        source, destination = endpoints(ends)
+        start = Start(
+            half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet
+        )
+        if start.opened:
+            events.append(start)
+        else:
+            self._unannounced[start.connection] = (
+                start  # its SYN may yet come: nothing is said of it before its first event
+            )
+        return half
+
+    def _opened(self, opener: Half, events: list[Event]) -> None:
+        """The SYN of a connection that another packet was seen of before."""
+        start = self._unannounced.pop(opener.connection.number)._replace(opened=True)
+        if opener.direction:
+            self._table.turn(opener.connection)
+            start = start._replace(source=start.destination, destination=start.source)
+        events.append(start)
+
+    def _announced(self, events: list[Event]) -> list[Event]:
+        """These events, with the starts of connections that had none before their first ones."""
+        if not self._unannounced or not events:
+            return events
+        out: list[Event] = []
+        for event in events:
+            if start := self._unannounced.pop(event.connection, None):
+                out.append(start)
+            out.append(event)
+        return out
+
+    def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
+        """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""
+        self._delivery.deliver_all(connection, events)
+        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet))
+        connection.closed = True
+        connection.settle()
+        for half in connection.halves:
+            half.stray = None
+        self._waiting.pop(connection.number, None)
+        self._table.close(connection)
+
+    # What waits
+
+    def _go_on(self, connection: Connection, events: list[Event]) -> None:
+        """Deliver what can be delivered; see to the rest later."""
+        self._delivery.deliver(connection, events)
+        for half in connection.halves:
+            while half.held.cost > self.limits.direction:
+                self._delivery.force(connection, half, events)
+        while self._delivery.held > self.limits.total and self._waiting:
+            first = next(iter(self._waiting.values()))
+            for half in first.halves:
+                self._delivery.force(first, half, events)
+            self._arrange(first, events)
+        self._arrange(connection, events)
+
+    def _arrange(self, connection: Connection, events: list[Event]) -> None:
+        if connection.closed:
+            return
+        if all(half.finished and not half.held for half in connection.halves):
+            self._finish(connection, "fin", events)
+            return
+        if connection.settle():
+            self._waiting.pop(connection.number, None)
+            return
+        if any(half.held for half in connection.halves):
+            self._waiting.setdefault(connection.number, connection)
+        else:
+            self._waiting.pop(connection.number, None)
+        since = [connection.reset] if connection.reset else []
+        for half in connection.halves:
+            if not half.can_go_on():
+                half.since = 0
+                continue
+            half.since = half.since or self._delivery.packet
+            since.append(half.since)
+        if since and not connection.due:
+            connection.due = min(since) + self.limits.grace
+            heappush(self._due, (connection.due, connection.number))
+            self._next_due = self._due[0][0]
+
+    def _decide(self, number: int, events: list[Event]) -> None:
+        """Decide what has waited for long enough at packet `number`."""
+        again: list[Connection] = []
+        while self._due and self._due[0][0] <= number:
+            _, which = heappop(self._due)
+            connection = self._table.get(which)
+            if connection is None or connection.closed:
+                continue
+            connection.due = 0
+            before = number - self.limits.grace
+            if connection.reset and connection.reset <= before:
+                self._finish(connection, "rst", events)
+                continue
+            ripe = [half for half in connection.halves if half.since and half.since <= before]
+            for half in ripe:
+                self._delivery.start(half)
+            self._delivery.deliver(connection, events)
+            for half in ripe:
+                if half.since:
+                    self._decide_half(connection, half, events)
+            again.append(connection)
+        self._next_due = self._due[0][0] if self._due else _NEVER
+        for connection in again:
+            self._arrange(connection, events)
+
+    def _decide_half(self, connection: Connection, half: Half, events: list[Event]) -> None:
+        if half.blocked() and half.peer.acknowledged(half.peer.hole()):
+            half = half.peer
+        if half.acknowledged(half.hole()):
+            self._delivery.give_up(half, "lost", events)
+        elif half.blocked():
+            half.peer.give_up()
+            self._delivery.deliver_one(half, events)
+        self._delivery.deliver(connection, events)

@@ -1,0 +1,197 @@
+"""Readings of a text, tokens and escapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# What a form gives back, and how it says that a text is not in that form.
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that the input itself sets apart: `line` is their first in the text, from 1 (0 for raw); `label` a comment
+    or a variable's name.
+    """
+
+    data: bytes
+    line: int
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text read in one form: its chunks, a sentence part that says what was seen, and what is missing in them."""
+
+    chunks: tuple[Chunk, ...]
+    detail: str
+    notes: tuple[str, ...] = ()
+
+
+class MismatchError(Exception):
+    """A text is not in the form tried; it never leaves this room.
+
+    `offset` is the first character of the text that does not fit. `sure` says that what stands before it can only be
+    this form, so that looser forms must not be tried.
+    """
+
+    def __init__(self, offset: int, reason: str, *, sure: bool = False) -> None:
+        super().__init__(reason)
+        self.offset, self.reason, self.sure = offset, reason, sure
+
+
+Reader = Callable[[str], Reading]
+
+
+def is_comment(line: str) -> bool:
+    """Whether a whole line is a comment."""
+    return line.lstrip().startswith(("#", "//"))
+
+
+def comment_text(line: str) -> str | None:
+    """A comment without its marks; None when nothing is left."""
+    return line.strip().removeprefix("/*").removesuffix("*/").strip("#/ \t") or None
+
+
+def first_visible(text: str) -> int:
+    """Where the first character that is no whitespace stands; 0 in an empty text."""
+    return len(text) - len(text.lstrip()) if text.strip() else 0
+
+
+def is_frame(data: bytes) -> bool:
+    """Whether bytes are a whole frame by their size prefix: four bytes that count those after them."""
+    return len(data) >= 4 and int.from_bytes(data[:4]) == len(data) - 4
+
+
+# Backslash escapes in the string literals of C, Python and JavaScript.
+
+_SIMPLE = {
+    "a": 7,
+    "b": 8,
+    "t": 9,
+    "n": 10,
+    "v": 11,
+    "f": 12,
+    "r": 13,
+    "e": 27,
+    "\\": 92,
+    "'": 39,
+    '"': 34,
+    "?": 63,
+    "`": 96,
+}
+
+
+_NOT_PYTHON = "e?`"
+_ESCAPE = r"[^\\]++|\\(?:x(?P<hex>[0-9a-fA-F]++)|(?P<octal>[0-7]{1,3})|(?P<fold>\n)|(?P<simple>[\s\S]))"
+
+
+def unescape(
+    body: str, start: int, *, encoding: str = "utf-8", hex_digits: int | None = 2, keep_unknown: bool = False
+) -> bytes:
+    r"""The bytes of a literal's body, which begins at `start` of the whole text.
+
+    Characters that are not escaped become bytes by `encoding`. `hex_digits` is how many a \x escape takes; None, as in
+    C: all that follow. An unknown escape stays as it is written when `keep_unknown`, as in Python; else MismatchError.
+    """
+    out = bytearray()
+    for found in re.finditer(_ESCAPE, body):
+        at = start + found.start()
+        digits, octal, simple = found["hex"], found["octal"], found["simple"]
+        rest = ""
+        if digits is not None:
+            if hex_digits is not None:
+                digits, rest = digits[:hex_digits], digits[hex_digits:]
+            if len(digits) < (hex_digits or 1):
+                raise MismatchError(at + 2 + len(digits), f"expected {hex_digits} hex digits after \\x")
+            # Zeros in front are cut first: int() of a long text is not linear.
+            if len(digits.lstrip("0")) > 2:
+                raise MismatchError(
+                    at,
+                    "in C a \\x escape takes every hex digit that follows, and this one exceeds a byte; see `--input "
+                    "python`",
+                )
+            out.append(int(digits.lstrip("0") or "0", 16))
+        elif octal is not None:
+            if int(octal, 8) > 255:
+                raise MismatchError(at, f"the octal escape \\{octal} exceeds a byte")
+            out.append(int(octal, 8))
+        elif simple is not None and simple in _SIMPLE and not (keep_unknown and simple in _NOT_PYTHON):
+            out.append(_SIMPLE[simple])
+        elif simple is not None and (not keep_unknown or simple == "x"):
+            raise MismatchError(at, f"the escape \\{simple} stands for no byte")
+        elif not found["fold"]:
+            rest = found[0]
+        try:
+            out += rest.encode(encoding)
+        except UnicodeEncodeError as error:
+            raise MismatchError(
+                found.end() - len(rest) + start + error.start, f"this character is no {encoding}"
+            ) from None
+    return bytes(out)
+
+
+# Source text as tokens, for the languages that bytes are pasted from.
+
+_PATTERN = r"""
+    (?P<space>[ \t\n\f\v]++)
+  | (?P<comment>//[^\n]*+ | \#[^\n]*+ | /\*(?:[^*]|\*(?!/))*+\*/)
+  | (?P<string>[A-Za-z]{0,2}(?:
+        \"\"\"(?:[^"\\]|\\[\s\S]|"(?!""))*+\"\"\" | '''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''
+      | "(?:[^"\\\n]|\\[\s\S])*+" | '(?:[^'\\\n]|\\[\s\S])*+' | `(?:[^`\\]|\\[\s\S])*+`))
+  | (?P<buffer><(?:Slow)?Buffer[^>\n]*+>?)
+  | (?P<number>-?[0-9][0-9A-Za-z_]*+)
+  | (?P<word>[A-Za-z_$][A-Za-z0-9_$.]*+)
+  | (?P<mark>[\s\S])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of source: `kind` is string, buffer, number, word, mark, or end; `line` counts from 1."""
+
+    kind: str
+    text: str
+    start: int
+    line: int
+    comment: str | None
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the whole text."""
+        return self.start + len(self.text)
+
+
+class Tokens:
+    """The tokens of a text, one at a time; comments and whitespace are skipped.
+
+    A token's `comment` is what the comment right above it, or before it, says.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._found = re.compile(_PATTERN, re.VERBOSE).finditer(text)
+        self._line, self._end = 1, len(text)
+        self._next = self._advance()
+
+    def peek(self) -> Token:
+        """The token that `take` gives next; its kind is end after the last one."""
+        return self._next
+
+    def take(self) -> Token:
+        """The next token."""
+        token, self._next = self._next, self._advance()
+        return token
+
+    def _advance(self) -> Token:
+        comment: str | None = None
+        for found in self._found:
+            kind, line = found.lastgroup or "mark", self._line
+            self._line += found[0].count("\n")
+            if kind == "comment":
+                comment = comment_text(found[0])
+            elif kind != "space":
+                return Token(kind, found[0], found.start(), line, comment)
+            elif self._line - line > 1:
+                comment = None
+        return Token("end", "", self._end, self._line, None)

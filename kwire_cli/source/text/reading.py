@@ -1,0 +1,449 @@
+"""Text forms by name, and text or binary inputs read into bytes and frames."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.frames import Hints, read
+from kwire_cli.message.reading import read_all, unrecognised
+from kwire_cli.source.files import PIECE
+from kwire_cli.source.text.model import Chunk, MismatchError, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.source.text.model import Reader
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Telling bytes from text, and the binary files that kwire knows by their first bytes.
+
+CAPTURE = "a packet capture"
+
+
+# What stands at a file's start, and what such a file is.
+MAGICS = (
+    (b"\xa1\xb2\xc3\xd4", f"{CAPTURE} (pcap)"),
+    (b"\xd4\xc3\xb2\xa1", f"{CAPTURE} (pcap)"),
+    (b"\xa1\xb2\x3c\x4d", f"{CAPTURE} (pcap)"),
+    (b"\x4d\x3c\xb2\xa1", f"{CAPTURE} (pcap)"),
+    (b"\x0a\x0d\x0d\x0a", f"{CAPTURE} (pcapng)"),
+    (b"\x1f\x8b", "compressed by gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
+)
+
+# Control characters that text does not hold: all but tab, line feed, form feed, carriage return and vertical tab.
+_CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r")
+
+
+def recognised_binary(data: bytes) -> str | None:
+    """What a file is by its first bytes ("a packet capture (pcap)"), when it is one of binary form; else None."""
+    return next((what for magic, what in MAGICS if data.startswith(magic)), None)
+
+
+def as_text(data: bytes) -> str | None:
+    """The text that bytes are, in UTF-8 or, behind a byte order mark, UTF-16; None when they are no text."""
+    try:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            text = data.decode("utf-16")
+            # Random bytes make UTF-16 easily, but not such as these forms are written in.
+            return text if text.isascii() and not has_controls(text.encode()) else None
+        return None if has_controls(data) else data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def begins_as_text(start: bytes) -> bool:
+    """Whether a file that begins so may be text, in UTF-8 or UTF-16 (which has zeros)."""
+    return not has_controls(start.replace(b"\0", b"") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start)
+
+
+def has_controls(data: bytes) -> bool:
+    """Whether bytes hold control characters that text does not."""
+    return len(data.translate(None, _CONTROLS)) != len(data)
+
+
+# The text forms that bytes are written in: one module each, with `read(text) -> Reading`; this registry names
+# them.
+#
+# A module is imported when its form is tried, so that recognising plain hex costs nothing of the others.
+
+# name -> (module, function)
+READERS: dict[str, tuple[str, str]] = {
+    "hex": ("digits", "read_hex"),
+    "hex-lines": ("digits", "read_hex_lines"),
+    "xxd": ("rows", "read_xxd"),
+    "hexdump": ("rows", "read_hexdump"),
+    "od": ("rows", "read_od"),
+    "wireshark": ("rows", "read_wireshark"),
+    "wireshark-packets": ("rows", "read_wireshark_packets"),
+    "tcpdump": ("rows", "read_tcpdump"),
+    "tcpdump-packets": ("rows", "read_tcpdump_packets"),
+    "c": ("literals", "read_c"),
+    "java": ("literals", "read_java"),
+    "python": ("literals", "read_python"),
+    "node": ("literals", "read_node"),
+    "json": ("literals", "read_json"),
+    "base64": ("digits", "read_base64"),
+    "log": ("log_lines", "read_log_lines"),
+}
+
+
+# The order in which auto tries them. Rows with offsets come before plain hex, which would take offsets for bytes;
+# base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits
+# all of a text.
+ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
+OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "base64", "log")
+
+
+def reader(form: str) -> Reader:
+    """The function that reads `form`, a key of READERS."""
+    module, function = READERS[form]
+    found: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+    return found
+
+
+# Texts that no form fits: the forms that they come nearest to, by what is in them and by how far each was
+# read.
+
+SEEN = 1 << 16
+"""Characters of a text that are looked at."""
+
+
+_ALPHABETS = {
+    "hex": re.compile(r"[0-9a-fA-F:,\-]|0x|\\x"),
+    "base64": re.compile(r"[A-Za-z0-9+/=_-]"),
+}
+_ROWS = {
+    "tcpdump": re.compile(r"[ \t]*0x[0-9a-fA-F]{4,16}:"),
+    "xxd": re.compile(r"[ \t]*[0-9a-fA-F]{1,16}:[ \t]"),
+    "hexdump": re.compile(r"[0-9a-fA-F]{7,8}(?:  |$)"),
+    "od": re.compile(r"[0-9a-fA-F]{6,7} +[0-9a-fA-F]"),
+    "wireshark": re.compile(r"[0-9a-fA-F]{4,6}  [ ]?[0-9a-fA-F]{2}"),
+}
+_MARKS = {
+    "json": re.compile(r"\s*[\[{]"),
+    "node": re.compile(r"[\s\S]*?(?:Buffer|Uint8Array)"),
+    "python": re.compile(r"""[\s\S]*?(?:\b[bB]['"]|fromhex|bytearray|unhexlify|b64decode)"""),
+    "c": re.compile(r"""[\s\S]*?(?:\{\s*0x|"\\x|\bchar\b)"""),
+    "java": re.compile(r"[\s\S]*?(?:\[\s*-?\d+,|\bbyte\b|parseHex)"),
+}
+_OTHERS = re.compile(r"\S")
+
+
+def nearest(text: str, failures: list[tuple[str, MismatchError]]) -> list[tuple[str, MismatchError]]:
+    """The two forms that a text comes nearest to, the nearest first, each with its error."""
+    start = text[:SEEN]
+    size = max(len(start), 1)
+
+    def score(failure: tuple[str, MismatchError]) -> float:
+        form, error = failure
+        return _share(form, start) + min(error.offset, size) / size / 2
+
+    return sorted((failure for failure in failures if failure[0] != "log"), key=score, reverse=True)[:2]
+
+
+def described(form: str, error: MismatchError, text: str, *, place: bool) -> str:
+    """A form, and what stands in the text that does not fit it; with `place` also where."""
+    at = error.offset
+    there = text[at : at + 1]
+    end = "the end" if not there.strip() and not text[at:].strip() else "a line's end" if there == "\n" else repr(there)
+    line = text.count("\n", 0, at) + 1
+    where = f" at line {line}, column {at - text.rfind(chr(10), 0, at)}" if place else ""
+    if error.reason.startswith("expected "):
+        return f"{form}, but {end}{where} is where {_article(error.reason.removeprefix('expected '))} should be"
+    return f"{form}, but {error.reason}{where and f' ({where.strip()})'}"
+
+
+def _article(what: str) -> str:
+    """The words behind `expected`, up to their explanation."""
+    return what.partition("; ")[0]
+
+
+def _share(form: str, text: str) -> float:
+    """How much of a text is written in the characters, rows or marks of a form, from 0 to 1."""
+    if form in _ALPHABETS:
+        visible = len(_OTHERS.findall(text))
+        return sum(map(len, _ALPHABETS[form].findall(text))) / max(visible, 1)
+    if form in _ROWS:
+        lines = [line for line in text.split("\n") if line.strip()]
+        return sum(bool(_ROWS[form].match(line)) for line in lines) / max(len(lines), 1)
+    return float(bool(_MARKS[form].match(text))) if form in _MARKS else 0.0
+
+
+# Bytes from what a user gives: text in any of the forms that tools print bytes in, or raw bytes.
+
+FORMS: tuple[str, ...] = ("auto", *READERS, "raw")
+
+
+TEXT_LIMIT = 256 << 20
+"""Bytes of a text that are read: forms are recognised by all of it, which takes several times as much memory."""
+_SEEN = 1 << 16
+"""Bytes that tell whether an input may be text."""
+
+# Pages on the web hold no-break spaces where the dump had spaces.
+_SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What was read: the form (one of FORMS, never auto), its chunks, at least one, and a sentence on what was
+    recognised and why.
+
+    `notes` say what is missing in it, with its place.
+    """
+
+    form: str
+    chunks: tuple[Chunk, ...]
+    detail: str
+    notes: tuple[str, ...] = ()
+
+
+def read_content(source: IO[bytes], form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> bytes:
+    """Read the rest of an open file. InputError if it is text of more than `limit` bytes: no more of it is read
+    then.
+    """
+    start = source.read(_SEEN)
+    if not _is_limited(start, form):
+        return start + source.read()
+    pieces, size = [start], len(start)
+    while size and size <= limit and (more := source.read(min(PIECE, limit + 1 - size))):
+        pieces.append(more)
+        size += len(more)
+    data = b"".join(pieces)
+    check_size(data, form, file=file, limit=limit)
+    return data
+
+
+def _is_limited(start: bytes, form: str) -> bool:
+    """Whether an input that begins so is read as text."""
+    return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
+
+
+def check_size(data: Any, form: str, *, file: str | None = None, limit: int = TEXT_LIMIT) -> None:
+    """Raise InputError if bytes are text of more than `limit` bytes."""
+    if len(data) > limit and _is_limited(bytes(data[:_SEEN]), form):
+        raise InputError(
+            f"this text is larger than {limit >> 20} MiB: give a part of it (head -c, split), or its bytes "
+            f"(xxd -r -p FILE | kwire decode -); "
+            "captures and raw bytes may be larger",
+            file=file,
+        )
+
+
+def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> Input:
+    """The bytes that `data` holds, written in `form`; auto decides by `data` alone.
+
+    Args:
+        data: A file's content or a command's argument.
+        form: One of FORMS.
+        file: Names the input in errors.
+        limit: Bytes of a text that may be read.
+
+    Raises:
+        InputError: The input is empty or a text beyond the limit, no form fits, or `form` does not; line and column are
+            of the first character that does not fit.
+
+    """
+    if form not in FORMS:
+        raise InputError(f"there is no input form {form!r}; there are {', '.join(FORMS)}", file=file)
+    if not data:
+        raise InputError("the input is empty", file=file)
+    check_size(data, form, file=file, limit=limit)
+    if form == "raw":
+        return _raw(data, "as asked")
+    if form == "auto":
+        what = recognised_binary(data)
+        if what is not None:
+            raise InputError(f"this is {what}, which is not text; `--input raw` takes its bytes", file=file)
+        text = as_text(data)
+        if text is None:
+            return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
+    else:
+        text = as_text(data) or _decoded(data, form, file)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
+    try:
+        return _guess(text) if form == "auto" else _read(text, form, "as asked")
+    except MismatchError as error:
+        line, column = _position(text, error.offset)
+        hint = f"; {_hint(text)}" if form != "auto" else ""
+        raise InputError(f"{error.reason}{hint}", file=file, line=line, column=column) from None
+
+
+def _raw(data: bytes, why: str) -> Input:
+    return Input("raw", (Chunk(data, 0, None),), f"raw: {len(data)} bytes; {why}")
+
+
+def _decoded(data: bytes, form: str, file: str | None) -> str:
+    """The text of bytes that are not plainly text, for a form that was asked for."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, column = _position(
+            data[: error.start].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n"), None
+        )
+        raise InputError(f"not UTF-8, so not {form}; try --input raw", file=file, line=line, column=column) from None
+
+
+def _position(text: str, offset: int | None) -> tuple[int, int]:
+    """Line and column, from 1, of an offset in the text, or of the text's end."""
+    before = text[:offset]
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def _read(text: str, form: str, why: str) -> Input:
+    """The text read in one form; MismatchError when it is not in that form, or holds no bytes."""
+    reading: Reading = reader(form)(text)
+    size = sum(len(chunk.data) for chunk in reading.chunks)
+    if not size:
+        raise MismatchError(0, f"no bytes in this {form} input")
+    chunks = f" in {len(reading.chunks)} chunks" if len(reading.chunks) > 1 else ""
+    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}; {why}", reading.notes)
+
+
+def _guess(text: str) -> Input:
+    """The text read in the first form that fits all of it; MismatchError, as of the form that it comes nearest to, when
+    none does.
+    """
+    failures: list[tuple[str, MismatchError]] = []
+    for form in (*ROW_FORMS, *OTHER_FORMS):
+        if form == OTHER_FORMS[0] and any(error.sure for _, error in failures):
+            # Rows with offsets, one of them broken: read as plain hex, the offsets would become bytes.
+            failures = [failure for failure in failures if failure[1].sure]
+            break
+        try:
+            if form == "base64":
+                _refuse_words(text)
+            found = _read(text, form, _why(form))
+        except MismatchError as error:
+            failures.append((form, error))
+            if error.sure and form in OTHER_FORMS:
+                with suppress(MismatchError):
+                    return _read(text, "log", _why("log"))
+                failures = failures[-1:]
+                break
+        else:
+            if form == "hexdump":
+                _refuse_other_radix(text, found)
+            return found
+    if failures[-1][1].sure:
+        form, best = max(failures, key=lambda failure: failure[1].offset)
+        raise MismatchError(best.offset, f"this is {form}: {best.reason}")
+    first, second = nearest(text, failures)
+    near = f"{described(*first, text, place=False)}; or {described(*second, text, place=True)}"
+    raise MismatchError(first[1].offset, f"no form fits; nearest is {near}; --input names the form{_json_hint(text)}")
+
+
+def _json_hint(text: str) -> str:
+    """What to do with JSON that kwire printed."""
+    return "; kwire encode makes bytes of JSON" if text.lstrip()[:1] == "{" and '"apiKey"' in text else ""
+
+
+def _why(form: str) -> str:
+    """Why auto takes a form, given that those before it did not fit."""
+    if form == "hex":
+        return "every character fits, and hex goes before base64"
+    if form == "base64":
+        return "every character fits, and it is not hex"
+    if form == "log":
+        return "no form fits all of it"
+    return "every line fits" if form in ROW_FORMS else "every token fits"
+
+
+def _refuse_other_radix(text: str, found: Input) -> None:
+    """MismatchError when a hexdump reads as well as od, with octal offsets, and `*` stands for another number of
+    rows.
+    """
+    star = text.find("*")
+    if star < 0:
+        return
+    try:
+        other = _read(text, "od", "")
+    except MismatchError:
+        return
+    if [chunk.data for chunk in other.chunks] != [chunk.data for chunk in found.chunks]:
+        raise MismatchError(
+            star,
+            "these offsets are hex as well as octal, and `*` stands for another number of bytes in each; say "
+            "--input hexdump or od",
+        )
+
+
+def _refuse_words(text: str) -> None:
+    """MismatchError for text that is base64 only by chance: a lower-case word, or hex digits with a slip among them."""
+    # Comments are no digits; blanks in their place leave all others where they are.
+    text = re.sub(r"(?m)^[ \t]*(?:# |// ).*$", lambda comment: " " * len(comment[0]), text)
+    digits = text.strip()
+    if digits.isalpha() and digits.islower():
+        raise MismatchError(
+            len(text) - len(text.lstrip()), "a word in lower case is hardly base64; --input base64 reads it so"
+        )
+    strange = [
+        index
+        for index, character in enumerate(text)
+        if character not in "0123456789abcdefABCDEF" and not character.isspace()
+    ]
+    if 0 < len(strange) <= 2 and len(digits) >= 16 and "=" not in digits:
+        raise MismatchError(
+            strange[0], "expected a hex digit, as nearly all of this are; --input base64 reads it as that"
+        )
+
+
+def _hint(text: str) -> str:
+    """What to try where the form asked for does not fit."""
+    try:
+        return f"try --input {_guess(text).form}, which fits"
+    except MismatchError:
+        return "try --input auto, or raw"
+
+
+# The frames in the bytes of an input, split and decoded.
+
+
+def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:
+    """The frames of a source, numbered from 1 over all of its chunks. A response in a log is read as its request says,
+    if that came before.
+
+    Behind a raw SASL token no guess is believed until a frame is understood: tokens follow one another.
+    """
+    number, logged, after_token = 1, source.form == "log", False
+    asked: dict[int, Frame] = {}
+    for chunk in source.chunks:
+        for found in read_all(catalog, chunk.data, hints, first=number, framed=framed):
+            frame = _answering(catalog, found, asked) if logged else found
+            if not frame.sure:
+                from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are understood
+
+                frame = unrecognised(frame) if after_token and frame.guess else frame
+                after_token = after_token or holds_token(found)
+            else:
+                after_token = False
+            yield replace(frame, label=chunk.label, logged=logged)
+            number += 1
+
+
+def _answering(catalog: Catalog, frame: Frame, asked: dict[int, Frame]) -> Frame:
+    """The frame, or, where its api is a guess, the response to the last request with its correlation id, if that fits
+    to the last byte.
+    """
+    correlation_id = frame.header.value.get("correlationId") if frame.header else None
+    if correlation_id is None:
+        return frame
+    if frame.sure and frame.kind == "request":
+        asked[correlation_id] = frame
+        return frame
+    request = asked.get(correlation_id) if frame.guess else None
+    api = catalog.api_by_key(request.api_key) if request and request.api_key is not None else None
+    if request is None or api is None:
+        return frame
+    hints = Hints(api, request.api_version, "response")
+    known = read(
+        catalog, frame.data, hints, number=frame.number, start=frame.start, stop=frame.stop, prefixed=frame.prefixed
+    )
+    return known if known.sure else frame

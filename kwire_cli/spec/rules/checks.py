@@ -1,0 +1,507 @@
+"""Rules of a message's keys, its structs, its fields, their encodings and tags."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kwire_cli.spec.files import Spot
+from kwire_cli.spec.kafka import API_VERSIONS
+from kwire_cli.spec.model import (
+    FIXED_TYPES,
+    MAX,
+    MAX_FIELDS,
+    MAX_NESTING,
+    NONE,
+    PRIMITIVE_TYPES,
+    Versions,
+    has_leading_zero,
+    parse_default,
+)
+from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, TYPES, stated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kwire_cli.spec.files import Report
+    from kwire_cli.spec.model import Encoding, FieldSpec
+    from kwire_cli.spec.reading import Definition, Item, Struct
+
+
+# KAFKA-9927's four load errors, for `encoding` and for kwire's `elementEncoding`.
+
+
+def encoding_rules(definition: Definition) -> None:
+    """Report what is wrong with encodings."""
+    for item in definition.walk():
+        for key, rows, fits in (
+            ("encoding", item.spec.encoding, item.spec.type in ENCODABLE_TYPES),
+            (
+                "elementEncoding",
+                item.spec.element_encoding,
+                item.spec.is_array and item.spec.element_type in ENCODABLE_TYPES,
+            ),
+        ):
+            if stated(item.keys, key):
+                _encoding(key, rows, item, definition, fits=fits)
+
+
+def _encoding(key: str, rows: tuple[Encoding, ...], item: Item, definition: Definition, *, fits: bool) -> None:
+    report, spot = definition.report, item.spot.key(key)
+    if not fits:
+        array = "an array of " if key == "elementEncoding" else ""
+        report.add("ENCODING_TYPE", f"{key} needs {array}{', '.join(ENCODABLE_TYPES)}, not {item.spec.type}", spot)
+    for row in rows:
+        if row.name not in ENCODING_NAMES:
+            report.add("ENCODING_NAME", f"{row.name!a} is none of {', '.join(ENCODING_NAMES)}", spot)
+    # A range that occurs twice is one key of a parsed object: only the text shows that there were two.
+    twice = report.text is not None and any(keys[:-1] == spot.keys for keys, _ in report.text.duplicates)
+    spans = sorted(row.versions for row in rows if row.versions)
+    if twice or any(left.high >= right.low for left, right in pairwise(spans)):
+        report.add("ENCODING_OVERLAP", "two version ranges overlap", spot)
+    if _union(spans) != [item.spec.versions]:
+        report.add(
+            "ENCODING_RANGES", f"the ranges are together not exactly the field's versions, {item.spec.versions}", spot
+        )
+
+
+def _union(spans: list[Versions]) -> list[Versions]:
+    merged: list[Versions] = []
+    for span in spans:
+        if merged and span.low <= merged[-1].high + 1:
+            merged[-1] = Versions(merged[-1].low, max(merged[-1].high, span.high))
+        else:
+            merged.append(span)
+    return merged
+
+
+# Rules of a field by itself (Kafka's FieldSpec, FieldType, EntityType).
+
+ENTITY_TYPES = {
+    "unknown": None,
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+
+
+def field_rules(definition: Definition) -> None:
+    """Report what is wrong with fields taken by themselves, and with names that two share."""
+    report = definition.report
+    for item in definition.walk():
+        _presence(item, report)
+        _type(item, report)
+        _default(item, report)
+        _flexible(item, definition)
+        _distinct_names(item.items, report)
+    _distinct_names(definition.items, report)
+    for struct in definition.structs:
+        _distinct_names(struct.items, report)
+    for item in definition.items:
+        if item.spec.map_key:
+            report.add("MAP_KEY_TOP_LEVEL", "a field of the message itself cannot be a mapKey", item.spot.key("mapKey"))
+
+
+def _presence(item: Item, report: Report) -> None:
+    field = item.spec
+    if not field.name:
+        report.add("FIELD_NAME_MISSING", "the field has no name", item.spot)
+    elif not (field.name.isascii() and field.name.isalnum() and field.name[0].isalpha()):
+        report.add(
+            "FIELD_NAME_INVALID", f"{field.name!a} is not letters and digits, a letter first", item.spot.key("name")
+        )
+    if not any(stated(item.keys, key) for key in ("versions", "taggedVersions", "tag")):
+        report.add("FIELD_VERSIONS_MISSING", "the field has no versions", item.spot)
+    for key, versions in (
+        ("versions", field.versions),
+        ("nullableVersions", field.nullable_versions),
+        ("taggedVersions", field.tagged_versions),
+    ):
+        if not versions and versions != NONE and key in item.keys:
+            report.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", item.spot.key(key))
+
+
+def _type(item: Item, report: Report) -> None:
+    field, spot = item.spec, item.spot
+    element = field.element_type
+    if not field.type:
+        report.add("FIELD_TYPE_MISSING", "the field has no type", spot)
+    elif field.is_array and (not element or element.startswith("[]")):
+        report.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which cannot be an array", spot.key("type"))
+    elif element not in PRIMITIVE_TYPES and not (field.struct_name and element.isascii() and element.isalnum()):
+        report.add("FIELD_TYPE_UNKNOWN", f"{element!a} is neither a type nor the name of a struct", spot.key("type"))
+    if field.nullable_versions and field.type in FIXED_TYPES:
+        report.add("NULLABLE_TYPE", f"the type {field.type} cannot be null", spot.key("nullableVersions"))
+    if item.items and not field.struct_name:
+        report.add("SUBFIELDS_ON_NON_STRUCT", f"the type {field.type} has no sub-fields", spot.key("fields"))
+    if field.zero_copy and field.type != "bytes":
+        report.add("ZERO_COPY_TYPE", "only bytes can be zeroCopy", spot.key("zeroCopy"))
+    if field.zero_copy and field.tag is not None:
+        report.add("ZERO_COPY_TAGGED", "a tagged field cannot be zeroCopy", spot.key("zeroCopy"))
+    if field.entity_type is not None:
+        _entity_type(field, item, report)
+
+
+def _entity_type(field: FieldSpec, item: Item, report: Report) -> None:
+    spot = item.spot.key("entityType")
+    if field.entity_type not in ENTITY_TYPES:
+        report.add("ENTITY_TYPE_UNKNOWN", f"{field.entity_type!a} is none of {', '.join(ENTITY_TYPES)}", spot)
+        return
+    expected = ENTITY_TYPES[field.entity_type]
+    if expected and expected != field.element_type:
+        report.add("ENTITY_TYPE_MISMATCH", f"{field.entity_type} is a {expected}, not {field.element_type}", spot)
+
+
+def _default(item: Item, report: Report) -> None:
+    field, spot = item.spec, item.spot.key("default")
+    if not field.default:
+        return
+    try:
+        value = parse_default(field)
+    except ValueError as error:
+        report.add("DEFAULT_INVALID", str(error), spot)
+        return
+    if value is None and not field.nullable_versions.covers(field.versions):
+        report.add("DEFAULT_NULL_NOT_NULLABLE", "the field is not nullable in all its versions", spot)
+    if isinstance(value, int) and has_leading_zero(field.default):
+        report.add("DEFAULT_OCTAL", f"Kafka's generated code takes {field.default} for an octal number", spot)
+
+
+def _flexible(item: Item, definition: Definition) -> None:
+    flexible, spot = item.spec.flexible_versions, item.spot.key("flexibleVersions")
+    if flexible is None:
+        return
+    if item.spec.type not in {"string", "bytes"}:
+        definition.report.add("FIELD_FLEXIBLE_TYPE", "only string and bytes have flexibleVersions of their own", spot)
+    if not definition.spec.flexible_versions.covers(flexible):
+        definition.report.add(
+            "FIELD_FLEXIBLE_NOT_SUBSET",
+            f"{flexible} is not within the message's {definition.spec.flexible_versions}",
+            spot,
+        )
+
+
+def _distinct_names(items: Iterable[Item], report: Report) -> None:
+    seen: set[str] = set()
+    for item in items:
+        name = item.spec.json_name
+        if name and name in seen:
+            report.add("FIELD_NAME_DUPLICATE", f"another field here is called {item.spec.name!a}", item.spot)
+        seen.add(name)
+
+
+# Rules of tagged fields (Kafka's FieldSpec, StructSpec, MessageDataGenerator; KIP-482 and its draft).
+
+_MAX_TAG = 2**31 - 1
+"""KIP-482: a tag is a 31-bit number."""
+
+
+def tag_rules(definition: Definition) -> None:
+    """Report what is wrong with tagged fields, and with the tags of each struct."""
+    report = definition.report
+    groups = [definition.items, *(struct.items for struct in definition.structs)]
+    for item in definition.walk():
+        _keys(item, report)
+        if item.spec.tag is not None:
+            _tagged(item, definition)
+        groups.append(item.items)
+    for group in groups:
+        _numbers(group, report)
+
+
+def _keys(item: Item, report: Report) -> None:
+    field, spot = item.spec, item.spot
+    has_versions = stated(item.keys, "taggedVersions")
+    if field.tag is None:
+        if has_versions:
+            report.add("TAGGED_VERSIONS_WITHOUT_TAG", "taggedVersions needs a tag", spot.key("taggedVersions"))
+        if item.optional:
+            report.add("DRAFT_TAG_MISSING", "a field in optionalFields has a tag", spot)
+        return
+    if not 0 <= field.tag <= _MAX_TAG:
+        report.add("TAG_RANGE", f"{field.tag} is not from 0 to {_MAX_TAG}", spot.key("tag"))
+    if not has_versions:
+        report.add("TAG_WITHOUT_TAGGED_VERSIONS", "a tag needs taggedVersions", spot.key("tag"))
+    elif not stated(item.keys, "versions"):
+        report.add(
+            "KIP482_VERSIONS_MISSING",
+            "KIP-482 requires versions where taggedVersions appears",
+            spot.key("taggedVersions"),
+        )
+    if not item.optional:
+        report.add("DRAFT_TAG_OUTSIDE", "the draft has tagged fields in optionalFields", spot.key("tag"))
+
+
+def _tagged(item: Item, definition: Definition) -> None:
+    field, report, spot = item.spec, definition.report, item.spot.key("taggedVersions")
+    tagged = field.tagged_versions
+    if field.map_key:
+        report.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", item.spot.key("mapKey"))
+    if field.is_array:
+        report.add("DRAFT_TAGGED_ARRAY", "the draft forbids tagged arrays", item.spot.key("type"))
+    if field.type == "records":
+        report.add("TAGGED_RECORDS", "records cannot be tagged", item.spot.key("type"))
+    if tagged and tagged.high != MAX:
+        report.add("TAGGED_VERSIONS_CLOSED", "taggedVersions is not open-ended", spot)
+    if not field.versions.covers(tagged):
+        report.add("TAGGED_NOT_IN_VERSIONS", f"{tagged} is not within the field's {field.versions}", spot)
+    flexible = definition.spec.flexible_versions if field.flexible_versions is None else field.flexible_versions
+    if not flexible.covers(tagged):
+        report.add("TAGGED_NOT_FLEXIBLE", f"{tagged} is not within the flexible versions, {flexible}", spot)
+    both = field.nullable_versions & tagged
+    if both and both != tagged:
+        report.add(
+            "TAGGED_PARTLY_NULLABLE",
+            "a tagged field is nullable in all its tagged versions or in none",
+            item.spot.key("nullableVersions"),
+        )
+
+
+def _numbers(items: Sequence[Item], report: Report) -> None:
+    seen: set[int] = set()
+    for item in items:
+        tag = item.spec.tag
+        if tag is None:
+            continue
+        if tag in seen:
+            report.add("TAG_DUPLICATE", f"another field here has the tag {tag}", item.spot.key("tag"))
+        seen.add(tag)
+    for item in items:
+        if item.spec.tag is not None and item.spec.tag >= len(seen):
+            report.add(
+                "TAG_NOT_CONTIGUOUS",
+                f"{len(seen)} tags run from 0 to {len(seen) - 1}, but this is {item.spec.tag}",
+                item.spot.key("tag"),
+            )
+
+
+# Rules of a message's own keys (Kafka's MessageSpec, HeaderVersions).
+
+LISTENERS = frozenset({"zkBroker", "broker", "controller"})
+
+
+_KEYED = frozenset({"request", "response", "metadata", "coordinator-key", "coordinator-value"})
+_HEADERS = {"request": 3, "response": 1}
+"""The newest header version: 3 is KIP-1313's."""
+_FLEXIBLE_HEADERS = {"request": 2, "response": 1}
+_TOP = Spot()
+
+
+def message_rules(definition: Definition) -> None:
+    """Report what is wrong with the message's own keys."""
+    _name_and_type(definition)
+    _message_versions(definition)
+    _request_keys(definition)
+    if stated(definition.keys, "headerVersions"):
+        _header_versions(definition)
+
+
+def _name_and_type(definition: Definition) -> None:
+    spec, report = definition.spec, definition.report
+    if not spec.name:
+        report.add("NAME_MISSING", "the message has no name", _TOP)
+    elif spec.type in {"request", "response"} and not spec.name.endswith(spec.type.capitalize()):
+        report.add(
+            "NAME_REQUEST_SUFFIX", f"the name of a {spec.type} ends in {spec.type.capitalize()}", _TOP.key("name")
+        )
+    if not spec.type:
+        report.add("TYPE_MISSING", "the message has no type", _TOP)
+    elif spec.type not in TYPES:
+        report.add("TYPE_UNKNOWN", f"{spec.type!a} is none of {', '.join(TYPES)}", _TOP.key("type"))
+    if spec.api_key is None and spec.type in _KEYED:
+        report.add("API_KEY_MISSING", f"a {spec.type} message has an apiKey", _TOP)
+    elif spec.api_key is not None and not -MAX - 1 <= spec.api_key <= MAX:
+        report.add("API_KEY_RANGE", f"{spec.api_key} is not an int16", _TOP.key("apiKey"))
+
+
+def _message_versions(definition: Definition) -> None:
+    spec, report = definition.spec, definition.report
+    if not stated(definition.keys, "validVersions"):
+        report.add("VALID_VERSIONS_MISSING", "the message has no validVersions", _TOP)
+    elif spec.valid_versions and spec.valid_versions.high == MAX:
+        report.add("VALID_VERSIONS_OPEN", "validVersions has no upper end", _TOP.key("validVersions"))
+    if not stated(definition.keys, "flexibleVersions"):
+        if spec.valid_versions:
+            report.add("FLEXIBLE_VERSIONS_MISSING", "the message has no flexibleVersions", _TOP)
+    elif spec.flexible_versions and spec.flexible_versions.high != MAX:
+        report.add(
+            "FLEXIBLE_VERSIONS_CLOSED", "flexibleVersions is neither none nor open-ended", _TOP.key("flexibleVersions")
+        )
+    for key, versions in (("validVersions", spec.valid_versions), ("flexibleVersions", spec.flexible_versions)):
+        if not versions and versions != NONE:
+            report.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", _TOP.key(key))
+    if spec.type == "coordinator-key":
+        if spec.valid_versions != Versions(0, 0):
+            report.add(
+                "COORDINATOR_KEY_VERSIONS",
+                "a coordinator-key has the version 0 and no other",
+                _TOP.key("validVersions"),
+            )
+        if spec.flexible_versions:
+            report.add(
+                "COORDINATOR_KEY_FLEXIBLE", "a coordinator-key has no flexible versions", _TOP.key("flexibleVersions")
+            )
+
+
+def _request_keys(definition: Definition) -> None:
+    spec, report = definition.spec, definition.report
+    for name in spec.listeners:
+        if name not in LISTENERS:
+            report.add("LISTENER_UNKNOWN", f"{name!a} is none of {', '.join(sorted(LISTENERS))}", _TOP.key("listeners"))
+    if spec.type == "request":
+        return
+    if spec.listeners:
+        report.add("LISTENERS_ON_NON_REQUEST", "only requests have listeners", _TOP.key("listeners"))
+    if spec.latest_version_unstable:
+        report.add(
+            "UNSTABLE_ON_NON_REQUEST",
+            "only requests have an unstable latest version",
+            _TOP.key("latestVersionUnstable"),
+        )
+
+
+def _header_versions(definition: Definition) -> None:
+    spec, report, at = definition.spec, definition.report, _TOP.key("headerVersions")
+    if spec.type not in _HEADERS or not spec.valid_versions:
+        report.add("HEADER_VERSIONS_TYPE", "only requests and responses with valid versions have headerVersions", at)
+        return
+    expected, before = 0, 0
+    for versions, header in spec.header_versions:
+        if versions.low != expected:
+            report.add("HEADER_VERSIONS_RANGE", f"{versions} does not start at {expected}", at)
+        expected = versions.high + 1
+        if not 0 <= header <= _HEADERS[spec.type]:
+            report.add("HEADER_VERSIONS_VALUE", f"there is no {spec.type} header of version {header}", at)
+        if versions.low > spec.valid_versions.high:
+            report.add("HEADER_VERSIONS_BEYOND_VALID", f"{versions} starts above the highest valid version", at)
+        if header < before:
+            report.add("HEADER_VERSIONS_DECREASING", f"{header} comes after {before}", at)
+        before = header
+        _header_kind(definition, versions, header)
+    if expected != MAX + 1:
+        report.add("HEADER_VERSIONS_RANGE", "the last range must be open-ended", at)
+
+
+def _header_kind(definition: Definition, versions: Versions, header: int) -> None:
+    spec, report, at = definition.spec, definition.report, _TOP.key("headerVersions")
+    if (spec.type, spec.api_key) == ("response", API_VERSIONS):
+        # KIP-511: a client must be able to read this response whatever version the broker answers with.
+        if header:
+            report.add("HEADER_VERSIONS_API_VERSIONS", "the response of api key 18 always has header version 0", at)
+    elif header < _FLEXIBLE_HEADERS[spec.type] and versions & spec.flexible_versions & spec.valid_versions:
+        report.add(
+            "HEADER_VERSIONS_NOT_FLEXIBLE",
+            f"header version {header} is not flexible, but versions in {versions} are",
+            at,
+        )
+
+
+# Rules of structs: where they are described, and in which versions they exist (Kafka's StructRegistry,
+# VersionConditional).
+
+
+def struct_rules(definition: Definition) -> None:
+    """Report what is wrong with structs and with the versions of what is in them."""
+    common = {struct.spec.name: struct for struct in definition.structs}
+    _common_structs(definition)
+    _inline_structs(definition, common)
+    if definition.spec.valid_versions:
+        _versions(definition.items, definition.spec.valid_versions, definition)
+    _size(definition, common)
+
+
+def _common_structs(definition: Definition) -> None:
+    report = definition.report
+    seen: set[str] = set()
+    for struct in definition.structs:
+        name = struct.spec.name
+        if not name[:1].isupper():
+            report.add("STRUCT_NAME", "a common struct's name starts with a capital letter", struct.spot)
+        if not stated(struct.keys, "versions"):
+            report.add("STRUCT_VERSIONS_MISSING", "a common struct has versions", struct.spot)
+        if name in seen:
+            report.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", struct.spot.key("name"))
+        seen.add(name)
+        _versions(struct.items, struct.spec.versions, definition)
+
+
+def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
+    report = definition.report
+    in_common = {item.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
+    seen: set[str] = set()
+    for item in definition.walk():
+        name = item.spec.struct_name
+        if not name:
+            continue
+        if item.items and not stated(item.keys, "versions"):
+            report.add(
+                "STRUCT_VERSIONS_MISSING", "a field with sub-fields has versions, even beside taggedVersions", item.spot
+            )
+        if name in common:
+            if item.items:
+                report.add("STRUCT_INLINE_AND_COMMON", f"{name} is a common struct", item.spot.key("fields"))
+            continue
+        if item.spot.keys in in_common:
+            report.add(
+                "STRUCT_NOT_COMMON", f"a common struct uses {name}, so that must be common too", item.spot.key("type")
+            )
+        elif name in seen:
+            report.add(
+                "STRUCT_DUPLICATE",
+                f"the struct {name} is described or used before; only a common one may be shared",
+                item.spot.key("type"),
+            )
+        elif not item.items:
+            report.add("STRUCT_EMPTY", f"the struct {name} is described nowhere", item.spot.key("type"))
+        seen.add(name)
+
+
+def _versions(items: Iterable[Item], parent: Versions, definition: Definition) -> None:
+    for item in items:
+        field = item.spec
+        if field.versions and parent and not field.versions & parent:
+            definition.report.add(
+                "FIELD_NO_COMMON_VERSIONS",
+                f"{field.versions} and {parent}, of what it is in, have no version in common",
+                item.spot,
+            )
+        _versions(item.items, parent & field.versions, definition)
+
+
+def _size(definition: Definition, common: dict[str, Struct]) -> None:
+    """Report structs that contain themselves, and layouts that are too large written out."""
+    counts: dict[str, int] = {}
+    heights: dict[str, int] = {}
+
+    def measure(items: Iterable[Item], above: tuple[str, ...], depth: int) -> tuple[int, int]:
+        count, height = 0, 0
+        for item in items:
+            name = item.spec.struct_name
+            inner, rise = 0, 0
+            if depth >= MAX_NESTING:
+                definition.report.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels", item.spot)
+            elif name in above:
+                definition.report.add("STRUCT_RECURSIVE", f"the struct {name} contains itself", item.spot)
+            elif item.items:
+                inner, rise = measure(item.items, above, depth + 1)
+            elif name in common:
+                if name not in counts:
+                    counts[name], heights[name] = measure(common[name].items, (*above, name), depth + 1)
+                inner, rise = counts[name], heights[name]
+                if depth + 1 + rise > MAX_NESTING:
+                    definition.report.add(
+                        "STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels", item.spot
+                    )
+            count, height = min(count + 1 + inner, MAX_FIELDS + 1), max(height, rise + 1)
+        return count, height
+
+    total, _ = measure(definition.items, (), 0)
+    for struct in definition.structs:
+        if struct.spec.name not in counts:
+            total += measure(struct.items, (struct.spec.name,), 1)[0]
+    if total > MAX_FIELDS:
+        definition.report.add(
+            "STRUCT_TOO_LARGE", f"the layout has more than {MAX_FIELDS} fields", definition.items[0].spot
+        )

@@ -1,1 +1,0 @@
-"""What carries a TCP stream: link layers, IP, tunnels, TCP and UDP headers."""

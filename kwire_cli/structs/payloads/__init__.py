@@ -1,1 +1,0 @@
-"""What stands in front of messages that lie inside other bytes."""

@@ -1,0 +1,441 @@
+"""Definitions, their changes, and the rules that a change breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.spec.evolution.breaking import RULES, spans
+from kwire_cli.spec.evolution.layout import tagged_at
+from kwire_cli.spec.model import ZERO_UUID
+from kwire_cli.spec.reading import element_encoding_at, encoding_at
+from kwire_cli.view.lines import counted, without_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.costs.forms import Price
+    from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.spec.evolution.breaking import Break
+    from kwire_cli.spec.evolution.changes import Change, Part
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.view.lines import Line
+
+
+# Definitions for eyes and programs: a message at one version or over all of them, as a table, in Kafka's BNF,
+# or as JSON.
+
+HEADINGS = ("field", "type", "versions", "tag", "nullable", "default", "notes")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A field at its depth in the message."""
+
+    depth: int
+    field: FieldSpec
+
+
+def field_rows(spec: MessageSpec, version: int | None = None) -> Iterator[FieldRow]:
+    """The fields of a version, or of all versions, in the order of the definition, sub-fields below their parent."""
+    yield from _rows(spec, spec.fields, version, 0)
+
+
+def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None, depth: int) -> Iterator[FieldRow]:
+    for field in fields:
+        if version is None or version in field.versions:
+            yield FieldRow(depth, field)
+            yield from _rows(spec, spec.struct_fields(field) if field.struct_name else (), version, depth + 1)
+
+
+def table_lines(spec: MessageSpec, version: int | None) -> Iterator[Line]:
+    """A title, then one line a field. Without a version the ranges stand in the columns, with one only what holds
+    there.
+    """
+    yield _title(spec, version)
+    rows = [_cells(spec, row, version) for row in field_rows(spec, version)]
+    if not rows:
+        yield [("  no fields", "dim")]
+        return
+    used = [i for i in range(len(HEADINGS)) if i < 2 or any(row[i] for row in rows)]
+    widths = [max(len(HEADINGS[i]), *(len(row[i]) for row in rows)) for i in used]
+    styles = ("name", "text", "number", "number", "number", "bytes", "dim")
+    yield [("  ".join(f"{HEADINGS[i]:<{width}}" for i, width in zip(used, widths, strict=True)).rstrip(), "dim")]
+    for row in rows:
+        yield [(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)]
+
+
+def _title(spec: MessageSpec, version: int | None) -> Line:
+    which = f"versions {spec.valid_versions}" if version is None else f"version {version}"
+    key = f", api key {spec.api_key}" if spec.api_key is not None else ""
+    flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
+    if version is not None:
+        flexible = "flexible" if version in spec.flexible_versions else "not flexible"
+    old = (
+        f", deprecated {spec.deprecated_versions}"
+        if spec.deprecated_versions and (version is None or version in spec.deprecated_versions)
+        else ""
+    )
+    return [(spec.name, "title"), (f" {which}, {spec.type}{key}, {flexible}{old}", "dim")]
+
+
+def _cells(spec: MessageSpec, row: FieldRow, version: int | None) -> tuple[str, ...]:
+    field = row.field
+    if version is None:
+        tag = f"{field.tag} ({field.tagged_versions})" if field.tag is not None else ""
+        return (
+            "  " * row.depth + field.json_name, field.type, str(field.versions), tag,
+            str(field.nullable_versions) if field.nullable_versions else "", _default(field), _notes(field, None),
+        )  # fmt: skip
+    tag = str(field.tag) if tagged_at(spec, field, version) else ""
+    nullable = "yes" if version in field.nullable_versions else ""
+    return "  " * row.depth + field.json_name, field.type, "", tag, nullable, _default(field), _notes(field, version)
+
+
+def _default(field: FieldSpec) -> str:
+    return "" if field.default is None else field.default or '""'
+
+
+def _notes(field: FieldSpec, version: int | None) -> str:
+    notes = ["ignorable"] if field.ignorable else []
+    if field.map_key:
+        notes.append("map key")
+    if field.entity_type:
+        notes.append(field.entity_type)
+    if field.flexible_versions is not None:
+        notes.append(f"flexible {field.flexible_versions}")
+    if version is None:
+        notes += [f"{row.name} in {row.versions}" for row in (*field.encoding, *field.element_encoding)]
+    elif encoding := encoding_at(field, version) or element_encoding_at(field, version):
+        notes.append(encoding)
+    return ", ".join(notes)
+
+
+def version_document(spec: MessageSpec, version: int, header: int | None) -> dict[str, Any]:
+    """A message at one version: types as they stand on the wire, tags, defaults, nullability."""
+    out: dict[str, Any] = {"name": spec.name, "type": spec.type, "apiKey": spec.api_key, "version": version}
+    out |= {"flexible": version in spec.flexible_versions, "headerVersion": header}
+    return out | {"fields": _field_documents(spec, spec.fields, version)}
+
+
+def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> list[dict[str, Any]]:
+    out = []
+    for field in fields:
+        if version not in field.versions:
+            continue
+        tag = field.tag if tagged_at(spec, field, version) else None
+        document: dict[str, Any] = {
+            "name": field.json_name,
+            "type": field.type,
+            "tag": tag,
+            "nullable": version in field.nullable_versions,
+        }
+        document |= {"default": field.default, "ignorable": field.ignorable, "mapKey": field.map_key}
+        document["encoding"] = encoding_at(field, version) or element_encoding_at(field, version)
+        if field.struct_name:
+            document["fields"] = _field_documents(spec, spec.struct_fields(field), version)
+        out.append(document)
+    return out
+
+
+def bnf_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
+    """The grammar of a version as Kafka's protocol guide writes it; a nullable field has a ?, a tagged one its
+    number.
+    """
+    yield from _bnf(spec, f"{spec.name} (Version: {version})", spec.fields, version, 0)
+
+
+def _bnf(spec: MessageSpec, name: str, fields: tuple[FieldSpec, ...], version: int, depth: int) -> Iterator[Line]:
+    present = [field for field in fields if version in field.versions]
+    plain = [_symbol(field, version) for field in present if not tagged_at(spec, field, version)]
+    if version in spec.flexible_versions:
+        tags = " ".join(
+            f"{field.tag}:{_symbol(field, version)}"
+            for field in sorted(present, key=lambda f: f.tag or 0)
+            if tagged_at(spec, field, version)
+        )
+        plain.append(f"TAG_BUFFER({tags})" if tags else "TAG_BUFFER")
+    pad = "  " * depth
+    yield [(pad + name, "name"), (" => ", "dim"), (" ".join(plain) or "(nothing)", "")]
+    for field in present:
+        if field.struct_name:
+            yield from _bnf(spec, field.json_name, spec.struct_fields(field), version, depth + 1)
+        else:
+            yield [(f"{pad}  {field.json_name}", "name"), (" => ", "dim"), (wire_type(spec, field, version), "text")]
+
+
+def _symbol(field: FieldSpec, version: int) -> str:
+    name = f"[{field.json_name}]" if field.is_array else field.json_name
+    return f"{name}?" if version in field.nullable_versions else name
+
+
+def wire_type(spec: MessageSpec, field: FieldSpec, version: int) -> str:
+    """The type of a field, or of an array's elements, in the words of the protocol guide: COMPACT_NULLABLE_STRING."""
+    encoding = encoding_at(field, version) or element_encoding_at(field, version)
+    if encoding:
+        return encoding.upper()
+    kind = field.element_type.upper()
+    if kind not in {"STRING", "BYTES", "RECORDS"}:
+        return kind
+    flexible = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
+    nullable = version in field.nullable_versions and not field.is_array
+    return f"{'COMPACT_' if flexible else ''}{'NULLABLE_' if nullable and kind != 'RECORDS' else ''}{kind}"
+
+
+# Changes of definitions as a unified diff by the paths of fields, and as JSON, with what the change costs.
+
+_VALUES = {
+    "default": "default values",
+    "one element each": "default values, one element in each array",
+    "given": "given values",
+}
+
+
+_OLD, _NEW = "warning", "text"
+_WORDS = {"ignorable": "ignorable", "mapKey": "map key", "zeroCopy": "zero copy"}
+_IMPLICIT: tuple[Any, ...] = (0, "", ZERO_UUID, [], {})
+"""Defaults that need not be said; False and 0.0 are 0."""
+
+
+def change_lines(found: Sequence[Change]) -> Iterator[Line]:
+    """A line with - and one with + for each field that changed, with all that is so of it; only one of them where only
+    one side has it.
+
+    Where a version became flexible, the fields whose length became a varint, and nothing else, are one line together.
+    """
+    by_path = [(path, list(group)) for path, group in groupby(found, lambda change: change.path)]
+    turned = any(change.key == "flexible" for change in found)
+    quiet = [path for path, group in by_path if turned and {change.key for change in group} == {"compact"}]
+    for path, group in by_path:
+        if not path:
+            yield from map(without_control, _message_lines(group))
+        elif path not in quiet:
+            for _, some in groupby(group, lambda change: change.kind in {"added", "removed"} and change.kind):
+                yield from map(without_control, _field_lines(list(some)))
+    if quiet:
+        compact = next(change.new for change in found if change.path == quiet[0])
+        became = "became varints" if compact else "are no varints any more"
+        yield without_control([(f"  lengths and counts {became}: ", "dim"), (", ".join(quiet), "dim")])
+
+
+def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
+    """What values cost before and after, and what one side can't carry of them; default values only where that
+    changed.
+    """
+    telling = [cost for cost in found if cost.values == "given" or cost.difference != 0]
+    if found and not telling:
+        yield [("default values cost as before", "dim")]
+    for cost in telling:
+        old, new = cost.old.form, cost.new.form
+        which = (
+            new.name.removeprefix("the new ")
+            if old.version == new.version
+            else f"version {old.version} -> {new.version}"
+        )
+        yield [(f"{_VALUES[cost.values]}, {which}: ", "title"), *_sizes(cost)]
+        for price in (cost.old, cost.new):
+            if price.refusal:
+                yield without_control([(f"   {price.form.name} cannot be written: ", "warning"), (price.refusal, "")])
+            for loss in price.lost if cost.values == "given" else ():
+                about = f" ({counted(loss.number, 'value')})"
+                yield without_control(
+                    [(f"   {price.form.name} can't carry ", "warning"), (loss.path, "name"), (about, "dim")]
+                )
+            for filled in price.filled if cost.values == "given" else ():
+                about = f" ({counted(filled.number, 'time')} at its default {_shown(filled.value)})"
+                yield without_control([(f"   {price.form.name} needs ", "dim"), (filled.path, "name"), (about, "dim")])
+
+
+def cost_document(cost: Cost) -> dict[str, Any]:
+    """A cost as a JSON object."""
+    out: dict[str, Any] = {
+        "values": cost.values,
+        "oldVersion": cost.old.form.version,
+        "newVersion": cost.new.form.version,
+    }
+    out |= {"oldSize": cost.old.size, "newSize": cost.new.size, "difference": cost.difference}
+    return out | (
+        {"old": _price_document(cost.old), "new": _price_document(cost.new)} if cost.values == "given" else {}
+    )
+
+
+def _price_document(price: Price) -> dict[str, Any]:
+    """What became of values that were given; of default values there is nothing to tell."""
+    lost = [{"path": loss.path, "count": loss.number, "ignorable": loss.ignorable} for loss in price.lost]
+    filled = [{"path": filled.path, "count": filled.number, "default": filled.value} for filled in price.filled]
+    return {"lost": lost, "filled": filled, "refusal": price.refusal}
+
+
+def _sizes(cost: Cost) -> Line:
+    if cost.difference is None:
+        return [("no price", "warning")]
+    if not cost.difference:
+        return [(counted(cost.new.size or 0, "byte"), "number"), (" as before", "dim")]
+    style = "warning" if cost.difference > 0 else "text"
+    return [
+        (f"{cost.old.size} -> {counted(cost.new.size or 0, 'byte')}", "number"),
+        (f" ({cost.difference:+d})", style),
+    ]
+
+
+def _message_lines(found: Sequence[Change]) -> Iterator[Line]:
+    for change in found:
+        yield [(f"- {change.key}: {_shown(change.old)}", _OLD)]
+        yield [(f"+ {change.key}: {_shown(change.new)}", _NEW)]
+
+
+def _field_lines(found: Sequence[Change]) -> Iterator[Line]:
+    first = found[0]
+    notes = [change.kind for change in found if change.kind in {"renamed", "moved", "becameTagged", "becameMandatory"}]
+    note = f"  ({', '.join(_NOTES.get(kind, kind) for kind in notes)})" if notes else ""
+    if first.before:
+        yield [(f"- {first.old_path}", _OLD), (f": {_described(first.before)}", "")]
+    if first.after:
+        yield [(f"+ {first.path}", _NEW), (f": {_described(first.after)}", ""), (note, "dim")]
+
+
+_NOTES = {"becameTagged": "became tagged", "becameMandatory": "became mandatory"}
+
+
+def _described(part: Part) -> str:
+    """All that is so of a field, over its versions or at one."""
+    facts = part.facts
+    words = [str(facts["type"])]
+    if "versions" in facts:
+        words.append(f"versions {facts['versions']}")
+        words += [f"nullable {facts['nullableVersions']}"] if facts["nullableVersions"] != "none" else []
+        words += [f"tag {facts['tag']} in {facts['taggedVersions']}"] if facts["tag"] is not None else []
+        words += [f"flexible {facts['flexibleVersions']}"] if facts["flexibleVersions"] is not None else []
+    else:
+        words += ["nullable"] if facts["nullable"] else []
+        words += [f"tag {facts['tag']}"] if facts["tag"] is not None else []
+        words += ["compact"] if facts["compact"] else []
+    words += [_shown(facts[key]) for key in ("encoding", "elementEncoding") if facts.get(key)]
+    default = facts["default"]
+    if default not in _IMPLICIT and not (default is None and facts["type"] == "records"):
+        words.append(f"default {_shown(default)}")
+    words += [word for key, word in _WORDS.items() if facts[key]]
+    return ", ".join(words + ([str(facts["entityType"])] if facts["entityType"] else []))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} in {versions}" for versions, name in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return value or '""' if isinstance(value, str) else str(value)
+
+
+# Broken compatibility for eyes and for programs: text, JSON, JUnit's XML, and the workflow commands of
+# GitHub.
+
+_STYLES = {"wire": "warning", "tagged": "warning", "source": "bytes", "advice": "dim"}
+
+
+_COMMANDS = {"wire": "error", "tagged": "error", "source": "warning", "advice": "notice"}
+_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF), "\ufffd")
+"""Characters that XML can't hold."""
+
+
+def break_lines(found: Sequence[Break]) -> Iterator[Line]:
+    """Each with its place, severity, rule, path and versions; below it what either side does."""
+    for each in found:
+        place = f"{each.file}:{each.line}:{each.column}" if each.file else ""
+        what = [
+            (f"{place}: ", "name"),
+            (f"{each.severity} {each.rule}", _STYLES[each.severity]),
+            (f" {_where(each)}: ", "dim"),
+            (each.what, ""),
+        ]
+        yield without_control(what)
+        for who, does in _directions(each):
+            yield [(f"    {who} ", "dim"), (does, "")]
+
+
+def break_document(each: Break) -> dict[str, Any]:
+    """A finding as a JSON object."""
+    out: dict[str, Any] = {"rule": each.rule, "severity": each.severity, "message": each.message, "path": each.path}
+    out |= {
+        "versions": [str(versions) for versions in each.versions],
+        "what": each.what,
+        "oldReaderOfNew": each.old_reads_new,
+        "newReaderOfOld": each.new_reads_old,
+    }
+    return out | {"file": each.file, "line": each.line, "column": each.column}
+
+
+def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
+    """One test case a message that was compared, with a failure for each of its findings."""
+    from xml.sax.saxutils import escape, quoteattr  # noqa: PLC0415 - for this format only
+
+    by_message: dict[str, list[Break]] = {name: [] for name in messages}
+    for each in found:
+        by_message.setdefault(each.message, []).append(each)
+    out = ['<?xml version="1.0" encoding="UTF-8"?>']
+    out.append(f'<testsuites tests="{len(by_message)}" failures="{len(found)}">')
+    out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(found)}" errors="0">')
+    for name, own in by_message.items():
+        file = f" file={quoteattr(own[0].file.translate(_CONTROL))}" if own and own[0].file else ""
+        out.append(f'    <testcase classname="definitions" name={quoteattr(name.translate(_CONTROL))}{file}>')
+        for each in own:
+            about = f"type={quoteattr(each.rule)} message={quoteattr(_sentence(each).translate(_CONTROL))}"
+            out.append(f"      <failure {about}>{escape(_explained(each).translate(_CONTROL))}</failure>")
+        out.append("    </testcase>")
+    return "\n".join([*out, "  </testsuite>", "</testsuites>"])
+
+
+def github_lines(found: Sequence[Break]) -> Iterator[str]:
+    """Workflow commands, which GitHub shows at their lines in a pull request: errors, warnings for what concerns
+    source, notices for advice.
+    """
+    for each in found:
+        about = {
+            "file": each.file or "",
+            "line": str(each.line),
+            "col": str(each.column),
+            "title": f"{each.rule} ({each.severity})",
+        }
+        properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in about.items() if value)
+        yield f"::{_COMMANDS[each.severity]} {properties}::{_escaped(_explained(each), '')}"
+
+
+def _where(each: Break) -> str:
+    one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
+    versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""
+    return f"{each.message}{'.' if each.path else ''}{each.path}{versions}"
+
+
+def _sentence(each: Break) -> str:
+    return f"{_where(each)}: {each.what}"
+
+
+def _explained(each: Break) -> str:
+    return "\n".join(
+        [
+            f"{each.severity} {each.rule} {_sentence(each)}",
+            *(f"{who} {does}" for who, does in _directions(each)),
+            RULES[each.rule].summary,
+        ]
+    )
+
+
+def _directions(each: Break) -> Iterator[tuple[str, str]]:
+    if each.old_reads_new and each.old_reads_new == each.new_reads_old:
+        yield "either reader, of what the other side writes:", each.old_reads_new
+        return
+    if each.old_reads_new:
+        yield "an old reader of what a new writer writes:", each.old_reads_new
+    if each.new_reads_old:
+        yield "a new reader of what an old writer writes:", each.new_reads_old
+
+
+def _escaped(text: str, more: str) -> str:
+    """Text as GitHub's workflow commands take it; properties have further characters that end them."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text

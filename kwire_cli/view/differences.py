@@ -1,0 +1,235 @@
+"""Differences of messages and of partitions."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.comparison.partitions import KINDS
+from kwire_cli.engine.program import Leaf
+from kwire_cli.engine.values import Form
+from kwire_cli.structs.messages import REDACTED
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import Line, counted, escaped
+from kwire_cli.view.tree import SHOWN_BYTES, SHOWN_TEXT, byte_segments, value_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.comparison.differences import Comparison, Difference, Side
+    from kwire_cli.analysis.comparison.partitions import (
+        Comparison as PartitionsComparison,
+        Copy,
+        Difference as PartitionsDifference,
+        Side as PartitionsSide,
+    )
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Two messages for eyes: what differs, a line for each side, and what only the layouts of their versions write
+# in other forms.
+
+MOST_SHOWN = 100
+"""Differences that are shown where not all of them are asked for."""
+
+
+def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = False) -> Iterator[Line]:
+    """The differences one by one, then fields that one version lacks and forms that differ between versions by field,
+    and a summary.
+
+    `full` shows all differences, and long values whole.
+    """
+    own = [each for each in comparison.differences if not each.layout]
+    for each in own if full else own[:MOST_SHOWN]:
+        yield from _lines(catalog, each, full=full)
+    if len(own) > MOST_SHOWN and not full:
+        yield [(f"… {len(own) - MOST_SHOWN:,} more differences; --full shows all", "dim")]
+    layout = [each for each in comparison.differences if each.layout]
+    if layout:
+        yield [("fields of one version alone", "title")]
+        yield from _by_field(catalog, layout, full=full)
+    if comparison.rewritten:
+        yield [("the same values in other forms, as each version has them", "title")]
+        for row in comparison.rewritten.values():
+            yield [
+                ("= ", "dim"),
+                (escaped(row.field), "name"),
+                (f": {row.a_form} → {row.b_form}", ""),
+                (f"  {_times(row.count)}{row.a_bytes:,} → {counted(row.b_bytes, 'byte')}", "dim"),
+            ]
+    yield [(summary(comparison), "title")]
+
+
+def summary(comparison: Comparison) -> str:
+    """How many differences there are, in one line."""
+    if not comparison.other_bytes:
+        return "no difference"
+    counts = comparison.counts
+    named = {
+        "changed": "changed",
+        "removed": "removed",
+        "added": "added",
+        "moved": "moved",
+        "bytes": "with the same value in other bytes",
+    }
+    parts = [f"{counts[kind]:,} {text}" for kind, text in named.items() if counts[kind]]
+    if comparison.rewritten:
+        parts.append(f"{sum(row.count for row in comparison.rewritten.values()):,} in the form of another version")
+    return ", ".join(parts)
+
+
+def _lines(catalog: Catalog, each: Difference, *, full: bool) -> Iterator[Line]:
+    path = (escaped(each.path) or "(all)", "name")
+    note = (f"  {each.detail}" if each.detail else "", "meaning")
+    if each.kind == "moved" and each.a and each.b:
+        yield [("~ ", "meaning"), path, (f": moved from {_index(each.a.path)} to {_index(each.b.path)}", ""), note]
+    elif each.kind == "bytes":
+        side = each.a if each.a and each.a.offset is not None else each.b
+        yield [
+            ("= ", "dim"),
+            path,
+            (": ", "dim"),
+            *(_value(catalog, side, full=full) if side else []),
+            ("  the same value in other bytes", "dim"),
+            note,
+        ]
+        for sign, style, one in (("- ", "warning", each.a), ("+ ", "text", each.b)):
+            yield [("  ", ""), (sign, style), *(_raw(one, full=full) if one else []), (_place(one), "dim")]
+    else:
+        if each.a and each.b and each.a.value == each.b.value:  # nothing but a secret looks the same
+            note = ("  they are not the same", "meaning")
+        if each.a:
+            yield [
+                ("- ", "warning"),
+                path,
+                (": ", "dim"),
+                *_value(catalog, each.a, full=full),
+                (_place(each.a), "dim"),
+                note,
+            ]
+        if each.b:
+            yield [
+                ("+ ", "text"),
+                path,
+                (": ", "dim"),
+                *_value(catalog, each.b, full=full),
+                (_place(each.b), "dim"),
+                ("", "") if each.a else note,
+            ]
+
+
+def _by_field(catalog: Catalog, differences: list[Difference], *, full: bool) -> Iterator[Line]:
+    """Fields that one version lacks: a line for each field and value that it has somewhere."""
+    rows: dict[tuple[str, str], list[Difference]] = {}
+    for each in differences:
+        rows.setdefault((each.kind, each.at.field), []).append(each)
+    for (kind, field), found in rows.items():
+        sides = [side for each in found if (side := each.a or each.b)]
+        size = sum(side.size or 0 for side in sides)
+        alike = all(side.value == sides[0].value for side in sides)
+        shown = [(": ", "dim"), *_value(catalog, sides[0], full=full)] if alike else [(": several values", "dim")]
+        sign = ("- ", "warning") if kind == "removed" else ("+ ", "text")
+        yield [
+            sign,
+            (escaped(field), "name"),
+            *shown,
+            (f"  {_times(len(found))}{counted(size, 'byte')}", "dim"),
+            (f"  {found[0].detail}", "meaning"),
+        ]
+
+
+def _value(catalog: Catalog, side: Side, *, full: bool) -> Line:
+    if side.item and side.body and isinstance(side.item.node, Leaf):
+        return value_segments(side.item, side.body.tree, catalog, side.body.message, Form(), full=full)
+    if side.is_bytes and isinstance(side.value, str):
+        return byte_segments(base64.b64decode(side.value), full=full)
+    return _json(side.value, full=full)
+
+
+def _json(value: Any, *, full: bool) -> Line:
+    if isinstance(value, str) and REDACTED.fullmatch(value):
+        return [(value, "secret")]
+    text = escaped(dumps(value, indent=False))
+    style = "null" if value is None else "text" if isinstance(value, str) else "number"
+    return [(text if full else text[:SHOWN_TEXT], style), ("" if full or len(text) <= SHOWN_TEXT else "…", "dim")]
+
+
+def _raw(side: Side, *, full: bool) -> Line:
+    if side.raw is None:
+        return [("left out" if side.offset is None else "redacted", "null")]
+    shown = side.raw if full else side.raw[:SHOWN_BYTES]
+    return [(shown.hex(" "), "bytes"), (" …" if len(shown) < len(side.raw) else "", "dim")]
+
+
+def _place(side: Side | None) -> str:
+    return f"  ({counted(side.size or 0, 'byte')} at {side.offset})" if side and side.offset is not None else ""
+
+
+def _times(count: int) -> str:
+    return f"{count:,} times, " if count > 1 else ""
+
+
+def _index(path: str) -> str:
+    return path[path.rindex("[") :]
+
+
+# Two copies of a partition for eyes: what is the same, where they first differ, and what else there is.
+
+MOST_BATCHES = 10
+
+
+def partition_lines(comparison: PartitionsComparison, a: str, b: str) -> Iterator[Line]:
+    """The two copies with their names, the verdict, the first difference that matters, then the others in short."""
+    for letter, name, copy in (("a", a, comparison.a), ("b", b, comparison.b)):
+        yield [(f"{letter}: ", "name"), (name, ""), (f"  {_extent(copy)}", "dim")]
+    equal = f"{counted(comparison.equal, 'batch', 'batches')} the same"
+    first = comparison.first
+    if first is None:
+        yield [(f"no difference: {equal}", "title")]
+        return
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(comparison.counts.items()))
+    yield [(f"{equal}; differences: {counts}", "dim")]
+    title = "first divergence" if comparison.divergence else "they differ as copies may: first"
+    yield [(f"{title} at offset {first.offset}: ", "title"), (first.kind, "meaning" if first.legal else "warning")]
+    yield [(f"   {KINDS[first.kind]}", "dim")]
+    if first.detail:
+        yield [(f"   {first.detail}", "")]
+    for letter, side in (("a", first.a), ("b", first.b)):
+        yield [(f"   {letter}: ", "name"), (_side(side), "number" if side else "null")]
+    others = [each for each in comparison.differences if each is not first]
+    if others:
+        yield [("others", "title")]
+    for each in others[:MOST_BATCHES]:
+        yield _short(each)
+    if (more := sum(comparison.counts.values()) - 1 - len(others[:MOST_BATCHES])) > 0:
+        yield [(f"   … {more} more", "dim")]
+
+
+def _short(each: PartitionsDifference) -> Line:
+    epochs = " and ".join(
+        "none" if side is None or side.epoch is None else str(side.epoch) for side in (each.a, each.b)
+    )
+    return [
+        (f"   offset {each.offset}: ", "number"),
+        (each.kind, "meaning" if each.legal else "warning"),
+        (f"  epochs {epochs}  {each.detail}", "dim"),
+    ]
+
+
+def _extent(copy: Copy) -> str:
+    offsets = (
+        "no batches"
+        if copy.first is None
+        else f"offsets {copy.first} to {copy.last}, {counted(copy.batches, 'batch', 'batches')}"
+    )
+    return f"{offsets}, {counted(copy.size, 'byte')}"
+
+
+def _side(side: PartitionsSide | None) -> str:
+    if side is None:
+        return "nothing"
+    place = f"{side.file} at {side.position}, {side.size} bytes"
+    if side.crc is None:
+        return place
+    crc = f"CRC 0x{side.crc:08x}{'' if side.crc_valid else ' wrong'}"
+    return f"offsets {side.base_offset} to {side.last_offset}, epoch {side.epoch}, {crc}, {place}"

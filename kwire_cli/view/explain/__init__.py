@@ -1,0 +1,1 @@
+"""Explanations: how bytes become a message, step by step."""

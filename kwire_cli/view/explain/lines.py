@@ -1,0 +1,254 @@
+"""Explanations as lines and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.values import ABSENT, Form, leaf_value
+from kwire_cli.view.explain.model import Event, Part, Piece, Remark, Skipped, Step
+from kwire_cli.view.explain.rules import RULES
+from kwire_cli.view.lines import Line, counted, meaning, without_control
+from kwire_cli.view.tree import value_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Explanations for eyes: each span with its bytes, the rules that read it and what follows; in short, one line
+# a span.
+
+CELLS = 8
+"""Bytes of a span that are shown; of longer ones the last place is for an ellipsis."""
+
+
+BYTES_WIDTH = 3 * CELLS + 1
+WIDTH = 110
+"""Where the text of rules and notes is wrapped."""
+
+
+class Shown:
+    """What was said already: each rule and note once."""
+
+    def __init__(self) -> None:
+        self.rules: set[str] = set()
+        self.notes: set[str] = set()
+
+    def first(self, kind: set[str], key: str) -> bool:
+        """Whether this is said for the first time; it counts as said from now on."""
+        if key in kind:
+            return False
+        kind.add(key)
+        return True
+
+
+def explanation_lines(
+    catalog: Catalog, events: Iterable[Event], *, short: bool, shown: Shown | None = None
+) -> Iterator[Line]:
+    """The lines of an explanation, in which nothing moves a terminal's cursor. `short` leaves out rules, pieces and
+    notes.
+    """
+    shown = shown or Shown()
+    for event in events:
+        indent = "  " * event.level
+        for line in _event_lines(catalog, event, shown, short=short):
+            yield without_control([(indent, ""), *line] if indent and line else line)
+
+
+def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -> Iterator[Line]:
+    if isinstance(event, Part):
+        yield []
+        yield [(f"{event.name}: ", "dim"), (event.title, "title")]
+    elif isinstance(event, Remark):
+        if event.anomaly:
+            yield [("! ", "warning"), (event.anomaly.code, "warning"), (f" {event.anomaly.detail}", "dim")]
+        elif event.plain:
+            yield from (
+                [(part, "")]
+                for part in textwrap.wrap(event.text, WIDTH, break_long_words=False, break_on_hyphens=False)
+            )
+        else:
+            yield []
+            yield [(event.text, "title")]
+    elif isinstance(event, Skipped):
+        yield _skipped(catalog, event)
+    elif short:
+        yield from _short(catalog, event)
+    else:
+        yield from _long(catalog, event, shown)
+
+
+def _skipped(catalog: Catalog, event: Skipped) -> Line:
+    what = "like it" if event.part is None else "of the same shape"
+    span = event.first if event.count == 1 else f"{event.first} to {event.last}"
+    line: Line = [(f"{event.start:08x}  ", "dim"), (f"… {event.count:,} more {what}: ", "dim"), (span, "name")]
+    if event.items and event.part:
+        form = Form(hidden=event.part.hidden)
+        for i, item in enumerate(event.items):
+            line += [
+                (", " if i else " = ", "dim"),
+                *value_segments(item, event.part.tree, catalog, event.part.message, form),
+            ]
+        if event.count > len(event.items):
+            line.append((", …", "dim"))
+    return [*line, (f"  ({counted(event.end - event.start, 'byte')})", "dim")]
+
+
+def _head(catalog: Catalog, step: Step) -> Line:
+    line: Line = [(f"{step.start:08x}  ", "dim"), (f"{cells(step, step.start, step.end):<{BYTES_WIDTH}}", "bytes")]
+    if step.path:
+        line.append((step.path, "name"))
+    return line + _value(catalog, step)
+
+
+def cells(step: Step, start: int, end: int) -> str:
+    """The bytes [start, end) of a step in hex, the secret ones as asterisks."""
+    shown = end - start if end - start <= CELLS else CELLS - 1
+    hidden = next((piece.start for piece in step.pieces if piece.secret), end)
+    seen = [
+        f"{byte:02x}" if at < hidden else "**" for at, byte in enumerate(bytes(step.data[start : start + shown]), start)
+    ]
+    return " ".join(seen + ["…"] * (shown < end - start))
+
+
+def _value(catalog: Catalog, step: Step) -> Line:
+    """What the span says: a value, or of counts and the like what they count."""
+    item, part = step.item, step.part
+    if item is None or part is None or step.type == "gap":
+        return []
+    kind = item.leaf.kind
+    if item.span not in part.hidden:
+        if kind in {"count", "tag-count", "presence"}:
+            number = leaf_value(item, part.tree)
+            noun = {"count": "elements", "tag-count": "tagged fields", "presence": "presence"}[kind]
+            return [(f" {noun} = ", "dim"), ("null" if kind == "count" and number < 0 else str(number), "number")]
+        if kind == "tag-header":
+            return [(" tag and size", "dim")]
+        if kind == "records" and item.whole and step.end - part.tree.spans.value[item.span]:
+            return [(" = ", "dim"), (counted(step.end - part.tree.spans.value[item.span], "byte"), "number")]
+    return [(" = ", "dim"), *value_segments(item, part.tree, catalog, part.message, Form(hidden=part.hidden))]
+
+
+def _short(catalog: Catalog, step: Step) -> Iterator[Line]:
+    line = [*_head(catalog, step), (f"  {step.type}", "dim")]
+    if step.type == "gap":
+        line = [
+            *_head(catalog, step),
+            (f"  {RULES[step.pieces[0].rule].name}: {' '.join(step.pieces[0].working)}", "warning"),
+        ]
+    yield line
+    yield from _odd(step)
+
+
+def _odd(step: Step) -> Iterator[Line]:
+    for anomaly in step.anomalies:
+        yield [(f"{'':10}! ", "warning"), (anomaly.code, "warning"), (f" {anomaly.detail}", "dim")]
+
+
+def _long(catalog: Catalog, step: Step, shown: Shown) -> Iterator[Line]:
+    yield [*_head(catalog, step), (f"  {step.type}", "dim")]
+    if step.note and shown.first(shown.notes, f"{step.part.layout if step.part else ''} {step.path}"):
+        yield from wrapped("", step.note)
+    for piece in step.pieces:
+        yield from _piece(step, piece, shown)
+    yield from _odd(step)
+    if step.then:
+        yield from wrapped("→ ", step.then, style="meaning")
+
+
+def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
+    rule = RULES[piece.rule]
+    several = len(step.pieces) > 1
+    bytes_ = f"{cells(step, piece.start, piece.end):<{BYTES_WIDTH}}" if several else ""
+    working = ("hidden; --show-secrets shows it",) if piece.secret else piece.working
+    name = "" if rule.name in {piece.what, step.type} else rule.name
+    label = ", ".join(text for text in (piece.what if several else "", name) if text)
+    for i, text in enumerate(working or ("",) * bool(label)):
+        head: Line = [(f"{'':10}{bytes_ if not i else ' ' * len(bytes_)}", "bytes")]
+        yield [*head, (f"{label}{': ' if label and text else ''}" if not i else "  ", "text"), (text, "number")]
+    for key in used(piece.rule):
+        if shown.first(shown.rules, RULES[key].text):
+            name = "" if key == piece.rule else f"{RULES[key].name}: "
+            yield from wrapped("│ ", f"{name}{RULES[key].text} ({RULES[key].source})")
+
+
+def used(key: str) -> Iterator[str]:
+    """A rule and all that it rests on."""
+    yield key
+    for other in RULES[key].uses:
+        yield from used(other)
+
+
+def wrapped(mark: str, text: str, style: str = "dim") -> Iterator[Line]:
+    """A text below the bytes, in lines of a readable length."""
+    for i, part in enumerate(textwrap.wrap(text, WIDTH - len(mark), break_long_words=False, break_on_hyphens=False)):
+        yield [(f"{'':10}{mark if not i or mark == '│ ' else ' ' * len(mark)}{part}", style)]
+
+
+# Explanations for programs: an object for each part, step and rule.
+
+
+def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[str]) -> Iterator[dict[str, Any]]:
+    """An object for each event, told apart by its first key: part, path, skipped, remark, anomaly; `rule` the first
+    time that one is used.
+
+    `rules` are those that were given before; those given now are added.
+    """
+    for event in events:
+        if isinstance(event, Step):
+            for piece in event.pieces:
+                for key in used(piece.rule):
+                    if key not in rules:
+                        rules.add(key)
+                        rule = RULES[key]
+                        yield {"rule": key, "name": rule.name, "text": rule.text, "source": rule.source}
+            yield _step(catalog, event)
+        elif isinstance(event, Part):
+            places = {"start": event.tree.root.start, "level": event.level, "ownOffsets": event.own}
+            yield {"part": event.name, "title": event.title, "layout": event.layout, **places}
+        elif isinstance(event, Skipped):
+            yield {
+                "skipped": event.count,
+                "first": event.first,
+                "last": event.last,
+                "start": event.start,
+                "end": event.end,
+            }
+        else:
+            yield _remark(event)
+
+
+def _remark(event: Remark) -> dict[str, Any]:
+    return {"anomaly": event.anomaly._asdict()} if event.anomaly else {"remark": event.text}
+
+
+def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
+    out: dict[str, Any] = {"path": step.path, "type": step.type, "start": step.start, "end": step.end}
+    item, part = step.item, step.part
+    if item is not None and part is not None:
+        value = leaf_value(item, part.tree, Form(hidden=part.hidden, records="size"))
+        if value is not ABSENT:
+            out["value"] = value
+            named = None if item.span in part.hidden or item.leaf.kind in {"count", "presence", "tag-count"} else value
+            if isinstance(named, int | str) and (known := meaning(catalog, part.message, item.leaf, named)):
+                out["meaning"] = known
+    out["pieces"] = [_piece_json(step, piece) for piece in step.pieces]
+    out["note"], out["then"], out["next"] = step.note or None, step.then or None, step.next or None
+    out["anomalies"] = [anomaly._asdict() for anomaly in step.anomalies]
+    return out
+
+
+def _piece_json(step: Step, piece: Piece) -> dict[str, Any]:
+    """The bytes of records are those of the batches that follow, and are not given twice."""
+    shown = not piece.secret and piece.rule != "records"
+    data = bytes(step.data[piece.start : piece.end]).hex() if shown else None
+    return {
+        "what": piece.what,
+        "start": piece.start,
+        "end": piece.end,
+        "bytes": data,
+        "rule": piece.rule,
+        "working": list(piece.working),
+    }

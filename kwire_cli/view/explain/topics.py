@@ -1,0 +1,251 @@
+"""Single topics explained: values, checksums, encodings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import anomalies
+from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
+from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, Sized, TaggedField, TagSection, declare
+from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
+from kwire_cli.view.explain.messages import batch_part, body_part, explain_body
+from kwire_cli.view.explain.model import FORMATS, Event, Part, Remark, Step
+from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
+from kwire_cli.view.explain.walk import steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
+    from kwire_cli.view.explain.messages import Look
+
+
+# Values and bytes of single types explained, as they would stand in a message.
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type that can be explained by itself: its declaration and a value for those who have none. `text` says that
+    values are text, not JSON.
+    """
+
+    decl: Any
+    example: Any
+    text: bool = False
+
+
+def _sized(kind: str, example: str) -> dict[str, Type]:
+    forms = [(compact, nullable) for compact in (False, True) for nullable in (False, True)]
+    return {
+        f"{'compact-' * compact}{'nullable-' * nullable}{kind}": Type(
+            Sized(kind, compact=compact, nullable=nullable), example, text=True
+        )
+        for compact, nullable in forms
+    }
+
+
+TYPES: dict[str, Type] = {
+    **{name: Type(INTS[name], -2 if name[0] == "i" else 300) for name in INTS},
+    "boolean": Type(FIXED["bool"], example=True),
+    "float64": Type(FIXED["float64"], 1.5),
+    "uuid": Type(FIXED["uuid"], "Wg6nBlB7TIOaMoA5IIT1cA", text=True),
+    "unsigned-varint": Type(UVARINT, 300),
+    "varint": Type(ZIGZAG, 300),
+    "varlong": Type(ZIGZAG_LONG, -300),
+    **_sized("string", "orders"),
+    **_sized("bytes", "AQID"),
+    "array": Type(ArrayOf(INTS["int32"], compact=False, nullable=True), [1, 2]),
+    "compact-array": Type(ArrayOf(INTS["int32"], compact=True, nullable=True), [1, 2]),
+}
+"""By name, as the protocol guide calls them."""
+
+_TAGGED = TaggedField(0, "known", Sized("string", compact=True, nullable=True), None)
+TAGS = MessageStruct([], TagSection((_TAGGED,)), {})
+"""A tag section that knows tag 0, a string."""
+TAG_EXAMPLE = {"known": "rack-1", UNKNOWN_KEY: [{"tag": 7, "data": "AQI="}]}
+
+
+def value_of(kind: Type, text: str | None) -> Any:
+    """A value of a type in JSON form, by what somebody typed; that of the type's example where it is None."""
+    if text is None:
+        return kind.example
+    if kind.text:
+        return None if text == "null" else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
+    """A value as it is written. EncodeError where the type can't have it."""
+    data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
+    yield from explain_bytes(name, decl, data)
+
+
+def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
+    """Bytes read as a type."""
+    entry = lower(_wrapped(decl))
+    spans = walk(entry, data)
+    tree = build(entry, spans)
+    odd = Part.where_they_are(anomalies(tree))
+    size = f"{len(data)} byte{'s' * (len(data) != 1)}"
+    part = Part(name, size, "", "", tree, odd)
+    yield part
+    yield from steps(part, every=True)
+
+
+def _wrapped(decl: Any) -> MessageStruct:
+    return decl if isinstance(decl, MessageStruct) else MessageStruct(["value" / decl], None, {})
+
+
+# Explanations that need no message: headers, apis, codes of errors and anomalies.
+
+
+def say(text: str) -> Remark:
+    """A paragraph."""
+    return Remark(text, plain=True)
+
+
+def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
+    """Yield the meaning of an error code, who gives it, what clients do about it, and then its bytes."""
+    yield Remark(f"error {row.code}: {row.name}")
+    yield say(meaning.meaning)
+    yield say(f"Given by: {meaning.given}")
+    yield say(meaning.clients)
+    kind = "a RetriableException" if row.retriable else "no RetriableException"
+    if row.code:
+        yield say(f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors).")
+    yield from explain_value("errorCode", INTS["int16"], row.code)
+
+
+def explain_anomaly(code: str) -> Iterator[Event]:
+    """What an anomaly of kwire means."""
+    yield Remark(code)
+    yield say(f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
+
+
+def explain_headers() -> Iterator[Event]:
+    """All headers that there are."""
+    yield Remark("headers of requests and responses")
+    yield say(
+        "Before each request and response stands a header, of a version of its own: the kind of message "
+        "and its version tell which."
+    )
+    for header in HEADERS:
+        if header.kafka is not None:
+            yield say(f"{header.of} header {header.kafka}: {header.layout}")
+    yield say(
+        "A request has header 2 where its body is flexible (KIP-482), else 1; ControlledShutdown version 0 has 0."
+    )
+    yield say(
+        "A response has header 1 where its body is flexible, else 0. That of ApiVersions has 0 always (KIP-511): "
+        "it comes before the client knows what the broker understands."
+    )
+
+
+def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iterator[Event]:
+    """The headers of a request and its response at a version, and why they are these."""
+    for kind, name in (("request", api.request), ("response", api.response)):
+        if not name:
+            continue
+        entry = catalog.entry(name)
+        number = header_version(catalog, kind, api.key, version)
+        flexible = version in entry.flexible_versions
+        usual = flexible + (kind == "request")
+        why = f"version {version} of {name} is {'' if flexible else 'not '}flexible"
+        if number != usual:
+            why += f", which would mean header {usual}, but it is one of Kafka's exceptions"
+        yield Remark(f"{name} {version}: {kind} header {number}")
+        yield say(f"{why[:1].upper()}{why[1:]}.")
+        value = {"requestApiKey": api.key, "requestApiVersion": version, "correlationId": 1, "clientId": "client-1"}
+        layout = declare(header_spec(catalog, kind), number)
+        data = layout.build({key: each for key, each in value.items() if key in layout.known_keys})
+        header = decode_header(catalog, kind, number, data, start=0, stop=len(data))
+        yield from explain_body(body_part("header", header), header, look, last="next comes the body")
+
+
+def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
+    """What an api is: its key, its versions, what its messages begin with."""
+    yield Remark(f"{api.name}, api key {api.key}")
+    if api.aliases:
+        yield say(f"Once called {', '.join(api.aliases)}.")
+    for kind, name in (("request", api.request), ("response", api.response)):
+        if not name:
+            continue
+        spec = catalog.message(name)
+        if not spec.valid_versions:
+            yield say(f"{name}: no version of it is valid any more.")
+            continue
+        shown = spec.valid_versions.high if version is None else version
+        flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
+        old = f", deprecated {spec.deprecated_versions}" if spec.deprecated_versions else ""
+        yield say(f"{name}: versions {spec.valid_versions}, {flexible}{old}.")
+        header = header_version(catalog, kind, api.key, shown)
+        yield say(f"Version {shown} has {kind} header {header}, then: {fields_text(entry_for(spec, shown).root)}.")
+    yield say(f"Its fields: kwire spec show {api.name}; its headers: kwire explain header {api.name} VERSION.")
+
+
+# The checksum of a batch explained: which bytes it covers, and where one does not fit, whether a single bit
+# is to blame.
+
+MOST_TRIED = 1 << 20
+"""Bytes, from the end on, of which each bit is tried: a second's work."""
+
+
+def explain_crc(batch: Batch) -> Iterator[Event]:
+    """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
+    layout = batch.layout
+    part = batch_part(batch)
+    crc = part.specials["crc"]
+    first, last = batch.position + layout.crc_from, batch.end - 1
+    yield Remark(f"{FORMATS[layout.name]}, at byte {batch.position}, {batch.size} bytes")
+    covered = f"the field {crc.covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
+    yield say(f"Its checksum is a {RULES[crc.crc or ''].name} of the bytes from {covered}.")
+    before = [each.node for each in part.tree.root.parts if each.start < first and each.node.name != "crc"]
+    yield say(
+        f"Not covered are the checksum itself and what stands before: "
+        f"{', '.join(f'{node.name} {node_type(node)}' for node in before)}."
+    )
+    yield from (step for step in steps(part, every=False) if isinstance(step, Step) and step.path == "crc")
+    if not batch.crc_valid:
+        yield say(_blame(batch, first, POLYNOMIALS[crc.crc or ""]))
+
+
+def _blame(batch: Batch, first: int, polynomial: int) -> str:
+    layout, data = batch.layout, batch.source.data
+    difference = layout.crc.unpack(data, batch.position)[0] ^ layout.checksum(data[first : batch.end])
+    if not difference & (difference - 1):
+        return "The two differ in one bit, which may have been flipped in the checksum itself."
+    found = flipped_bit(batch.end - first, difference, polynomial)
+    if found is None:
+        return "No single bit that is the other way round would make it right: more than one is wrong, or the size is."
+    at = first + found[0]
+    was, bit = data[at], found[1]
+    return (
+        f"One bit makes the difference: with bit {bit} of byte {at} the other way round, "
+        f"0x{was ^ 1 << bit:02x} for 0x{was:02x}, it is right."
+    )
+
+
+def flipped_bit(size: int, difference: int, polynomial: int) -> tuple[int, int] | None:
+    """The byte, and the bit in it, of so many bytes whose flip changes their checksum by `difference`; None where no
+    single one that is tried does.
+
+    A checksum is linear: what a flip changes hangs on nothing but how many bits come after it.
+    """
+    reflected = int(f"{polynomial:032b}"[::-1], 2)
+    state = 1
+    for at in range(size - 1, max(size - MOST_TRIED, 0) - 1, -1):
+        for bit in range(7, -1, -1):
+            state = state >> 1 ^ (reflected if state & 1 else 0)
+            if state == difference:
+                return at, bit
+    return None

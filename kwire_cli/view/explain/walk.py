@@ -1,0 +1,263 @@
+"""Steps that cover each byte of a tree, and its end."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.tree import Item, is_null, path_of, places, read_count
+from kwire_cli.message.decoded import cut_records
+from kwire_cli.structs.messages import Prefixed, Sized
+from kwire_cli.structs.numbers import UVARINT, Varint
+from kwire_cli.structs.records.parts import Rest
+from kwire_cli.view.explain.model import NOTES, Part, Piece, Skipped, Step
+from kwire_cli.view.explain.pieces import is_array, pieces_of
+from kwire_cli.view.explain.rules import element_text, leaf_type, node_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.engine.codes import Anomaly
+
+
+# The end of a message that ends too early or too late: which field is missing, how many bytes it would need,
+# and what would come after it.
+
+AFTER = 6
+"""Fields that are named of those that would come after the one that is missing."""
+
+
+def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
+    """The bytes that could not be read, or none of them where they ended."""
+    gap = part.tree.gap
+    assert gap  # noqa: S101 - for the type checker
+    spans = part.tree.spans
+    flags = spans.flags.get(gap.span, 0)
+    secret = gap.span in part.hidden
+    if flags & TRAILING_BYTES:
+        return _step(part, gap, "", "gap.rest", (_bytes(gap.end - gap.start),), "", anomalies, secret=secret)
+    path = next((path for path, item in reversed([*_unfinished(part.tree.root)]) if isinstance(item.node, Leaf)), "")
+    lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
+    cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
+    working: tuple[str, ...] = ()
+    if lost and cut:
+        raw = bytes(part.data[gap.start : gap.end])
+        working = (f"{leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
+    elif lost:
+        working = (f"{leaf_type(lost)} should stand here",)
+    after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
+    then = ", then ".join(after[:AFTER]) + (", and so on" if len(after) > AFTER else "")
+    rule = "gap.cut" if cut else "gap.unreadable"
+    return _step(part, gap, path, rule, working, f"then would come {then}" if then else "", anomalies, secret=secret)
+
+
+def _step(
+    part: Part, gap: Item, path: str, rule: str, working: tuple[str, ...], then: str, anomalies: Sequence[Anomaly], *,
+    secret: bool
+) -> Step:  # fmt: skip
+    records = None if secret else cut_records(part.tree.spans)
+    pieces: tuple[Piece, ...] = (Piece(gap.start, records.start if records else gap.end, "gap", rule, working, secret),)
+    if records:
+        pieces += (Piece(records.start, gap.end, "value", "records"),)
+    return Step(
+        part, part.data, part.level, part.prefix + path, gap.start, gap.end, "gap", pieces, gap, tuple(anomalies), then
+    )
+
+
+def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:
+    return ((path, item) for path, item in places(root, keep=False) if not item.whole)
+
+
+def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
+    """How many bytes a leaf would need of which these, fewer, are there; `hidden` leaves what they say unsaid."""
+    decl = leaf.decl
+    here = f"{_bytes(len(raw))} here" if raw else "none is here"
+    if leaf.kind == "tag-header":
+        return f"a tag and a size, at least 2 bytes; {here}"
+    if leaf.kind == "unknown-tag":
+        return f"more bytes than are left; {here}"
+    prefix = _prefix_of(leaf)
+    if isinstance(prefix, Varint):
+        length = next((i + 1 for i, byte in enumerate(raw) if byte < 0x80), None)
+        if length is None:
+            return f"a varint, at least {_bytes(len(raw) + 1)}; {here}"
+    elif hasattr(prefix, "length"):
+        length = prefix.length
+        if len(raw) < length:
+            return (
+                f"{'its length has ' if prefix is not decl else ''}{_bytes(length)}; {here}: {length - len(raw)} more"
+            )
+    else:
+        return f"more bytes than are left; {here}"
+    if not isinstance(decl, Prefixed) or leaf.kind == "count":
+        return f"{_bytes(length)}; {here}"
+    if hidden:
+        return f"more than the {_bytes(len(raw))} here"
+    wanted = int(decl.prefix.read(raw[:length])) - decl.compact
+    return f"its length says {_bytes(wanted)}; {_bytes(len(raw) - length)} here: {wanted - len(raw) + length} more"
+
+
+def _prefix_of(leaf: Leaf) -> Any:
+    """What the bytes of a leaf begin with: the number itself, or that of its length."""
+    decl = leaf.decl
+    if leaf.kind == "tag-count":
+        return UVARINT
+    if leaf.kind == "presence":
+        return decl.presence
+    return decl.prefix if isinstance(decl, Prefixed) else None if isinstance(decl, Rest) else decl
+
+
+def remaining(root: Item, data: Any) -> Iterator[str]:
+    """What would come after the field in which the bytes ended, the innermost first."""
+    chain = [root]
+    while chain[-1].parts and not chain[-1].parts[-1].whole:
+        chain.append(chain[-1].parts[-1])
+    for item in reversed(chain):
+        node, parts = item.node, item.parts
+        if isinstance(node, Struct):
+            names = {part.node.name for part in parts}
+            yield from (f"{field.name} {node_type(field)}" for field in node.fields if field.name not in names)
+            if node.tags and "_tags" not in names:
+                yield "the tag section"
+        elif isinstance(node, Array) and parts and parts[0].whole:
+            left = read_count(parts[0], data) - (len(parts) - 1)
+            if left > 0:
+                yield f"{left} more element{'s' * (left > 1)} of {node.name}"
+        elif isinstance(node, Array):
+            yield f"its elements, each {element_text(node.element)}"
+        elif isinstance(node, Nullable) and len(parts) == 1 and not parts[0].whole:
+            yield f"{node.name}, if it is there"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
+
+
+# From the tree of a part to its steps: every byte once and in order, with elements that bring nothing new
+# left out.
+
+SHOWN_VALUES = 20
+"""Elements left out whose values are given all the same, where these are leaves."""
+
+
+def steps(part: Part, *, every: bool, last: str = "") -> Iterator[Step | Skipped]:
+    """The steps of a part, each with the path of the next one; `last` is what follows because its last field has been
+    read.
+
+    Unless `every` element is wanted, those that are read by nothing but what was shown become one Skipped, as far as
+    nothing is odd about them.
+    """
+    held: Step | Skipped | None = None
+    for each in _Walk(part, every=every).all():
+        if held is not None:
+            yield (
+                replace(held, next=each.path if isinstance(each, Step) else each.first)
+                if isinstance(held, Step)
+                else held
+            )
+        held = each
+    if isinstance(held, Step) and held.type != "gap":
+        yield replace(held, then="; ".join(text for text in (held.then, last) if text))
+    elif held is not None:
+        yield held
+
+
+class _Walk:
+    """One pass over a tree. `seen` are the leaves that were shown, with what hangs on their value: whether there was
+    any.
+    """
+
+    def __init__(self, part: Part, *, every: bool) -> None:
+        self.part, self.every = part, every
+        self.seen: set[tuple[int, int]] = set()
+        self.notes = NOTES.get(part.layout, {})
+        self.odd = sorted(part.odd, key=lambda each: each[0])
+        self.places = [place for place, _ in self.odd]
+
+    def all(self) -> Iterator[Step | Skipped]:
+        tree = self.part.tree
+        yield from self.inside(tree.root, "")
+        if tree.gap:
+            yield gap_step(self.part, self.between(tree.gap.start, tree.gap.start + 1))
+
+    def between(self, start: int, end: int) -> Sequence[Anomaly]:
+        """What is odd about these bytes."""
+        return [anomaly for _, anomaly in self.odd[bisect_left(self.places, start) : bisect_left(self.places, end)]]
+
+    def inside(self, item: Item, path: str) -> Iterator[Step | Skipped]:
+        run: list[Item] = []
+        first = ""
+        for part in item.each():
+            inner = path_of(part, item, path)
+            if not self.every and part.index and is_array(item) and self.known(part):
+                first = first or inner
+                run.append(part)
+                continue
+            if run:
+                yield self.skipped(run, first, path)
+                run, first = [], ""
+            if isinstance(part.node, Leaf):
+                if part.whole:
+                    yield self.step(part, inner, item)
+            else:
+                yield from self.inside(part, inner)
+        if run:
+            yield self.skipped(run, first, path)
+
+    def known(self, item: Item) -> bool:
+        """Whether an element is whole, has nothing odd, and nothing that was not shown before."""
+        if not item.whole or self.between(item.start, max(item.end, item.start + 1)):
+            return False
+        return all(key in self.seen for key in _keys(item, self.part.data))
+
+    def skipped(self, run: list[Item], first: str, path: str) -> Skipped:
+        shown = tuple(run[:SHOWN_VALUES]) if isinstance(run[0].node, Leaf) else ()
+        prefix = self.part.prefix
+        return Skipped(
+            self.part, prefix + first, f"{prefix}{path}[{run[-1].index}]", len(run), run[0].start, run[-1].end, shown,
+            self.part.level
+        )  # fmt: skip
+
+    def step(self, item: Item, path: str, parent: Item) -> Step:
+        part = self.part
+        self.seen.add(_key(item, part.data))
+        pieces, then = pieces_of(part, item, parent)
+        note = self.notes.get(item.leaf.path, "") if item.leaf.kind not in {"tag-count", "unknown-tag"} else ""
+        anomalies = tuple(self.between(item.start, item.end))
+        return Step(
+            part,
+            part.data,
+            part.level,
+            part.prefix + path,
+            item.start,
+            item.end,
+            leaf_type(item.leaf),
+            pieces,
+            item,
+            anomalies,
+            then,
+            note,
+        )
+
+
+def _keys(item: Item, data: Any) -> Iterator[tuple[int, int]]:
+    if isinstance(item.node, Leaf):
+        yield _key(item, data)
+        return
+    for part in item.each():
+        yield from _keys(part, data)
+
+
+def _key(item: Item, data: Any) -> tuple[int, int]:
+    """A leaf and its case: null, empty, or something."""
+    leaf = item.leaf
+    if leaf.kind in {"count", "tag-count"}:
+        number = read_count(item, data)
+        return leaf.id, (number > 0) - (number < 0)
+    if leaf.kind == "presence" or isinstance(leaf.decl, Sized):
+        return leaf.id, -1 if is_null(item, data) else 1
+    return leaf.id, 0

@@ -1,0 +1,235 @@
+"""Batches that would have been made, against such batches really written."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies as st
+
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.batching import Accumulators, Setting
+from kwire_cli.analysis.costs.tallies import Tallies
+
+CATALOG = kwire.catalog()
+BASE = 1_760_000_000_000
+
+
+def record(time, value=b"x" * 10, key=None, headers=()):
+    import base64
+
+    def text(data):
+        return None if data is None else base64.b64encode(data).decode()
+
+    return {
+        "timestamp": BASE + time,
+        "key": text(key),
+        "value": text(value),
+        "headers": [{"key": name, "value": text(data)} for name, data in headers],
+    }
+
+
+def written(groups, **more):
+    return sum(len(kwire.write_records([{"magic": 2, "records": group, **more}])) for group in groups)
+
+
+def outcome(settings, *batches, partition=0):
+    accumulators = Accumulators([Setting(*each) for each in settings])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    data = kwire.write_records(list(batches))
+    for _ in tallies.records(memoryview(data), "t", partition, "auto"):
+        pass
+    return accumulators.outcome().total
+
+
+def batch(*records, **more):
+    return {"magic": 2, "records": list(records), **more}
+
+
+def test_records_that_come_within_linger_are_one_batch():
+    records = [record(time) for time in (0, 4, 5, 9, 10, 100)]
+    found = outcome([(0, 16384), (5, 16384), (50, 16384)], *(batch(each) for each in records))
+    groups = {
+        0: [[each] for each in records],
+        5: [records[:2], records[2:4], records[4:5], records[5:]],
+        50: [records[:5], records[5:]],
+    }
+    for (linger, _), made in found.made.items():
+        assert made.batches == len(groups[linger])
+        assert made.bytes == written(groups[linger])
+    assert found.sent.bytes == written([[each] for each in records])
+    # The first of a batch waits for all of linger.ms, the others for the rest of it.
+    assert found.made[5, 16384].waited == (5 + 1) + (5 + 1) + 5 + 5
+    assert found.best == (50, 16384)
+
+
+def test_records_of_one_millisecond_come_together():
+    found = outcome([(0, 16384)], *(batch(record(3)) for _ in range(4)))
+    assert found.made[0, 16384].batches == 1
+
+
+def test_a_batch_that_is_full_is_sent():
+    records = [record(0, b"x" * 100) for _ in range(10)]
+    found = outcome([(5, size) for size in (1, 400, 500, 100_000)], batch(*records))
+    counts = {size: made.batches for (_, size), made in found.made.items()}
+    for size in (400, 500):
+        fitting = max(n for n in range(1, 11) if written([records[:n]]) <= size)
+        assert counts[size] == -(-10 // fitting)
+    assert counts[1] == 10  # a record that is larger than batch.size has a batch of its own
+    assert counts[100_000] == 1
+    assert found.made[5, 400].waited == (10 % 3 or 3) * 5  # what is full does not wait
+
+
+def test_compressed_records_shrink_as_those_of_their_batch_did():
+    records = [record(0, b"abc" * 100) for _ in range(20)]
+    found = outcome([(5, 1000), (5, 100_000)], batch(*records, compression="gzip"))
+    assert found.packed
+    sent = kwire.write_records([batch(*records, compression="gzip")])
+    assert found.sent.wire == len(sent)
+    assert found.sent.bytes == written([records])
+    assert round(found.made[5, 100_000].wire) == len(sent)
+    # More fit into batch.size than would without compression.
+    assert found.made[5, 1000].batches < 20 / 3
+
+
+def test_partitions_and_producers_are_kept_apart():
+    found = outcome(
+        [(50, 16384)],
+        batch(record(0), producerId=1, producerEpoch=0, baseSequence=0),
+        batch(record(1)),
+        batch(record(2)),
+    )
+    assert found.partitions == 2
+    assert found.made[50, 16384].batches == 2
+
+
+def test_control_batches_are_no_producers():
+    control = {
+        "magic": 2,
+        "isControl": True,
+        "isTransactional": True,
+        "records": [{"control": {"type": "COMMIT", "coordinatorEpoch": 0}}],
+    }
+    found = outcome([(0, 16384)], batch(record(0)), control)
+    assert found.records == 1
+
+
+def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved():
+    damaged = bytearray(
+        kwire.write_records(
+            [batch(record(5, b"abc" * 100), compression="gzip", producerId=7, producerEpoch=0, baseSequence=0)]
+        )
+    )
+    damaged[61:] = bytes(len(damaged) - 61)
+    accumulators = Accumulators([Setting(500, 16384)])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for _ in tallies.records(memoryview(kwire.write_records([batch(record(0)), batch()]) + damaged), "t", 0, "auto"):
+        pass
+    found = accumulators.outcome().total
+    assert (found.records, found.partitions, found.sent.batches, found.best) == (1, 1, 1, None)
+
+
+def test_records_of_other_formats_are_said():
+    old = [{**batch({**record(time), "headers": []}), "magic": 1} for time in (0, 1)]
+    found = outcome([(0, 16384)], *old, batch(record(2)))
+    assert (found.records, found.older) == (3, 2)
+    assert found.made[0, 16384].bytes == written([[record(time)] for time in (0, 1, 2)])
+    assert found.to_json()["recordsOfOtherFormats"] == 2
+
+
+def test_requests_without_times_count_when_they_came(wire):
+    def request(number):
+        records = [{"magic": 0, "records": [{"key": None, "value": "YQ=="}]}]
+        data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
+        return wire.request("Produce", 1, number, acks=0, timeoutMs=1, topicData=data)
+
+    accumulators = Accumulators([Setting(2, 16384), Setting(20, 16384)])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for line in wire.lines(*((0, request(number)) for number in range(6))):  # a millisecond apart
+        tallies.add(line)
+    found = accumulators.outcome().total
+    assert found.by_record == 0
+    assert found.records == 6
+    assert [made.batches for made in found.made.values()] == [3, 1]
+
+
+def test_each_client_has_a_pair_of_its_own(wire):
+    def request(number, client):
+        records = [{"magic": 2, "records": [record(number if client == "quick" else number * 40)]}]
+        data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
+        return wire.request("Produce", 3, number, client, transactionalId=None, acks=0, timeoutMs=1, topicData=data)
+
+    accumulators = Accumulators([Setting(5, 16384), Setting(50, 16384)])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for line in wire.lines(*((0, request(number, client)) for number in range(4) for client in ("quick", "slow"))):
+        tallies.add(line)
+    found = accumulators.outcome()
+    assert {tried.client: tried.best for tried in found.producers} == {"quick": (5, 16384), "slow": (50, 16384)}
+    assert {tried.client: [made.batches for made in tried.made.values()] for tried in found.producers} == {
+        "quick": [1, 1],
+        "slow": [4, 2],
+    }
+    assert [made.batches for made in found.total.made.values()] == [5, 3]
+    assert found.total.sent.bytes == sum(tried.sent.bytes for tried in found.producers)
+
+
+def test_nothing_is_saved_where_nothing_can_be():
+    found = outcome([(0, 16384), (5, 16384)], batch(record(0), record(1), record(2)))
+    assert found.best is None
+    assert found.to_json()["wouldHaveServed"] is None
+
+
+TIMES = st.lists(st.integers(0, 300), min_size=1, max_size=30).map(sorted)
+
+
+@given(
+    TIMES,
+    st.lists(
+        st.tuples(st.none() | st.binary(max_size=90), st.none() | st.binary(max_size=150)), min_size=30, max_size=30
+    ),
+    st.integers(0, 120),
+    st.sampled_from([100, 300, 1000, 16384]),
+)
+def test_any_records_make_the_batches_that_a_plain_producer_would(times, contents, linger, batch_size):
+    records = [
+        record(time, value, key, [("h", key)] if value else ())
+        for time, (key, value) in zip(times, contents, strict=False)
+    ]
+    groups = []
+    for each in records:
+        group = groups[-1] if groups else None
+        waited = each["timestamp"] - group[0]["timestamp"] if group else 0
+        room = max(batch_size, _upper_bound(group[0])) if group else 0
+        if group and (waited < linger or not waited) and written([[*group, each]]) <= room:
+            group.append(each)
+        else:
+            groups.append([each])
+    found = outcome([(linger, batch_size)], *(batch(each) for each in records))
+    (made,) = found.made.values()
+    assert made.batches == len(groups)
+    assert made.bytes == written(groups) == made.wire
+    assert found.payload == sum(len(part) for each in records for part in _parts(each))
+
+
+def _parts(each):
+    import base64
+
+    texts = [each["key"], each["value"], *(header["value"] for header in each["headers"])]
+    return [base64.b64decode(text) for text in texts if text] + [header["key"].encode() for header in each["headers"]]
+
+
+def _upper_bound(each):
+    """Kafka's: the batch header, 21 bytes, and from the length of the key on all of the record."""
+    alone = written([[each]]) - 61
+    around = 3 if alone - 1 < 64 else 3 + (alone - 2 >= 64)
+    return 61 + 21 + alone - around - 1
+
+
+def test_settings_are_tried_in_order():
+    settings = Accumulators().settings
+    assert all(a < b for a, b in pairwise(settings))
+
+
+@pytest.mark.parametrize("text", ["linger", "batch"])
+def test_json(text):
+    found = outcome([(5, 16384)], batch(record(0)), batch(record(1))).to_json()
+    assert found["settings"][0][f"{text}.{'ms' if text == 'linger' else 'size'}"] in {5, 16384}
+    assert found["settings"][0]["savedBytes"] == found["sent"]["bytes"] - found["settings"][0]["bytes"]

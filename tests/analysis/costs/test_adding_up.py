@@ -1,0 +1,233 @@
+"""The parts of any input add up to its size, whoever its bytes are grouped by."""
+
+import io
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from golden_rows import ROOT, SHARED, sample, shared
+from hypothesis import given, settings, strategies as st
+
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.batching import Accumulators, Setting
+from kwire_cli.analysis.costs.measures import BatchSizes
+from kwire_cli.analysis.costs.overhead import report
+from kwire_cli.analysis.costs.record_sets import RecordSets
+from kwire_cli.analysis.costs.tallies import Loose, Tallies
+from kwire_cli.message.decoded import decode
+from kwire_cli.message.roles import holds_records
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.traffic import traffic
+
+CATALOG = kwire.catalog()
+GROUPINGS = (
+    (),
+    ("api",),
+    ("client", "version"),
+    ("topic",),
+    ("client", "topic", "partition"),
+    ("broker", "stream", "message"),
+)
+
+
+def captures(folder):
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".pcap", ".pcapng", ".cap"})
+
+
+def segments(folder):
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".log", ".checkpoint"} and path.is_file())
+
+
+def size_of(parts):
+    return sum(part.prefix_bytes + part.value_bytes for part in parts)
+
+
+def tallied(path, dimensions):
+    tallies = Tallies(CATALOG, dimensions)
+    capture = Capture(str(path))
+    size = 0
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+        tallies.add(line)
+        size += line.seen.size
+    assert tallies.size == size
+    return tallies
+
+
+def check_capture(path, groupings=GROUPINGS):
+    for dimensions in groupings:
+        tallies = tallied(path, dimensions)
+        tables = [(name,) for name in (*dimensions, "field", "kind")]
+        made = report(tallies, tables, 3)
+        for table in made.tables:
+            assert (
+                sum(row.bytes for row in (*table.rows, *([table.rest] if table.rest else [])))
+                == table.total.bytes
+                == tallies.size
+            )
+        for account in tallies.accounts.values():
+            for part in (*account.parts(), *account.inside()):
+                assert part.prefix_bytes >= 0
+                assert part.value_bytes >= 0
+
+
+@pytest.mark.parametrize("path", captures(ROOT / "samples"), ids=lambda path: path.name)
+def test_captures(path):
+    check_capture(path)
+
+
+@pytest.mark.shared
+def test_all_real_captures():
+    found = captures(SHARED / "real")
+    assert len(found) > 40
+    for path in found:
+        check_capture(path, ((), ("topic", "partition")))
+
+
+def check_body(row):
+    """Bodies whole, cut and with more behind them, by any grouping; and by path what the ledger says."""
+    for data in (row.body, row.body[: len(row.body) // 2], row.body + b"\1\2"):
+        decoded = decode(row.catalog, data, row.message, row.version)
+        for dimensions in ((), ("topic", "partition")):
+            tallies = Tallies(row.catalog, dimensions)
+            tallies.add(Loose(None, decoded, 1))
+            parts = [part for account in tallies.accounts.values() for part in account.parts()]
+            assert size_of(parts) == tallies.size == len(data)
+        if not holds_records(decoded.entry):  # which are opened here
+            found = Counter()
+            for part in parts:
+                found[part.path] += part.prefix_bytes + part.value_bytes
+            assert found == Counter({cost.path: cost.prefix_bytes + cost.value_bytes for cost in kwire.ledger(decoded)})
+
+
+@pytest.mark.parametrize("row", sample(), ids=str)
+def test_golden_bodies(row):
+    check_body(row)
+
+
+@pytest.mark.shared
+def test_all_golden_bodies():
+    for row in shared():
+        decoded = decode(row.catalog, row.body, row.message, row.version)
+        tallies = Tallies(row.catalog, ("topic",))
+        tallies.add(Loose(None, decoded, 1))
+        assert size_of(part for account in tallies.accounts.values() for part in account.parts()) == len(row.body), row
+
+
+def check_segment(path):
+    data = path.read_bytes()
+    tallies = Tallies(CATALOG, ("topic",))
+    *_, last = [0, *tallies.records(memoryview(data), "t", 0, "auto")]
+    assert last == len(data)
+    assert (
+        size_of(part for account in tallies.accounts.values() for part in account.parts()) == tallies.size == len(data)
+    )
+    assert_walked_is_the_same(data)
+
+
+def assert_walked_is_the_same(data):
+    """What is measured is what the spans say, of the statistics too."""
+    found = []
+    for measured in (True, False):
+        sets = RecordSets(BatchSizes(), produced=True)
+        if not measured:
+            sets._measure = lambda *_: None
+        sets.add(data, 0, len(data))
+        parts = [_by_path(sets.parts()), _by_path(sets.inside())]
+        found.append((parts, sets.sizes, sets.largest_batch, sets.largest_record))
+    assert found[0] == found[1]
+
+
+def _by_path(parts):
+    out = {}
+    for part in parts:
+        row = out.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
+        for at, number in enumerate((part.prefix_bytes, part.value_bytes, part.count)):
+            row[at] += number
+    return out
+
+
+@pytest.mark.parametrize("path", segments(ROOT / "samples"), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_segments(path):
+    check_segment(path)
+
+
+@pytest.mark.shared
+def test_all_real_segments():
+    found = segments(SHARED / "real")
+    assert len(found) > 100
+    for path in found:
+        check_segment(path)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=100)
+@given(
+    st.sampled_from(segments(ROOT / "samples")),
+    st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]),
+    st.data(),
+)
+def test_damaged_record_sets(path, form, data):
+    damaged = bytearray(Path(path).read_bytes()[: data.draw(st.integers(1, 2500))])
+    for _ in range(data.draw(st.integers(0, 6))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    sets = RecordSets(BatchSizes(), form=form)
+    sets.add(bytes(damaged), 0, len(damaged))
+    assert size_of(sets.parts()) == len(damaged)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=100)
+@given(st.sampled_from(sample()), st.data())
+def test_damaged_bodies(row, data):
+    damaged = bytearray(row.body)
+    for _ in range(data.draw(st.integers(0, 6)) if damaged else 0):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    decoded = decode(row.catalog, bytes(damaged), row.message, row.version)
+    tallies = Tallies(row.catalog, ("topic", "partition"))
+    tallies.add(Loose(None, decoded, 1))
+    assert size_of(part for account in tallies.accounts.values() for part in account.parts()) == len(damaged)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=60)
+@given(st.sampled_from(captures(ROOT / "samples")), st.sampled_from(GROUPINGS), st.data())
+def test_damaged_captures(path, dimensions, data):
+    damaged = bytearray(path.read_bytes()[: data.draw(st.integers(200, 12000))])
+    for _ in range(data.draw(st.integers(1, 30))):
+        damaged[data.draw(st.integers(100, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    accumulators = Accumulators([Setting(5, 16384)])
+    tallies = Tallies(CATALOG, dimensions, on_records=accumulators.add)
+    capture = Capture(io.BytesIO(bytes(damaged)))
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+        tallies.add(line)
+    made = report(tallies, [("field",), (*dimensions, "kind")], 4)
+    assert made.total.bytes == tallies.size
+    accumulators.outcome()
+
+
+@pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1", "v0", "v2"])
+def test_every_format_written(form):
+    values = [{"key": "aw==", "value": "djE="}, {"key": None, "value": "djI="}]
+    for codec in ("none", "gzip"):
+        layout = {"kip98-draft": 2, "kip82-draft": 2}.get(form, int(form[-1]) if form[0] == "v" else 2)
+        data = kwire.write_records(
+            [{"magic": layout, "compression": codec, "records": values}], form if "draft" in form else "auto"
+        )
+        sizes = BatchSizes()
+        sets = RecordSets(sizes, form=form)
+        sets.add(data, 0, len(data))
+        assert size_of(sets.parts()) == len(data)
+        assert sizes.total.records == 2
+        assert (
+            sum(
+                part.value_bytes
+                for part in (*sets.parts(), *sets.inside())
+                if part.value_kind in {"record key", "record value"}
+            )
+            == 5
+        )
+        if codec == "gzip":
+            assert sizes.total.unpacked == size_of(sets.inside()) > 0
+            assert sizes.total.packed == sum(
+                part.value_bytes for part in sets.parts() if part.value_kind == "compressed records"
+            )

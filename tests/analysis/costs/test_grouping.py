@@ -1,0 +1,178 @@
+"""Whose bytes are whose: each grouping against what the messages themselves say."""
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.measures import bucket_text
+from kwire_cli.analysis.costs.overhead import report, table
+from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.message.encode import encode
+
+CATALOG = kwire.catalog()
+KEY, VALUE = "a2V5", "dmFsdWU="
+
+
+def tallies_of(wire, said, dimensions):
+    tallies = Tallies(CATALOG, dimensions)
+    for line in wire.lines(*said):
+        tallies.add(line)
+    return tallies
+
+
+def bytes_by(tallies, dimensions):
+    made = report(tallies, [dimensions], None)
+    return {row.key if len(row.key) > 1 else row.key[0]: row.bytes for row in made.tables[0].rows}
+
+
+def record_set(count=1, **more):
+    return [{"magic": 2, "records": [{"key": KEY, "value": VALUE, **more} for _ in range(count)]}]
+
+
+def produce(*topics, version=9):
+    data = [
+        {"name": name, "partitionData": [{"index": index, "records": records} for index, records in parts.items()]}
+        for name, parts in topics
+    ]
+    return {"acks": -1, "timeoutMs": 30000, "topicData": data} | ({"transactionalId": None} if version >= 3 else {})
+
+
+@pytest.fixture
+def two_topics():
+    return produce(("first", {0: record_set(), 3: record_set(2)}), ("second-topic", {1: record_set(5)}))
+
+
+@pytest.mark.parametrize("version", [7, 9, 12])
+def test_the_bytes_of_a_topic_are_those_that_it_adds_to_a_message(wire, two_topics, version):
+    request = wire.request("Produce", version, **two_topics)
+    found = bytes_by(tallies_of(wire, [(0, request)], ("topic",)), ("topic",))
+    without = {"acks": -1, "timeoutMs": 30000, "transactionalId": None, "topicData": []}
+    nothing = len(wire.request("Produce", version, **without))
+    alone = [
+        len(wire.request("Produce", version, **{**without, "topicData": [topic]})) - nothing
+        for topic in two_topics["topicData"]
+    ]
+    assert found == {"first": alone[0], "second-topic": alone[1], "(shared)": nothing}
+
+
+def test_the_bytes_of_a_partition(wire, two_topics):
+    request = wire.request("Produce", 9, **two_topics)
+    found = bytes_by(tallies_of(wire, [(0, request)], ("topic", "partition")), ("topic", "partition"))
+    assert sum(found.values()) == len(request)
+    sizes = [len(kwire.write_records(record_set(count))) for count in (1, 2, 5)]
+    # A number of 4 bytes, a compact length of 1 or 2, and tags.
+    assert found["first", 0] == 4 + 1 + 1 + sizes[0]
+    assert found["first", 3] == 4 + 1 + 1 + sizes[1]
+    assert found["second-topic", 1] == 4 + 2 + 1 + sizes[2]
+    assert found["first", None] == len("first") + 3  # a length, a count, tags
+
+
+def test_a_message_about_one_topic_is_all_its_own(wire):
+    request = wire.request("Produce", 9, **produce(("one", {0: record_set()})))
+    assert bytes_by(tallies_of(wire, [(0, request)], ("topic",)), ("topic",)) == {"one": len(request)}
+
+
+def test_topics_by_their_ids(wire):
+    ids = ["AAAAAAAAAAAAAAAAAAAAAg", "AAAAAAAAAAAAAAAAAAAAAw"]
+    names = wire.response("Metadata", 12, topics=[{"topicId": ids[0], "name": "named"}])
+    fetched = wire.response(
+        "Fetch",
+        13,
+        2,
+        responses=[{"topicId": each, "partitions": [{"partitionIndex": 0, "records": ""}]} for each in ids],
+    )
+    said = [(0, wire.request("Metadata", 12)), (1, names), (0, wire.request("Fetch", 13, 2)), (1, fetched)]
+    found = bytes_by(tallies_of(wire, said, ("api", "topic")), ("api", "topic"))
+    assert found["Fetch", "named"] == found["Fetch", ids[1]]
+    assert found["Fetch", "named"] + found["Fetch", ids[1]] + found["Fetch", "(shared)"] == len(fetched)
+
+
+def test_by_api_version_client_and_message(wire):
+    said = [
+        (0, wire.request("Metadata", 1, 1, client="a")),
+        (1, wire.response("Metadata", 1, 1)),
+        (0, wire.request("Metadata", 8, 2, client="b")),
+    ]
+    tallies = tallies_of(wire, said, ("message", "version", "client"))
+    sizes = [len(data) for _, data in said]
+    assert bytes_by(tallies, ("message",)) == {"MetadataRequest": sizes[0] + sizes[2], "MetadataResponse": sizes[1]}
+    assert bytes_by(tallies, ("version",)) == {"Metadata 1": sizes[0] + sizes[1], "Metadata 8": sizes[2]}
+    assert bytes_by(tallies, ("client",)) == {"a": sizes[0] + sizes[1], "b": sizes[2]}
+    assert bytes_by(tallies, ("client", "message"))["a", "MetadataResponse"] == sizes[1]
+
+
+def test_kinds_of_a_request(wire):
+    request = wire.request(
+        "Produce", 9, client="me", **produce(("t", {0: record_set(2, headers=[{"key": "h", "value": "eA=="}])}))
+    )
+    found = bytes_by(tallies_of(wire, [(0, request)], ()), ("kind",))
+    assert found == {
+        "frame size": 4,
+        "message header": 2 + 2 + 4 + 2 + len("me") + 1,
+        "value": 2 + 4 + len("t") + 4,  # acks, timeout, name, index
+        "length prefix": 1 + 1 + 1,  # transactional id, name, records
+        "count": 2,
+        "tag count": 3,
+        "batch header": 61 - 4,
+        "checksum": 4,
+        # length, attributes, two deltas, lengths of key and value, count of headers, lengths of both parts of a header
+        "record framing": 2 * (4 + 2 + 1 + 2),
+        "record key": 2 * 3,
+        "record value": 2 * 5,
+        "record header": 2 * 2,
+    }
+
+
+def test_what_is_no_request_has_a_row(wire):
+    request = wire.request("SaslHandshake", 0, mechanism="PLAIN")
+    said = [(0, request), (1, wire.response("SaslHandshake", 0)), (0, wire.raw(b"\0user\0secret"))]
+    found = bytes_by(tallies_of(wire, said, ("api",)), ("kind",))
+    assert found["sasl token"] == len(wire.raw(b"\0user\0secret"))
+    by_api = bytes_by(tallies_of(wire, said, ("api",)), ("api",))
+    assert by_api[None] == found["sasl token"]
+
+
+def test_unknown_versions_are_a_guess(wire):
+    newest = CATALOG.message("HeartbeatRequest").valid_versions.high
+    request = bytearray(wire.request("Heartbeat", newest, client="billing"))
+    request[6:8] = (newest + 1).to_bytes(2, "big")
+    found = bytes_by(tallies_of(wire, [(0, bytes(request))], ()), ("kind",))
+    assert found["guess"] == len(request) - found["frame size"] - found["message header"]
+
+
+def test_a_truncated_frame_has_a_gap():
+    body = encode(CATALOG, {"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, "MetadataRequest", 4)
+    from kwire_cli.analysis.costs.tallies import Loose
+    from kwire_cli.message.decoded import decode
+
+    tallies = Tallies(CATALOG, ())
+    tallies.add(Loose(None, decode(CATALOG, body[:-3], "MetadataRequest", 4), 1))
+    found = bytes_by(tallies, ("kind",))
+    assert found["gap"] > 0
+    assert sum(found.values()) == len(body) - 3
+
+
+def test_rows_beyond_the_first_are_one(wire):
+    said = [(0, wire.request(api, 0)) for api in ("Heartbeat", "LeaveGroup", "FindCoordinator", "ListGroups")]
+    tallies = tallies_of(wire, said, ("api",))
+    whole, cut = (report(tallies, [("api",)], top).tables[0] for top in (None, 2))
+    assert [row.key for row in cut.rows] == [row.key for row in whole.rows[:2]]
+    assert cut.rest.key == (2,)
+    assert cut.rest.bytes == sum(row.bytes for row in whole.rows[2:])
+    assert cut.total.bytes == whole.total.bytes
+
+
+def test_a_table_of_nothing():
+    assert table([], ("api",), ("api",), 3).rows == []
+
+
+def test_buckets_of_records():
+    assert [bucket_text(number.bit_length()) for number in (0, 1, 2, 3, 4, 7, 8, 100)] == [
+        "0",
+        "1",
+        "2-3",
+        "2-3",
+        "4-7",
+        "4-7",
+        "8-15",
+        "64-127",
+    ]

@@ -1,0 +1,52 @@
+"""Tallies added up: the same report, however many there were, in whatever order they are merged."""
+
+import pickle
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.overhead import report
+from kwire_cli.analysis.costs.tallies import Summed, Tallies
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.traffic import traffic
+
+CATALOG = kwire.catalog()
+SAMPLES = Path(__file__).resolve().parents[3] / "samples"
+BY = ("api", "topic")
+TABLES = [("api",), ("topic", "kind"), ("field",), ("kind",)]
+
+
+def captured(name):
+    path = SAMPLES / "captures" / name
+    capture = Capture(path)
+    return traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path))
+
+
+def tallied(name, parts):
+    """The tallies of all lines, and of every so many."""
+    whole, some = Tallies(CATALOG, BY), [Tallies(CATALOG, BY) for _ in range(parts)]
+    for number, line in enumerate(captured(name)):
+        whole.add(line)
+        some[number % parts].add(line)
+    return whole, some
+
+
+@pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "midstream.pcap", "not-kafka.pcapng"])
+def test_parts_are_the_whole(name):
+    tallies, some = tallied(name, 3)
+    whole = report(tallies, TABLES, None).to_json()
+    assert tallies.messages > 3
+    assert whole["bytes"] == tallies.size > 0
+    parts = [Summed(BY) for _ in some]
+    for part, each in zip(parts, some, strict=True):
+        part.merge(each)
+    for seed in range(4):
+        random.Random(seed).shuffle(parts)
+        total = Summed(BY)
+        for part in parts:
+            total.merge(pickle.loads(pickle.dumps(part)))
+        assert report(total, TABLES, None).to_json() == whole
+        assert total.largest.seen == tallies.largest.seen

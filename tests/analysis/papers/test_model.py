@@ -1,0 +1,58 @@
+import pytest
+
+from kwire_cli.analysis.papers.model import Claim, Paper, Table
+from kwire_cli.view.advice import paper_lines
+from kwire_cli.view.lines import plain
+from kwire_cli.view.tables import bar, grid_lines
+
+SAME = Claim("Space", "old overhead", (34, 102), (34, 102), repeat="kwire compare --records 3")
+WRONG = Claim("Space", "bytes per message", (14, 25), (15, 28), "the schema gives more")
+OPEN = Claim("Format", "checksum", ("crc",), ("crc32",), "not said", differing="explained")
+PAPER = Paper(
+    "kip0",
+    "KIP-0",
+    "all",
+    "nothing",
+    (SAME, WRONG, OPEN),
+    (Table("sizes", ("form", "bytes"), (("v2", 7), ("v1", None))),),
+)
+
+
+def test_the_verdict_is_what_the_numbers_say():
+    assert [claim.verdict for claim in PAPER.claims] == ["same", "corrected", "explained"]
+
+
+def test_in_json_numbers_stay_numbers():
+    document = PAPER.to_json()
+    assert document["claims"][1] == {
+        "where": "Space",
+        "statement": "bytes per message",
+        "says": [14, 25],
+        "measured": [15, 28],
+        "verdict": "corrected",
+        "why": "the schema gives more",
+        "repeat": None,
+    }
+    assert document["claims"][2]["says"] == "crc"
+    assert document["tables"] == [
+        {"title": "sizes", "note": None, "rows": [{"form": "v2", "bytes": 7}, {"form": "v1", "bytes": None}]}
+    ]
+
+
+def test_lines_show_both_numbers_only_where_they_differ():
+    lines = [plain(line).rstrip() for line in paper_lines(PAPER)]
+    assert lines[0] == "KIP-0"
+    at = lines.index("same       Space: old overhead")
+    assert lines[at + 1 : at + 3] == ["  says     34, 102", "  repeat   kwire compare --records 3"]
+    at = lines.index("corrected  Space: bytes per message")
+    assert lines[at + 1 : at + 4] == ["  says     14, 25", "  kwire    15, 28", "  why      the schema gives more"]
+    assert lines[-3:] == ["form  bytes", "v2        7", "v1"]
+
+
+def test_a_grid_without_rows_is_its_heading():
+    assert [plain(line) for line in grid_lines(("a", "b"), ())] == ["a  b"]
+
+
+@pytest.mark.parametrize(("value", "length"), [(0, 0), (-1, 0), (1e-9, 1), (50, 12), (100, 24), (200, 24)])
+def test_a_bar_is_as_long_as_its_share(value, length):
+    assert len(bar(value, 100)) == length

@@ -1,0 +1,39 @@
+"""docs/state.md and docs/diff.md: their commands print what they say, their code runs, and they name every kind of line
+and of difference.
+"""
+
+import re
+
+import pytest
+from command_line import ROOT, hold_page
+
+from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL
+from kwire_cli.analysis.state.image import LISTS
+from kwire_cli.view.logs import NAMED_BY
+
+PAGES = ("state", "diff")
+
+
+def page(name):
+    return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+def test_commands_print_what_the_page_says(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "state.md", updating)  # diff.md is held in tests/cli
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_python_examples_run(name, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    examples = re.findall(r"```python\n(.*?)```\n", page(name), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(compile(example, name, "exec"), {})  # the page's own code
+
+
+def test_every_kind_is_named():
+    text = page("state")
+    assert [kind for kind in (*NAMED_BY, *LISTS) if f"`{kind}`" not in text] == []
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (yes|no) ", page("diff"), re.MULTILINE))
+    assert rows == {kind: "yes" if kind in LEGAL else "no" for kind in KINDS}

@@ -1,0 +1,219 @@
+"""Whole partitions: real logs against Kafka's own snapshots and dumps, offsets to stop at, damage."""
+
+import collections
+import json
+import re
+
+import pytest
+from conftest import ROOT
+from record_sets import SEGMENTS, batch, record
+from state_records import ABORT, COMMIT, catalog, keyed
+
+import kwire_cli as kwire
+from kwire_cli.analysis.state.topics import Answer, Segment, fold
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.source.logs.model import Kind, file_name
+
+REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
+
+
+def segments(folder, wanted=lambda _: True):
+    topic = folder.name.rsplit("-", 1)[0]
+    found = [(path, file_name(path.name)) for path in sorted(folder.iterdir()) if wanted(path.name)]
+    return [
+        Segment(
+            path.name,
+            lambda path=path: items(source_of(path, topic=topic, catalog=catalog())),
+            name.base_offset,
+            name.kind is Kind.CHECKPOINT,
+        )
+        for path, name in found
+        if name.kind in {Kind.LOG, Kind.CHECKPOINT} and not name.suffix
+    ]
+
+
+def folded(folder, at=None, wanted=lambda _: True):
+    return fold(catalog(), folder.name.rsplit("-", 1)[0], segments(folder, wanted), partition=0, at=at)
+
+
+def image(folder, at, wanted):
+    shown = folded(folder, at, wanted).state.to_json(hide=None)
+    shown["quorum"].pop("leader")  # of which a snapshot says nothing
+    return shown
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("end", [112, 196, 279, 377])
+def test_the_metadata_log_says_what_the_snapshot_at_its_offset_does(end):
+    """The snapshot is what Kafka's own image wrote; the log is folded from its first record on."""
+    folder = REAL / "k44-clean" / "__cluster_metadata-0"
+    log = image(folder, end - 1, lambda name: name.endswith(".log") or name.startswith(f"{0:020d}-"))
+    snapshot = image(folder, end - 1, lambda name: name.startswith(f"{end:020d}-"))
+    assert log == snapshot
+    assert len(log["topics"]) > 10
+
+
+@pytest.mark.shared
+def test_a_log_that_begins_later_starts_with_its_newest_snapshot():
+    folder = REAL / "k44-kraft-c1" / "__cluster_metadata-0"
+    found = folded(folder)
+    assert (found.snapshot, found.passed.first, found.passed.last) == (
+        "00000000000000000415-0000000003.checkpoint",
+        415,
+        427,
+    )
+    assert found.passed.notes == []
+    assert [voter["voterId"] for voter in found.state.to_json(hide=None)["quorum"]["voters"]] == [102, 103]
+    early = folded(folder, at=400)
+    assert (early.snapshot, early.passed.first, early.passed.last) == (None, 390, 400)
+    assert "begins at offset 390" in early.passed.notes[0]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("cluster", ["k44-clean", "k28-zk"])
+def test_transactions_are_the_last_of_what_dump_log_segments_prints(cluster):
+    """Kafka prints keys and values as `transactional_id=…::producerId:…` or as JSON; the last line of an id counts."""
+    folder = REAL / cluster / "__transaction_state-0"
+    text = "\n".join(path.read_text("utf-8") for path in sorted(folder.glob("*.log.dump.txt")))
+    last = {}
+    for line in text.splitlines():
+        if found := re.search(
+            r"transactional_?[iI]d\"?[=:]\"?([\w.-]+).*?producer_?Id\"?[:=](\d+).*?producer_?Epoch\"?[:=](\d+)", line
+        ):
+            last[found[1]] = int(found[2]), int(found[3])
+    rows = folded(folder).state.rows(hide=None)
+    assert {row["transactionalId"]: (row["producerId"], row["producerEpoch"]) for row in rows} == last
+    assert last
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("cluster", ["k44-clean", "k28-zk"])
+def test_no_record_of_a_real_log_is_unknown(cluster):
+    for folder in (REAL / cluster).glob("__*"):
+        found = folded(folder)
+        kinds = collections.Counter(row["kind"] for row in found.state.rows(hide=None))
+        assert (found.state.unknown, found.passed.notes, kinds["undecoded"], kinds["unapplied"]) == ({}, [], 0, 0), (
+            folder
+        )
+
+
+@pytest.mark.shared
+def test_share_state_while_the_group_was_there():
+    folder = REAL / "k44-clean" / "__share_group_state-0"
+    [*rows] = folded(folder, at=3).state.rows(hide=None)
+    assert [(row["partition"], row["startOffset"]) for row in rows] == [(0, 3), (1, -1)]
+    # An update that said 6 and 13 alone, over one that said all but these.
+    first, last = rows[0]["stateBatches"][0], rows[0]["stateBatches"][-1]
+    assert first == {"firstOffset": 3, "lastOffset": 3, "deliveryState": 0, "state": "Available", "deliveryCount": 1}
+    assert (last["firstOffset"], last["lastOffset"], len(rows[0]["stateBatches"])) == (14, 16, 10)
+    assert list(folded(folder).state.rows(hide=None)) == []
+
+
+def test_an_offset_within_the_log_ends_the_fold():
+    folder = SEGMENTS / "__transaction_state-0"
+    states = [
+        {row["transactionalId"]: row["state"] for row in folded(folder, at=at).state.rows(hide=None)}.get("lab-txn-1")
+        for at in range(20)
+    ]
+    assert "Ongoing" in states
+    assert [*dict.fromkeys(states)][-1] in {
+        "Ongoing",
+        "Empty",
+        "PrepareCommit",
+        "CompleteCommit",
+        "PrepareAbort",
+        "CompleteAbort",
+    }
+    assert folded(folder, at=3).passed.last == 3
+
+
+def commits(base, offset, **head):
+    key, value = keyed(
+        1,
+        "OffsetCommit",
+        {"group": "g", "topic": "t", "partition": 0},
+        {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1},
+        version=3,
+    )
+    return batch(base, [record(key, value)], **head)
+
+
+def marker(base, kind, producer):
+    return batch(base, [record(*kind)], attributes=0x30, producerId=producer, producerEpoch=0)
+
+
+def read(data, topic="__consumer_offsets", at=None):
+    segment = Segment("a.log", lambda: kwire.read_records(data, topic=topic), 0)
+    return fold(catalog(), topic, [segment], partition=3, at=at)
+
+
+def offset_of(found):
+    return [row["offsets"][0]["offset"] for row in found.state.rows(hide=None) if row["offsets"]]
+
+
+def test_batches_of_transactions_wait_for_their_marker():
+    data = (
+        commits(0, 5)
+        + commits(1, 9, attributes=0x10, producerId=4, producerEpoch=0, baseSequence=0)
+        + marker(2, COMMIT, 4)
+    )
+    assert [offset_of(read(data, at=at)) for at in range(3)] == [[5], [5], [9]]
+    aborted = (
+        commits(0, 5)
+        + commits(1, 9, attributes=0x10, producerId=4, producerEpoch=0, baseSequence=0)
+        + marker(2, ABORT, 4)
+    )
+    assert offset_of(read(aborted)) == [5]
+
+
+def test_a_corrupt_batch_is_passed_over_and_said():
+    wrong = bytearray(commits(1, 9))
+    wrong[-1] ^= 1
+    found = read(commits(0, 5) + bytes(wrong) + b"garbage")
+    assert offset_of(found) == [5]
+    assert found.passed.notes == ["1 batches with a wrong checksum were passed over", "7 bytes are no batch"]
+
+
+def test_partitions_are_one_answer():
+    parts = [read(commits(0, 5)), read(b"")]
+    parts[1].partition = 4
+    answer = Answer("__consumer_offsets", parts)
+    [row] = answer.rows(hide=None)
+    assert (row["group"], row["logPartition"]) == ("g", 3)
+    shown = answer.to_json(hide=None)
+    assert [(log["partition"], log["firstOffset"]) for log in shown["logs"]] == [(3, 0), (4, None)]
+    assert len(shown["groups"]) == 1
+
+
+def test_a_topic_without_a_state():
+    with pytest.raises(kwire.InputError, match="__consumer_offsets"):
+        fold(catalog(), "orders", [])
+
+
+@pytest.mark.shared
+def test_committed_offsets_are_those_of_what_dump_log_segments_prints():
+    """The same rule over Kafka's own text: the last commit of a partition counts, those of a transaction with its
+    COMMIT marker.
+    """
+    folder = REAL / "k44-clean" / "__consumer_offsets-0"
+    last, pending, producer = {}, {}, -1
+    for line in (folder / f"{0:020d}.log.dump.txt").read_text("utf-8").splitlines():
+        if found := re.match(r"baseOffset: .* producerId: (-?\d+) ", line):
+            producer = int(found[1])
+        elif found := re.search(r"endTxnMarker: (\w+)", line):
+            ended = pending.pop(producer, {})
+            last |= ended if found[1] == "COMMIT" else {}
+        elif found := re.search(r'key: (\{"type":"1".*\}) payload: (.*)$', line):
+            key = tuple(json.loads(found[1])["data"].values())
+            if found[2] == "<DELETE>":
+                last.pop(key, None)
+            else:
+                (last if producer < 0 else pending.setdefault(producer, {}))[key] = json.loads(found[2])["data"][
+                    "offset"
+                ]
+    rows = [row for row in folded(folder).state.rows(hide=None) if row["kind"] == "group"]
+    assert {
+        (row["group"], each["topic"], each["partition"]): each["offset"] for row in rows for each in row["offsets"]
+    } == last
+    assert len(last) > 20
+    assert not any(pending.values())

@@ -1,0 +1,58 @@
+"""Whatever the bytes of records are, folding them raises nothing, and what they say can be shown in every way."""
+
+import pytest
+from hypothesis import given, strategies as st
+from state_records import Log, catalog, framed, keyed
+
+from kwire_cli.analysis.state.topics import TOPICS, Answer, Folded
+from kwire_cli.message.redaction import RecordRedaction
+from kwire_cli.view.json import dumps
+from kwire_cli.view.logs import state_table_lines, state_tree_lines
+
+pytestmark = pytest.mark.fuzz
+FRAMES = [
+    framed("TopicRecord", {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAABQ"})[1],
+    framed("ConfigRecord", {"resourceType": 2, "resourceName": "t", "name": "a", "value": "b"})[1],
+    framed(
+        "ClientQuotaRecord",
+        {"entity": [{"entityType": "user", "entityName": None}], "key": "k", "value": 1.0, "remove": False},
+    )[1],
+    framed("RemoveTopicRecord", {"topicId": "AAAAAAAAAAAAAAAAAAAABQ"})[1],
+]
+KEYS = [
+    keyed(1, "OffsetCommit", {"group": "g", "topic": "t", "partition": 0}, None)[0],
+    keyed(3, "ConsumerGroupMetadata", {"groupId": "g"}, None)[0],
+]
+
+
+def small(most):
+    return st.integers(0, most).map(lambda number: number.to_bytes(2, "big"))
+
+
+mangled = st.tuples(st.sampled_from([*FRAMES, *KEYS]), st.integers(0, 60), st.integers(0, 255)).map(
+    lambda made: bytes(made[2] if i == made[1] else byte for i, byte in enumerate(made[0]))
+)
+keys = st.none() | st.tuples(small(25), st.binary(max_size=24)).map(b"".join) | mangled
+values = (
+    st.none()
+    | st.binary(max_size=60)
+    | st.tuples(small(4), st.binary(max_size=80)).map(b"".join)
+    | st.tuples(st.integers(0, 30), st.integers(0, 3), st.binary(max_size=80)).map(
+        lambda made: bytes([1, *made[:2]]) + made[2]
+    )
+    | mangled
+)
+records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), max_size=12)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@given(given=records)
+def test_any_records_can_be_folded_and_shown(topic, given):
+    log = Log(topic)
+    for key, value, producer, control in given:
+        log.add((key, value), producer, control)
+    answer = Answer(topic, [Folded(topic, 0, log.state), Folded(topic, 1, log.state)])
+    for hide in (None, RecordRedaction(catalog())):
+        assert len(list(answer.rows(hide=hide))) == sum(len(rows) for _, rows in answer.by_log(hide=hide))
+        dumps(answer.to_json(hide=hide), indent=True)
+        assert all(list(lines(answer, hide=hide)) for lines in (state_tree_lines, state_table_lines))

@@ -1,0 +1,206 @@
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from log_lines import document
+
+import kwire_cli
+from kwire_cli.analysis.stats import Histogram, Stats
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.view.traffic import stats_lines
+
+CATALOG = kwire_cli.catalog()
+OWN = Path(__file__).parents[3] / "shared" / "real" / "own" / "captures"
+
+SHARES = (0.0001, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0)
+
+
+@given(st.lists(st.floats(1e-6, 1e5), min_size=1, max_size=200))
+def test_percentiles_are_at_most_a_little_off(latencies):
+    histogram = Histogram()
+    for latency in latencies:
+        histogram.add(latency)
+    ranked = sorted(latencies)
+    for share in SHARES:
+        exact = ranked[max(math.ceil(share * len(ranked)), 1) - 1]
+        assert exact <= histogram.percentile(share) * (1 + 1e-9)
+        assert histogram.percentile(share) <= exact * 1.011
+    assert histogram.percentile(1.0) == max(latencies)
+
+
+def test_buckets_do_not_grow_with_latencies():
+    histogram = Histogram()
+    for number in range(100_000):
+        histogram.add(0.001 + number % 1000 / 1e6)
+    assert histogram.count == 100_000
+    assert len(histogram.buckets) <= 97
+
+
+def test_strange_latencies_are_counted():
+    histogram = Histogram()
+    for latency in (0.0, -1.0, 1e-12):
+        histogram.add(latency)
+    assert histogram.percentile(0.5) <= 1e-9
+    assert Histogram().percentile(0.5) is None
+
+
+@pytest.fixture
+def stats(wire):
+    def exchange(api, version, correlation, question, answer):
+        return [
+            (0, wire.request(api, version, correlation, "me", **question)),
+            (1, wire.response(api, version, correlation, **answer)),
+        ]
+
+    topic = {"errorCode": 3, "name": "orders", "partitions": []}
+    said = exchange(
+        "Metadata", 3, 1, {"topics": [{"name": "orders"}]}, {"throttleTimeMs": 5, "clusterId": None, "topics": [topic]}
+    )
+    said += exchange("Metadata", 3, 2, {"topics": []}, {"clusterId": None})
+    said += exchange("Fetch", 4, 3, {"replicaId": -1, "maxWaitMs": 500, "minBytes": 1}, {})
+    found = Stats()
+    for line in wire.lines(*said) + wire.lines((0, b"SSH-2.0-x\r\n")):
+        found.add(line)
+    return found
+
+
+def test_groups_by_api_client_and_topic(stats):
+    shown = stats.to_json()
+    assert shown["kinds"] == {"request": 3, "response": 3, "not-kafka": 1}
+    assert set(shown["api"]) == {"Metadata 3", "Fetch 4"}
+    metadata = shown["api"]["Metadata 3"]
+    assert (metadata["requests"], metadata["responses"], metadata["throttled"]) == (2, 2, 1)
+    assert metadata["latencySeconds"] == {"count": 2, "p50": 0.001, "p95": 0.001, "p99": 0.001, "max": 0.001}
+    assert metadata["errors"] == {"UNKNOWN_TOPIC_OR_PARTITION": 1}
+    assert shown["client"]["me"]["requests"] == 3
+    assert shown["topic"]["orders"]["requests"] == shown["topic"]["orders"]["responses"] == 1
+
+
+def test_answers_that_wait_on_purpose_are_apart(stats):
+    fetch = stats.to_json()["api"]["Fetch 4"]
+    assert fetch["waitSeconds"]["count"] == 1
+    assert "latencySeconds" not in fetch
+    client = stats.to_json()["client"]["me"]
+    assert (client["latencySeconds"]["count"], client["waitSeconds"]["count"]) == (2, 1)
+
+
+def test_an_unknown_api_is_counted_by_its_key(wire):
+    strange = bytearray(wire.request("Heartbeat", 0, 2, groupId="g", memberId="m", generationId=1))
+    strange[4:6] = (9999).to_bytes(2, "big")
+    found = Stats()
+    for line in wire.lines((0, wire.request("Metadata", 1, 1, topics=[]) + bytes(strange))):
+        found.add(line)
+    assert set(found.to_json()["api"]) == {"Metadata 1", "9999 0"}
+
+
+ID = "lLV6r4uOTnKlQwXY7rCQ6g"
+LOGGED = (
+    document(1, 13, request={"topics": [{"topicId": ID}]}, response={"errorCode": 0}, totalTimeMs=500.25),
+    document(
+        3,
+        12,
+        response={"topics": [{"errorCode": 3, "name": "orders", "topicId": ID}]},
+        throttleTimeMs=3,
+        messageConversionsTime=0.125,
+    ),
+    document(0, 9, client="d", request={"topicData": [{"name": "orders"}]}) | {"response": None},
+    document(9999, 1, client="d"),
+)
+
+
+def counted(documents):
+    found, reader = Stats(), Reader(CATALOG)
+    for number, each in enumerate(documents):
+        found.add_exchange(reader.exchange(each, number, None))
+    return found
+
+
+def test_a_response_to_nothing_seen_that_is_unlike_any_is_a_gap_as_in_decode(wire):
+    unlike_any = wire.raw((2).to_bytes(4, "big") + bytes([1, 2, 3]))
+    found = Stats()
+    for line in wire.lines((0, wire.request("Metadata", 3, 1, "me", topics=[])), (1, unlike_any)):
+        found.add(line)
+    document = found.to_json()
+    assert document["kinds"] == {"request": 1, "gap": 1}
+    assert document["anomalies"] == {"NOT_RECOGNISED": 1}
+    assert {name: api["responses"] for name, api in document["api"].items()} == {"Metadata 3": 0}
+
+
+def text_of(lines):
+    return ["".join(text for text, _ in getattr(line, "line", line)) for line in lines]
+
+
+def test_a_row_names_a_few_errors_and_json_all():
+    found = Stats()
+    group = found._group("client", "me")
+    group.errors.update(dict.fromkeys(range(1000, 2000), 1) | {"NOT_COORDINATOR": 7})
+    (row,) = (text for text in text_of(stats_lines(found)) if text.startswith("me "))
+    assert row.endswith("  7 NOT_COORDINATOR, 1 1000, 1 1001, 1 1002, 1 1003 (996 more)")
+    assert len(found.to_json()["client"]["me"]["errors"]) == 1001
+
+
+def test_exchanges_of_a_request_log_have_no_bytes():
+    shown = counted(LOGGED).to_json()
+    assert shown["kinds"] == {"request": 4, "response": 3}
+    assert {*shown["api"]} == {"Fetch 13", "Metadata 12", "Produce 9", "9999 1"}
+    assert "requestBytes" not in shown["api"]["Fetch 13"]
+    assert shown["api"]["Fetch 13"]["waitSeconds"]["max"] == 0.50025
+    metadata = shown["api"]["Metadata 12"]
+    assert (metadata["throttled"], metadata["throttleSeconds"], metadata["errors"]) == (
+        1,
+        0.003,
+        {"UNKNOWN_TOPIC_OR_PARTITION": 1},
+    )
+    assert metadata["stagesSeconds"] == {
+        "requestQueue": 0.0005,
+        "local": 0.0015,
+        "remote": 0.0,
+        "throttle": 0.003,
+        "responseQueue": 0.00025,
+        "send": 0.00025,
+        "messageConversions": 0.000125,
+    }
+    assert (shown["topic"]["orders"]["requests"], shown["broker"]["10.0.0.2:9092"]["requests"]) == (3, 4)
+
+
+@given(st.permutations(range(4)), st.integers(0, 4))
+def test_parts_add_up_in_any_order(order, cut):
+    documents = [LOGGED[at] for at in order]
+    first, second = counted(documents[:cut]), counted(documents[cut:])
+    second.merge(first)
+    assert json.dumps(second.to_json(), sort_keys=True) == json.dumps(counted(LOGGED).to_json(), sort_keys=True)
+
+
+def test_captures_add_up(stats):
+    twice = Stats()
+    twice.merge(stats)
+    twice.merge(stats)
+    one, two = stats.to_json(), twice.to_json()
+    assert (two["kinds"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (
+        6,
+        2 * one["api"]["Fetch 4"]["requestBytes"],
+    )
+    assert two["api"]["Metadata 3"]["latencySeconds"] == one["api"]["Metadata 3"]["latencySeconds"] | {"count": 4}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["client-franz-go", "java44-txn", "old39-sarama-0.8.2.0"])
+def test_a_log_and_a_capture_of_the_same_traffic_count_the_same(name):
+    if not OWN.exists():
+        pytest.skip("no reference data beside this checkout")
+    of_log, of_capture = Stats(), Stats()
+    for exchange in RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG):
+        of_log.add_exchange(exchange)
+    for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
+        of_capture.add(line)
+    for kind in ("api", "client"):
+        logged, captured = (
+            {key: (group.requests, group.errors) for key, group in each.groups[kind].items()}
+            for each in (of_log, of_capture)
+        )
+        assert logged == captured

@@ -1,0 +1,234 @@
+"""Offsets, indexes, times, leader epochs and files of a partition written by hand."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kwire_cli.analysis.verify import FAULTS, verify_file, verify_partition, verify_path
+from kwire_cli.errors import InputError
+
+
+def three(folder, **options):
+    """Three batches of two records, and where they begin."""
+    parts = [folder.batch(base, 2, time=folder.time + base, **options) for base in (0, 2, 4)]
+    return parts, [0, len(parts[0]), 2 * len(parts[0])]
+
+
+def test_nothing_at_all(folder):
+    assert folder.codes() == []
+
+
+def test_offsets(folder):
+    (one, two, _), _ = three(folder)
+    assert folder.put(0, "log", one, two).codes() == []
+    assert folder.put(0, "log", two, one).codes() == ["OFFSET_ORDER"]
+    assert folder.put(0, "log", one, one).codes() == ["OFFSET_ORDER"]
+    assert folder.put(0, "log", one).put(2, "log", two).codes() == []
+    assert folder.put(0, "log", one, two).put(2, "log").codes() == ["OFFSET_OUT_OF_SEGMENT"]
+    assert folder.put(0, "log").put(2, "log", one).codes() == ["OFFSET_OUT_OF_SEGMENT"]
+
+
+def test_more_offsets_than_an_index_can_count(folder):
+    folder.put(0, "log", folder.batch((1 << 31) - 1))
+    assert folder.codes() == []
+    folder.put(0, "log", folder.batch((1 << 31) - 1, 2))
+    assert folder.codes() == ["OFFSET_OUT_OF_SEGMENT"]
+
+
+def test_missing_offsets_are_a_fault_only_where_nothing_is_compacted(tmp_path, folder_at, folder):
+    parts = [folder.batch(0), folder.batch(5)]
+    assert folder.put(0, "log", *parts).codes() == []
+    path = tmp_path / "__cluster_metadata-0"
+    path.mkdir()
+    assert folder_at(path).put(0, "log", *parts).codes() == ["OFFSET_GAP"]
+
+
+OFFSET_ROWS = {
+    "right": (lambda at: [(1, at[0]), (3, at[1]), (5, at[2])], []),
+    "sparse": (lambda at: [(5, at[2])], []),
+    "several batches appended together": (lambda at: [(5, at[1])], []),
+    "in the middle of a batch": (lambda at: [(3, at[1] + 1)], ["INDEX_POSITION"]),
+    "beyond the log": (lambda at: [(3, at[2] + 9999)], ["INDEX_POSITION"]),
+    "of an earlier batch": (lambda at: [(1, at[1])], ["INDEX_OFFSET"]),
+    "not the last of a batch": (lambda at: [(2, at[1])], ["INDEX_OFFSET"]),
+    "beyond the offsets": (lambda at: [(6, at[2])], ["INDEX_OFFSET"]),
+    "out of order": (lambda at: [(3, at[1]), (1, at[2])], ["ENTRY_ORDER"]),
+}
+
+
+@pytest.mark.parametrize(("rows", "found"), OFFSET_ROWS.values(), ids=OFFSET_ROWS)
+def test_an_offset_index(folder, rows, found):
+    parts, at = three(folder)
+    assert folder.put(0, "log", *parts).offsets(0, *rows(at)).codes() == found
+
+
+TIME_ROWS = {
+    "right": ([(0, 1), (2, 3), (4, 5)], []),
+    "the first offset of a batch": ([(2, 2)], []),
+    "another time": ([(1, 3)], ["TIME_INDEX_TIMESTAMP"]),
+    "beyond the log": ([(4, 6)], ["TIME_INDEX_OFFSET"]),
+    "out of order": ([(2, 3), (0, 1)], ["ENTRY_ORDER"]),
+}
+
+
+@pytest.mark.parametrize(("rows", "found"), TIME_ROWS.values(), ids=TIME_ROWS)
+def test_a_time_index(folder, rows, found):
+    parts, _ = three(folder)
+    assert (
+        folder.put(0, "log", *parts).times(0, *[(folder.time + time, offset) for time, offset in rows]).codes() == found
+    )
+
+
+def test_times_that_fall(folder):
+    parts = [folder.batch(0, time=folder.time + 9), folder.batch(1, time=folder.time)]
+    folder.put(0, "log", *parts)
+    assert folder.times(0, (folder.time + 9, 0)).codes() == []
+    assert folder.times(0, (folder.time, 1)).codes() == ["TIME_INDEX_TIMESTAMP"]
+
+
+def test_an_index_entry_for_offsets_that_are_gone(folder):
+    first, last = folder.batch(0), folder.batch(5)
+    folder.put(0, "log", first, last)
+    assert folder.offsets(0, (3, 0)).codes() == ["INDEX_OFFSET"]
+    assert folder.offsets(0).times(0, (folder.time, 3)).codes() == ["TIME_INDEX_OFFSET"]
+
+
+def test_a_batch_that_compaction_thinned_may_be_indexed_by_any_of_its_offsets(folder):
+    parts = [folder.batch(0), folder.batch(1, 9, kept=2)]
+    assert folder.put(0, "log", *parts).offsets(0, (4, len(parts[0]))).codes() == []
+
+
+def test_damage_in_the_middle_is_named_once(folder):
+    parts, at = three(folder)
+    parts[1] = parts[1][:-1] + b"\xff"
+    folder.put(0, "log", *parts).offsets(0, (3, at[1]), (5, at[2])).times(0, (folder.time + 2, 3), (folder.time + 4, 5))
+    (fault,) = folder.faults()
+    assert (fault.code, fault.offset) == ("CRC_MISMATCH", 2)
+    parts[1] = b"\xff" * len(parts[1])
+    folder.put(0, "log", *parts)
+    (fault,) = folder.faults()
+    assert (fault.code, fault.position, fault.offset) == ("CORRUPT", at[1], 2)
+
+
+def test_a_cut_end(folder):
+    parts, at = three(folder)
+    folder.put(0, "log", *parts[:2], parts[2][:30]).offsets(0, (5, at[2])).times(0, (folder.time + 4, 5))
+    (fault,) = folder.faults()
+    assert (fault.code, fault.position, fault.offset) == ("TRUNCATED", at[2], 4)
+
+
+def test_zeros_at_the_end(folder):
+    parts, _ = three(folder)
+    folder.put(0, "log", *parts, bytes(5000))
+    assert folder.codes() == []
+    folder.put(6, "log")
+    assert folder.codes() == ["PADDING"]
+
+
+def test_leader_epochs(folder):
+    parts = [folder.batch(0, leader=1), folder.batch(1, leader=3)]
+    assert folder.put(0, "log", *parts).codes() == []
+    (folder.path / "leader-epoch-checkpoint").write_text("0\n2\n1 0\n3 1\n")
+    assert folder.codes() == []
+    folder.put(0, "log", folder.batch(0, leader=3), folder.batch(1, leader=1))
+    assert folder.codes() == ["LEADER_EPOCH_CHECKPOINT", "LEADER_EPOCH_ORDER", "LEADER_EPOCH_CHECKPOINT"]
+
+
+CHECKPOINTS = {
+    "after the log start": ("0\n1\n3 1\n", []),
+    "an epoch without batches": ("0\n3\n1 0\n2 1\n3 1\n", []),
+    "at the end": ("0\n3\n1 0\n3 1\n9 2\n", []),
+    "beyond the end": ("0\n3\n1 0\n3 1\n9 3\n", ["LEADER_EPOCH_CHECKPOINT"]),
+    "another start": ("0\n2\n1 0\n3 2\n", ["LEADER_EPOCH_CHECKPOINT"]),
+    "no rows": ("0\n0\n", []),
+    "nonsense": ("x", ["INVALID_TEXT", "TRUNCATED"]),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), CHECKPOINTS.values(), ids=CHECKPOINTS)
+def test_a_leader_epoch_checkpoint(folder, text, found):
+    folder.put(0, "log", folder.batch(0, leader=1), folder.batch(1, leader=3))
+    (folder.path / "leader-epoch-checkpoint").write_text(text)
+    assert folder.codes() == found
+
+
+def test_an_index_without_its_log(folder):
+    folder.put(0, "log").put(7, "index").put(7, "timeindex")
+    assert folder.codes() == ["ORPHANED_FILE", "ORPHANED_FILE"]
+
+
+def test_files_that_are_not_in_use_are_left_alone(folder):
+    folder.put(0, "log", folder.batch(0)).put(0, "log.deleted", b"nonsense").put(3, "log.cleaned", b"x").put(
+        0, "log.swap", b"x"
+    )
+    folder.put(9, "index.deleted", b"x").put(9, "snapshot.deleted", b"x")
+    (folder.path / "notes.log").write_bytes(b"not Kafka's")
+    assert folder.codes() == []
+
+
+def test_a_snapshot_of_kraft(folder):
+    parts, _ = three(folder)
+    path = folder.path / f"{6:020}-{1:010}.checkpoint"
+    path.write_bytes(b"".join(parts))
+    assert folder.codes() == []
+    path.write_bytes(parts[0] + parts[2])
+    assert folder.codes() == ["OFFSET_ORDER"]
+    path.write_bytes(b"".join(parts)[:-1] + b"\xff")
+    assert folder.codes() == ["CRC_MISMATCH"]
+    path.write_bytes(b"".join(parts)[:-1])
+    assert folder.codes() == ["TRUNCATED"]
+
+
+def test_records_are_looked_at_when_asked_for(folder):
+    folder.put(0, "log", folder.with_header(folder.batch(0, 2), recordsCount=3))
+    assert folder.codes() == []
+    assert [fault.code for fault in folder.faults(deep=True)] == ["COUNT_MISMATCH"]
+
+
+def test_a_whole_log_directory(tmp_path, folder):
+    (tmp_path / "meta.properties").write_text("version=9\n")
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n2\nt 0 5\n")
+    folder.put(0, "log", b"nonsense")
+    assert [fault.code for fault in verify_path(tmp_path)] == ["ROW_COUNT_MISMATCH", "UNKNOWN_VERSION", "TRUNCATED"]
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        list(verify_partition(tmp_path / "none"))
+
+
+def test_each_code_has_a_meaning():
+    assert all(code.isupper() and meaning[0].islower() and meaning[-1] != "." for code, meaning in FAULTS.items())
+
+
+def test_one_file(folder, tmp_path):
+    parts, _ = three(folder)
+    folder.put(0, "log", parts[0]).put(2, "log", *parts[1:]).offsets(2, (3, 7)).put(9, "log", b"nonsense").offsets(
+        0, (3, 1), (2, 2)
+    )
+    assert [fault.code for fault in verify_file(folder.path / f"{2:020}.log")] == ["INDEX_POSITION"]
+    assert [fault.code for fault in verify_file(folder.path / f"{9:020}.log")] == ["TRUNCATED"]
+    assert [fault.code for fault in verify_file(folder.path / f"{0:020}.index")] == ["ENTRY_ORDER"]
+    (folder.path / f"{2:020}.log.deleted").write_bytes(parts[1][:-1])
+    assert [fault.code for fault in verify_file(folder.path / f"{2:020}.log.deleted")] == ["TRUNCATED"]
+    with pytest.raises(InputError):
+        list(verify_file(tmp_path / "none"))
+
+
+def test_the_table_in_the_documentation_is_this_one():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "log-directories.md").read_text()
+    rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in FAULTS.items())
+    assert f"| code | meaning |\n| --- | --- |\n{rows}\n" in text
+
+
+def test_whatever_a_path_is(tmp_path, folder):
+    folder.put(0, "log", b"nonsense")
+    for name in ("d1", "d2"):
+        shutil.copytree(folder.path, tmp_path / "disks" / name / "t-0")
+    assert len(list(verify_path(tmp_path / "disks"))) == 2
+    assert len(list(verify_path(tmp_path / "disks" / "d1"))) == 1
+    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0"))) == 1
+    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log"))) == 1
+    with pytest.raises(InputError, match="cannot be read"):
+        list(verify_path(tmp_path / "none" / f"{0:020}.log"))

@@ -1,0 +1,60 @@
+"""What record sets cost when many are counted at once: what it is when each is counted on its own."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+pytest.importorskip("numba")
+import numpy as np
+
+from kwire_cli.analysis.costs.measures import BatchSizes
+from kwire_cli.analysis.costs.record_sets import RecordSets
+from kwire_cli.engine.compiled import octets
+from kwire_cli.pipeline.line_walks import sums_of_sets
+
+pytestmark = pytest.mark.numba
+
+SEGMENTS = sorted((Path(__file__).resolve().parents[2] / "samples" / "segments").rglob("*.log"))
+SETS = [path.read_bytes() for path in SEGMENTS]
+
+
+def one_by_one(sets):
+    out = Counter()
+    for data in sets:
+        exact = RecordSets(BatchSizes())
+        exact.add(data, 0, len(data))
+        for part in exact.parts():
+            for name in ("prefix_bytes", "value_bytes", "count"):
+                out[part.path, name] += getattr(part, name)
+    return +out
+
+
+def together(sets):
+    stop = np.cumsum([len(data) for data in sets], dtype=np.int64) + 3
+    out = Counter()
+    for path, prefix, value, count in sums_of_sets(octets(b"abc" + b"".join(sets)), np.append(3, stop)[:-1], stop):
+        out.update({(path, "prefix_bytes"): prefix, (path, "value_bytes"): value, (path, "count"): count})
+    return +out
+
+
+def test_segments_as_sets():
+    assert together(SETS) == one_by_one(SETS)
+    for data in SETS:
+        assert together([data, b"", data]) == one_by_one([data, data])
+    assert together([]) == together([b""]) == {}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_damaged_sets(data):
+    sets = []
+    for whole in data.draw(st.lists(st.sampled_from(SETS), min_size=1, max_size=4)):
+        start = data.draw(st.integers(0, 1)) * data.draw(st.integers(0, 200))
+        own = bytearray(whole[start : start + data.draw(st.integers(0, 2000))])
+        for _ in range(data.draw(st.integers(0, 2))):
+            if own:
+                own[data.draw(st.integers(0, len(own) - 1))] = data.draw(st.integers(0, 255))
+        sets.append(bytes(own))
+    assert together(sets) == one_by_one(sets)

@@ -1,0 +1,260 @@
+import base64
+import json
+from collections import Counter
+
+import golden_rows
+import pytest
+from records import real_records
+from records.filled import sample
+
+import kwire_cli as kwire
+from kwire_cli.message.secrets import hidden_spans
+from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, decode_record
+
+CATALOG = kwire.catalog()
+
+
+def coordinator(topic, kind, key_body, version, value_body):
+    key = kind.to_bytes(2, "big") + key_body
+    value = None if value_body is None else version.to_bytes(2, "big") + value_body
+    return decode_record(CATALOG, topic, key, value)
+
+
+def framed(topic, kind, version, body, frame=1):
+    return decode_record(CATALOG, topic, None, bytes((frame, kind, version)) + body)
+
+
+def codes(found):
+    return [(note.code, note.path) for note in found.anomalies]
+
+
+@pytest.mark.shared
+def test_real_records_are_what_kafka_prints():
+    compared = {}
+    for record in real_records.printed():
+        if record.is_control:
+            continue
+        found = decode_record(CATALOG, record.topic, record.key, record.value)
+        shown = json.loads(json.dumps(found.to_json()))
+        for side, label in (("key", " key: "), ("value", " payload: ")):
+            want = real_records.json_after(record.line, label)
+            if want and "data" in want:
+                compared[record.topic, side] = compared.get((record.topic, side), 0) + 1
+                assert shown[side] == want, record.where
+        assert (record.value is None) == (shown["value"] is None)
+        assert {code for code, _ in codes(found)} <= {"LAYOUT_AMBIGUOUS"}, record.where
+    assert compared == {
+        ("__cluster_metadata", "value"): 984,
+        ("__consumer_offsets", "key"): 240,
+        ("__consumer_offsets", "value"): 216,
+        ("__share_group_state", "key"): 7,
+        ("__share_group_state", "value"): 5,
+        ("__transaction_state", "key"): 87,
+        ("__transaction_state", "value"): 87,
+    }
+
+
+def entries(module):
+    return [entry for entry in CATALOG if entry.module == module]
+
+
+@pytest.mark.parametrize("topic", COORDINATORS)
+def test_every_type_of_coordinator_record(topic):
+    rows = entries(COORDINATORS[topic])
+    keys = {entry.api_key: entry for entry in rows if entry.type == "coordinator-key"}
+    values = {entry.api_key: entry for entry in rows if entry.type == "coordinator-value"}
+    assert keys.keys() == values.keys()
+    for kind, key in keys.items():
+        for version in values[kind].valid_versions.each():
+            key_json, key_body = sample(key.name, 0)
+            value_json, value_body = sample(values[kind].name, version)
+            found = coordinator(topic, kind, key_body, version, value_body)
+            assert found.to_json() == {
+                "key": {"type": str(kind), "data": key_json},
+                "value": {"version": str(version), "data": value_json},
+            }
+            assert {code for code, _ in codes(found)} <= {"LAYOUT_AMBIGUOUS"}
+
+
+@pytest.mark.parametrize("topic", FRAMED)
+def test_every_type_of_framed_record(topic):
+    for entry in entries(FRAMED[topic]):
+        for version in entry.valid_versions.each():
+            value_json, body = sample(entry.name, version)
+            shown = framed(topic, entry.api_key, version, body).to_json()
+            assert shown == {"value": {"type": shown["value"]["type"], "version": version, "data": value_json}}
+            assert shown["value"]["type"].replace("_", "").lower() == entry.name.lower()
+
+
+def test_names_of_types():
+    names = [
+        framed("__cluster_metadata", kind, 0, sample(name, 0)[1]).to_json()["value"]["type"]
+        for kind, name in ((2, "TopicRecord"), (20, "NoOpRecord"))
+    ]
+    assert names == ["TOPIC_RECORD", "NO_OP_RECORD"]
+
+
+def test_a_tombstone():
+    found = coordinator("__consumer_offsets", 2, sample("GroupMetadataKey", 0)[1], 0, None)
+    assert found.to_json() == {"key": {"type": "2", "data": {"group": "text"}}, "value": None}
+    assert framed("__cluster_metadata", 20, 0, b"\0").to_json()["value"]["data"] == {}
+    assert decode_record(CATALOG, "__cluster_metadata", None, None).to_json() == {"value": None}
+
+
+def test_a_topic_of_somebody_else():
+    assert decode_record(CATALOG, "orders", b"\0\2", b"\0\0") is None
+    assert decode_record(CATALOG, None, b"\0\2", b"\0\0") is None
+
+
+def test_an_unknown_type_is_kept():
+    found = coordinator("__consumer_offsets", 99, b"abc", 7, b"def")
+    data = {"key": base64.b64encode(b"abc").decode(), "value": base64.b64encode(b"def").decode()}
+    assert found.to_json() == {
+        "key": {"type": "99", "data": data["key"]},
+        "value": {"version": "7", "data": data["value"]},
+    }
+    assert codes(found) == [("UNKNOWN_TYPE", "key")]
+    found = framed("__cluster_metadata", 99, 3, b"abc")
+    assert found.to_json() == {"value": {"type": "99", "version": 3, "data": data["key"]}}
+    assert codes(found) == [("UNKNOWN_TYPE", "value")]
+
+
+def test_a_type_that_kafka_no_longer_has():
+    key_json, key_body = sample("ShareGroupPartitionMetadataKey", 9)
+    value_json, value_body = sample("ShareGroupPartitionMetadataValue", 0)
+    found = coordinator("__consumer_offsets", 9, key_body, 0, value_body)
+    assert found.to_json() == {"key": {"type": "9", "data": key_json}, "value": {"version": "0", "data": value_json}}
+
+
+def test_a_newer_version_is_decoded_by_the_newest_known():
+    found = coordinator(
+        "__transaction_state", 0, sample("TransactionLogKey", 0)[1], 9, sample("TransactionLogValue", 1)[1] + b"new"
+    )
+    assert found.to_json()["value"]["version"] == "9"
+    assert found.to_json()["value"]["data"]["producerId"] == 1
+    assert codes(found) == [("UNKNOWN_VERSION", "value"), ("TRAILING_BYTES", "value")]
+    assert found.value.body.guess
+
+
+def test_share_updates_are_written_under_another_version():
+    found = coordinator("__share_group_state", 1, sample("ShareUpdateKey", 0)[1], 1, sample("ShareUpdateValue", 0)[1])
+    assert found.to_json()["value"]["version"] == "1"
+    assert found.to_json()["value"]["data"]["startOffset"] == 1
+    assert found.anomalies == []
+    assert found.value.exact
+
+
+def test_a_preview_frame_is_kept():
+    found = framed("__cluster_metadata", 2, 0, b"abc", frame=0)
+    assert found.to_json() == {"value": {"type": "2", "version": 0, "data": base64.b64encode(b"abc").decode()}}
+    assert codes(found) == [("UNKNOWN_VERSION", "value")]
+
+
+def test_bytes_that_end_before_they_say_what_they_are():
+    found = decode_record(CATALOG, "__consumer_offsets", b"\0", b"\0")
+    assert found.to_json() == {"key": {"type": None, "data": "AA=="}, "value": {"version": None, "data": "AA=="}}
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "key"), ("PAYLOAD_TRUNCATED", "value")]
+    found = decode_record(CATALOG, "__cluster_metadata", None, b"\1\x80")
+    assert found.to_json() == {"value": {"type": None, "version": None, "data": "AYA="}}
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "value.apiKey")]
+    found = decode_record(CATALOG, "__consumer_offsets", None, b"\0\0")
+    assert codes(found) == [("NULL_NOT_ALLOWED", "key")]
+
+
+def member(subscription, assignment):
+    texts = {
+        "memberId": "m",
+        "groupInstanceId": None,
+        "clientId": "c",
+        "clientHost": "/h",
+        "rebalanceTimeout": 1,
+        "sessionTimeout": 2,
+    }
+    return texts | {
+        "subscription": base64.b64encode(subscription).decode(),
+        "assignment": base64.b64encode(assignment).decode(),
+    }
+
+
+def group(protocol_type, *members):
+    value = {
+        "protocolType": protocol_type,
+        "generation": 1,
+        "protocol": "sticky",
+        "leader": "m",
+        "currentStateTimestamp": 5,
+        "members": list(members),
+    }
+    body = kwire.encode(value, message="GroupMetadataValue", version=3)
+    return coordinator("__consumer_offsets", 2, sample("GroupMetadataKey", 0)[1], 3, body)
+
+
+def test_subscriptions_and_assignments_stand_in_place_of_their_bytes():
+    user_data = kwire.encode(
+        {"topics": ["t"], "userData": "AAAAAAAAAAU="}, message="ConsumerProtocolSubscription", version=0
+    )
+    found = group("consumer", member(b"\0\0" + user_data, b""), member(b"\0\0\xff", b"\0\1\0\0\0\0\xff\xff\xff\xff"))
+    first, second = found.to_json()["value"]["data"]["members"]
+    assert first["subscription"] == {"topics": ["t"], "userData": "AAAAAAAAAAU="}
+    assert first["assignment"] == ""  # no bytes are no assignment
+    assert second["subscription"] == "AAD/"  # what can't be decoded stays as it is, as in DumpLogSegments
+    assert second["assignment"] == {"assignedPartitions": [], "userData": None}
+    assert [payload.path for payload in found.inside] == [
+        "value.members[0].subscription",
+        "value.members[0].subscription.userData",
+        "value.members[1].subscription",
+        "value.members[1].assignment",
+    ]
+    assert found.inside[1].json_data() == {"previousAssignment": [], "generation": 5}
+    assert codes(found) == [("PAYLOAD_TRUNCATED", "value.members[1].subscription.topics")]
+
+
+def test_members_of_other_groups_stay_as_they_are():
+    state = b"\0\0\0\4http" + bytes(8)
+    found = group("connect", member(state, b""))
+    assert found.to_json()["value"]["data"]["members"][0]["subscription"] == base64.b64encode(state).decode()
+    assert [(payload.type, payload.json_data()) for payload in found.inside] == [
+        ("ConnectWorkerState", {"url": "http", "configOffset": 0})
+    ]
+    assert group("sr", member(b'{"version":1}', b"")).inside == ()
+
+
+def test_secrets_can_be_hidden():
+    value = {"name": "u", "mechanism": 1, "salt": "AQI=", "storedKey": "AwQF", "serverKey": "Bg==", "iterations": 4096}
+    body = kwire.encode(value, message="UserScramCredentialRecord", version=0)
+    found = framed("__cluster_metadata", 11, 0, body)
+    hidden = hidden_spans(CATALOG, found.value.body)
+    shown = found.to_json(hidden={"value": hidden})["value"]["data"]
+    assert shown == value | {
+        "salt": "<redacted 2 bytes>",
+        "storedKey": "<redacted 3 bytes>",
+        "serverKey": "<redacted 1 bytes>",
+    }
+    assert (
+        framed("__cluster_metadata", 99, 0, b"abc").to_json(hidden={"value": hidden})["value"]["data"]
+        == "<redacted 3 bytes>"
+    )
+
+
+@pytest.mark.shared
+def test_golden_records():
+    """The keys, values and records of the golden vectors, in the frame in which they stand in a topic."""
+    modules = {module: topic for topic, module in (COORDINATORS | FRAMED).items()}
+    compared = Counter()
+    for row in golden_rows.shared():
+        entry = row.catalog.entry(row.message)
+        topic = modules.get(entry.module)
+        if not topic:
+            continue
+        kind = entry.api_key.to_bytes(2, "big")
+        version = row.version.to_bytes(2, "big")
+        if topic in FRAMED:
+            found = decode_record(row.catalog, topic, None, bytes((1, entry.api_key, row.version)) + row.body).value
+        elif entry.type == "coordinator-key":
+            found = decode_record(row.catalog, topic, kind + row.body, None).key
+        else:
+            found = decode_record(row.catalog, topic, kind, version + row.body).value
+        assert found.exact
+        assert golden_rows.without_unknown_tags(found.json_data()) == row.json, row
+        compared[entry.type] += 1
+    assert compared == {"metadata": 292, "coordinator-key": 59, "coordinator-value": 206}

@@ -1,0 +1,118 @@
+import struct
+
+import cramjam
+import pytest
+
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.compression import compress, decompress
+
+TEXT = b"".join(b"record %d of the orders;" % number for number in range(6000))
+MAGIC = b"\x82SNAPPY\0"
+LIMITS = Limits()
+
+
+def raw(data):
+    return bytes(cramjam.snappy.compress_raw(data))
+
+
+def xerial(*parts, order=">", version=1, compatible=1):
+    chunks = (raw(part) for part in parts)
+    return (
+        MAGIC
+        + struct.pack(f"{order}ii", version, compatible)
+        + b"".join(struct.pack(">i", len(chunk)) + chunk for chunk in chunks)
+    )
+
+
+def unpacked(data, limits=LIMITS):
+    return decompress(2, data, limits)
+
+
+def test_raw_as_librdkafka_writes_it():
+    data = raw(TEXT)
+    assert unpacked(data) == (TEXT, None, "", len(data))
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_xerial_with_either_byte_order(order):
+    data = xerial(TEXT[:40000], TEXT[40000:], order=order)
+    assert unpacked(data) == (TEXT, None, "", len(data))
+
+
+def test_chunks_of_any_size():
+    data = xerial(*(TEXT[at : at + 999] for at in range(0, len(TEXT), 999)))
+    assert unpacked(data) == (TEXT, None, "", len(data))
+    data = xerial(TEXT, b"", TEXT)
+    assert unpacked(data) == (TEXT * 2, None, "", len(data))
+
+
+def test_streams_joined():
+    data = xerial(TEXT) + xerial(b"more", order="<")
+    assert unpacked(data) == (TEXT + b"more", None, "", len(data))
+
+
+def test_what_kafka_writes():
+    data = compress(2, TEXT)
+    assert data.startswith(MAGIC + struct.pack(">ii", 1, 1))
+    sizes, at = [], 16
+    while at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        sizes.append(cramjam.snappy.decompress_raw_len(data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    assert sizes == [1 << 15] * (len(TEXT) >> 15) + [len(TEXT) % (1 << 15)]
+    assert compress(2, b"") == data[:16]
+
+
+def test_another_version():
+    data = xerial(TEXT, version=2, compatible=0)
+    assert unpacked(data)[:2] == (TEXT, "SNAPPY_VERSION")
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_bytes_too_few_for_a_chunk(size):
+    data = xerial(TEXT)
+    assert unpacked(data + bytes(size))[:2] == (TEXT, "COMPRESSED_TRAILING_BYTES")
+    assert unpacked(data + bytes(size)).used == len(data)
+
+
+def test_a_chunk_that_is_cut_gives_what_it_has():
+    first, second = TEXT[:30000], TEXT[30000:60000]
+    whole = xerial(first, second)
+    got = unpacked(whole[:-100])
+    assert got.code == "DECOMPRESSION_FAILED"
+    assert (first + second).startswith(got.data)
+    assert len(got.data) > 50000
+    assert got.used == len(xerial(first))
+
+
+def test_a_raw_block_that_is_cut_gives_what_it_has():
+    data = raw(TEXT)
+    got = unpacked(data[: len(data) // 2])
+    assert got.code == "DECOMPRESSION_FAILED"
+    assert TEXT.startswith(got.data)
+    assert len(got.data) > len(TEXT) // 3
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        struct.pack(">i", -2),
+        struct.pack(">i", 0),
+        struct.pack(">i", 1 << 30) + b"\x03\x08abc",
+        struct.pack(">i", 9) + b"\xff\xff\xff\xff\x0f\x08abc",
+        MAGIC[:4] + bytes(12),
+    ],
+    ids=["negative", "empty", "beyond the end", "4 GiB", "another magic"],
+)
+def test_chunks_that_lie(chunk):
+    got = unpacked(xerial(TEXT) + chunk)
+    assert got.code == "DECOMPRESSION_FAILED"
+    assert got.data in (TEXT, TEXT + b"abc")
+
+
+def test_a_declared_size_beyond_the_limit_is_not_begun():
+    got = unpacked(raw(TEXT), Limits(output=1000))
+    assert got[:2] == (b"", "DECOMPRESSION_LIMIT")
+    assert str(len(TEXT)) in got.detail
+    got = unpacked(xerial(TEXT[:900], TEXT), Limits(output=1000))
+    assert got[:2] == (TEXT[:900], "DECOMPRESSION_LIMIT")

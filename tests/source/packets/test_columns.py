@@ -1,0 +1,244 @@
+"""Packets and segments as columns, whatever the parts: what the readers give that take them one by one."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from packets import (
+    SECOND,
+    block,
+    enhanced,
+    ethernet,
+    extension,
+    fragment_header,
+    interface,
+    ipv4,
+    ipv6,
+    option,
+    packet,
+    pcap_file,
+    pcapng_file,
+    section,
+    sll,
+    sll2,
+    tcp,
+    udp,
+    vlan,
+)
+
+pytest.importorskip("numba")
+
+import numpy as np
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import NO_TIME, Segment, turned
+from kwire_cli.source.packets.parts import PartReader, outline
+from kwire_cli.source.packets.segment_columns import segment_columns
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs import network
+from kwire_cli.structs.network import PCAP_MICRO, PCAP_NANO, PCAPNG
+
+pytestmark = pytest.mark.numba
+
+SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
+OWN = sorted((Path(__file__).resolve().parents[4] / "shared" / "real").glob("**/*.pcap*"))
+
+
+def by_columns(path, size=1 << 20, most=50):
+    """What `packets` and `Segments` give, from columns."""
+    found = outline(path, size)
+    exact, numbers, made, notices = Segments(), [], [], []
+    for part in found.parts:
+        reader = PartReader(part, most)
+        for data, columns in reader.chunks():
+            numbers += columns.number.tolist()
+            segments = segment_columns(data, columns, exact, part.moment)
+            assert [row for _, rows in segments.by_group() for row in sorted(rows["packet"].tolist())] == [
+                row for _, rows in segments.by_group() for row in rows["packet"].tolist()
+            ]
+            moments = segments.rows["moment"].tolist()
+            assert moments == sorted(moments)
+            for row, group in zip(segments.rows, segments.group.tolist(), strict=True):
+                number, time, _, position, sequence, acknowledgment, length, missing, flags, direction = row.tolist()
+                where, at = (
+                    (data, position) if position >= 0 else (np.frombuffer(segments.kept, np.uint8), -1 - position)
+                )
+                ends = turned(segments.keys[group]) if direction else segments.keys[group]
+                payload = where[at : at + length].tobytes()
+                made.append(
+                    Segment(
+                        number,
+                        None if time == NO_TIME else time,
+                        ends,
+                        sequence,
+                        acknowledgment,
+                        flags,
+                        payload,
+                        missing,
+                    )
+                )
+        notices += reader.notices
+    assert found.packets in {None, len(numbers)}
+    return numbers, made, notices
+
+
+def one_by_one(path):
+    source = packets(path)
+    found = list(source)
+    found = [
+        each if each.time is None or each.time < 1 << 63 else each._replace(time=None) for each in found
+    ]  # no date is so late
+    return [packet.number for packet in found], list(Segments()(found)), source.notices
+
+
+def check(path, *sizes):
+    for size in sizes or (1 << 20, 900):
+        assert by_columns(path, size) == one_by_one(path)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_samples(path):
+    check(path)
+
+
+@pytest.mark.shared
+def test_real_captures():
+    assert OWN
+    for path in OWN:
+        check(path, 1 << 20, 20_000)
+
+
+def test_packed_files(tmp_path):
+    for path in SAMPLES[:2]:
+        made = tmp_path / "made.gz"
+        made.write_bytes(gzip.compress(path.read_bytes()))
+        check(made)
+        made.write_bytes(made.read_bytes()[:-2000])
+        check(made)
+
+
+FOUR, SIX = tcp(b"hello kafka"), tcp(b"and to you", options=bytes(12))
+FRAMES = [
+    (network.LINK_ETHERNET, ethernet(ipv4(FOUR))),
+    (network.LINK_ETHERNET, ethernet(ipv6(SIX), network.ETHER_IPV6)),
+    (network.LINK_ETHERNET, ethernet(vlan(ipv4(FOUR)), 0x8100)),
+    (network.LINK_ETHERNET, ethernet(ipv4(SIX, options=bytes(8)))),
+    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=0), padded=False)),
+    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=4000))),
+    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=30))),
+    (
+        network.LINK_ETHERNET,
+        ethernet(ipv6(extension(network.PROTOCOL_TCP) + FOUR, next_header=network.HOP_BY_HOP), network.ETHER_IPV6),
+    ),
+    (network.LINK_ETHERNET, ethernet(ipv6(FOUR, payload_length=0), network.ETHER_IPV6, padded=False)),
+    (network.LINK_ETHERNET, ethernet(ipv4(udp(b"no", 53), protocol=network.PROTOCOL_UDP))),
+    (network.LINK_ETHERNET, ethernet(ipv4(ipv4(FOUR), protocol=network.PROTOCOL_IPV4))),
+    (network.LINK_ETHERNET, ethernet(b"arp", 0x0806)),
+    (network.LINK_ETHERNET, b""),
+    (network.LINK_SLL, sll(ipv4(FOUR))),
+    (network.LINK_SLL2, sll2(ipv6(SIX), network.ETHER_IPV6)),
+    (network.LINK_RAW_IP, ipv4(SIX)),
+    (network.LINK_RAW_IP, ipv6(FOUR)),
+    (147, ipv4(FOUR)),
+]
+_HALF = 16
+FRAGMENTS = [
+    (network.LINK_ETHERNET, ethernet(ipv4(SIX[:_HALF], flags_and_fragment_offset=network.IPV4_MORE_FRAGMENTS))),
+    (network.LINK_ETHERNET, ethernet(ipv4(SIX[_HALF:], flags_and_fragment_offset=_HALF // 8), padded=False)),
+    (
+        network.LINK_ETHERNET,
+        ethernet(
+            ipv6(fragment_header(network.PROTOCOL_TCP, 0, more=True) + FOUR[:_HALF], next_header=network.IPV6_FRAGMENT),
+            network.ETHER_IPV6,
+        ),
+    ),
+    (
+        network.LINK_ETHERNET,
+        ethernet(
+            ipv6(fragment_header(network.PROTOCOL_TCP, _HALF, more=False) + FOUR[_HALF:], next_header=44),
+            network.ETHER_IPV6,
+        ),
+    ),
+]
+PACKETS = st.lists(
+    st.tuples(st.sampled_from([*FRAMES, *FRAGMENTS]), st.integers(0, 1 << 31), st.none() | st.integers(0, 120)),
+    max_size=30,
+)
+
+
+def packets_of(chosen, kind=None):
+    made = []
+    for number, ((each, data), time, cut) in enumerate((row for row in chosen if kind in {None, row[0][0]}), 1):
+        made.append(
+            packet(data if cut is None else data[:cut], number, link=each, time=time * SECOND + 1000, length=len(data))
+        )
+    return made
+
+
+@given(
+    chosen=PACKETS,
+    order=st.sampled_from("<>"),
+    nano=st.booleans(),
+    kind=st.sampled_from([network.LINK_ETHERNET, network.LINK_SLL, network.LINK_RAW_IP]),
+)
+def test_pcap(tmp_path_factory, chosen, order, nano, kind):
+    path = tmp_path_factory.mktemp("made") / "made.pcap"
+    made = packets_of(chosen, kind)
+    path.write_bytes(pcap_file(made, order, PCAP_NANO if nano else PCAP_MICRO, link=kind))
+    check(path)
+
+
+@given(
+    chosen=PACKETS,
+    order=st.sampled_from("<>"),
+    options=st.sampled_from([b"", b"\6", b"\x09", b"\x8a", b"\x03", b"\x0c"]),
+)
+def test_pcapng(tmp_path_factory, chosen, order, options):
+    path = tmp_path_factory.mktemp("made") / "made.pcapng"
+    kinds = sorted({kind for kind, _ in [*FRAMES, *FRAGMENTS]})
+    code = option(order, network.OPTION_TSRESOL, options) if options else b""
+    parts = [section(order), *(interface(order, kind, options=code) for kind in kinds)]
+    for number, each in enumerate(packets_of(chosen)):
+        parts.append(enhanced(order, each, kinds.index(each.link)))
+        if number % 7 == 3:
+            simple = PCAPNG[order].simple.build({"original_packet_length": len(each.data)}) + each.data
+            parts += [
+                block(order, network.SIMPLE_PACKET_BLOCK, simple),
+                block(order, 0x0BAD, b"not read"),
+                interface(order, 1),
+            ]
+        if number % 11 == 10:
+            order = "<" if order == ">" else ">"
+            parts += [section(order), *(interface(order, kind) for kind in kinds)]
+    path.write_bytes(b"".join(parts))
+    check(path)
+
+
+@given(data=st.data(), cut=st.integers(0, 40_000), value=st.binary(max_size=40), which=st.sampled_from(SAMPLES))
+def test_damage(tmp_path_factory, data, cut, value, which):
+    whole = which.read_bytes()[:20_000]
+    at = data.draw(st.integers(0, len(whole)))
+    path = tmp_path_factory.mktemp("made") / "made"
+    path.write_bytes((whole[:at] + value + whole[at + len(value) :])[:cut])
+    try:
+        expected = one_by_one(path)
+    except InputError:
+        with pytest.raises(InputError):
+            by_columns(path)
+        return
+    if expected[2] and "file's header" in expected[2][0].text:
+        return  # the columns' reader says so by an error
+    assert by_columns(path) == expected
+    numbers, made, notices = by_columns(path, 900)
+    assert (numbers, made, [notice.text for notice in notices]) == (
+        *expected[:2],
+        [notice.text for notice in expected[2]],
+    )
+
+
+def test_pcapng_file_of_the_tests_is_read(tmp_path):
+    path = tmp_path / "made.pcapng"
+    path.write_bytes(pcapng_file(packets_of([(FRAMES[0], 5, None)]), "<"))
+    check(path)

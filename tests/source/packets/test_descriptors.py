@@ -1,0 +1,223 @@
+"""Connections put together from descriptors of any parts of any files: the lines of a capture that is read as a
+whole.
+"""
+
+import random
+import re
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+
+pytest.importorskip("numba")
+
+import kwire_cli as kwire
+from kwire_cli.errors import InputError
+from kwire_cli.source.captures import Capture, Replay
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.traffic import names_in, traffic
+from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
+from kwire_cli.source.packets.files import captures_of, packets
+from kwire_cli.source.packets.model import Start
+from kwire_cli.source.packets.segments import Segments
+
+pytestmark = pytest.mark.numba
+
+SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
+OWN = Path(__file__).resolve().parents[4] / "shared" / "real" / "own" / "captures"
+CATALOG = kwire.catalog()
+
+
+def shown(line, stream):
+    document = line.to_json(records="decoded") | {"packet": line.seen.packet}  # over all files
+    # A gap that nothing follows has the packet at which it was decided, of whichever connection that was.
+    for name in ("frame", "requestFrame", "stream", "file", *(("time", "packet") if line.kind == "gap" else ())):
+        document.pop(name, None)
+    return repr((stream, document))
+
+
+def whole(path):
+    """The lines of a capture that is read from its start, by the first packets of their connections."""
+    starts = {event.connection: event.packet for event in Capture(path) if type(event) is Start}
+    capture = Capture(path)
+    lines = traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path))
+    return sorted(shown(line, starts[line.stream]) for line in lines)
+
+
+def connections(paths, size, *, payloads=False):
+    """What the owners of connections get, sorted as Spark sorts it."""
+    plan = schedule([outlined(str(path), size) for path in paths])
+    rows = defaultdict(list)
+    for part in plan.parts:
+        for each in described(part, payloads=payloads):
+            rows[each.point, each.ends].append(each)
+    for (point, ends), found in rows.items():
+        found.sort(key=lambda each: (each.moment, each.chain, each.packet))
+        yield lambda plan=plan, point=point, ends=ends, found=found: replayed(plan, point, ends, found)
+
+
+def replayed(plan, point, ends, found):
+    origin = plan.origin(point)
+    return Replay(ends, runs(found, plan.files, origin), plan.points[point].last, origin=origin)
+
+
+def together(paths, size=1500, **options):
+    """The lines of the same, put together by connection."""
+    names = Names()
+    replays = []
+    for replay in connections(paths, size, **options):
+        known = names_in(CATALOG, replay(), sessions=True)
+        for own, other in (
+            (names.topics, known.topics),
+            (names.brokers, known.brokers),
+            (names.sessions, known.sessions),
+        ):
+            own.update(other)
+        replays.append(replay())
+    lines = []
+    for replay in replays:
+        own = Names(dict(names.topics), dict(names.brokers), dict(names.sessions))
+        lines += [
+            shown(line, replay.starts[line.stream])
+            for line in traffic(CATALOG, replay, waiting_since=replay.waiting_since, names=own)
+        ]
+    return sorted(lines)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_samples(path):
+    expected = whole(path)
+    assert together([path]) == expected
+    assert together([path], 1 << 20, payloads=True) == expected
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "name", ["client-franz-go", "client-librdkafka", "java44-produce-consume", "sweep39-controller", "not-kafka"]
+)
+def test_own_captures(name):
+    path = OWN / name / "capture.pcapng"
+    assert together([path], 20_000) == whole(path)
+
+
+def hurt(segments, seed):
+    """Segments repeated, swapped and lost."""
+    dice = random.Random(seed)
+    out = []
+    for segment in segments:
+        chance = dice.random()
+        if chance < 0.05:
+            continue
+        out.append(segment)
+        if chance < 0.15:
+            out.append(segment)
+        if chance > 0.9 and len(out) > 1:
+            out[-1], out[-2] = out[-2], out[-1]
+    return [
+        segment._replace(packet=number, time=(1 << 60) + number * 1_000_000) for number, segment in enumerate(out, 1)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rotated_files_with_damage_are_one_capture(tmp_path, seed):
+    segments = hurt(Segments()(packets(SAMPLES[1])), seed)
+    made = [packet_of(segment, number) for number, segment in enumerate(segments, 1)]
+    one = tmp_path / "one.pcap"
+    one.write_bytes(make.pcap_file(made))
+    rotated = []
+    for number, start in enumerate(range(0, len(made), 17)):
+        rotated.append(tmp_path / f"{number:03}.pcap")
+        rotated[-1].write_bytes(make.pcap_file(made[start : start + 17]))
+    random.Random(seed).shuffle(rotated)
+    expected = whole(one)
+    assert together([one], 700) == expected
+    assert together(rotated) == expected
+    assert together(rotated, payloads=True) == expected
+
+
+def test_captures_of_two_machines_are_merged_by_time(tmp_path):
+    segments = list(Segments()(packets(SAMPLES[1])))
+    made = [packet_of(segment, number) for number, segment in enumerate(segments, 1)]
+    one = tmp_path / "one.pcap"
+    one.write_bytes(
+        make.pcap_file([each._replace(time=(1 << 60) + number * 1_000_000) for number, each in enumerate(made)])
+    )
+    both = []
+    for name, side in (("a", 0), ("b", 1)):
+        some = [
+            each._replace(time=(1 << 60) + number * 1_000_000)
+            for number, (each, segment) in enumerate(zip(made, segments, strict=True))
+            if (segment.source.port > segment.destination.port) == side
+        ]
+        both.append(tmp_path / f"{name}.pcap")
+        both[-1].write_bytes(make.pcap_file(some))
+    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both]).points] == [2]
+
+    def without_packets(lines):
+        return sorted(re.sub(r"^\(\d+|'packet': \d+", "", line) for line in lines)
+
+    assert without_packets(together(both)) == without_packets(whole(one))
+
+
+def test_places(tmp_path):
+    made = [make.packet(make.ethernet(make.ipv4(make.tcp(b"x")))) for _ in range(9)]
+    files = []
+    for number in range(3):
+        files.append(tmp_path / f"{number}.pcap")
+        files[-1].write_bytes(make.pcap_file([replace_time(each, number) for each in made[:3]]))
+    plan = schedule([outlined(str(path)) for path in reversed(files)])
+    (point,) = plan.points
+    assert (len(point.chains), point.last, plan.files) == (1, 9, tuple(map(str, files)))
+    expected = [(str(files[0]), 1), (str(files[0]), 3), (str(files[1]), 1), (str(files[2]), 3)]
+    assert [plan.origin(0).place(packet) for packet in (1, 3, 4, 9)] == expected
+
+
+def replace_time(each, hour):
+    return each._replace(time=(hour + 1) * 3600 * make.SECOND)
+
+
+def test_files_that_are_no_captures(tmp_path):
+    (tmp_path / "note.txt").write_text("nothing")
+    with pytest.raises(InputError, match="no capture in this folder"):
+        captures_of([str(tmp_path)])
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    (tmp_path / "within").mkdir()
+    (tmp_path / "within" / "unnamed").write_bytes(SAMPLES[0].read_bytes())
+    found = captures_of([str(tmp_path), str(tmp_path / "*")])
+    assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed"), str(tmp_path / "note.txt")]
+    plan = schedule(map(outlined, found))
+    assert [Path(path).name for path, _ in plan.faults] == ["empty.pcap", "note.txt"]
+    with pytest.raises(InputError, match="no such file"):
+        captures_of(["/no/such/thing"])
+
+
+@pytest.mark.parametrize("path", SAMPLES[:4], ids=lambda path: path.name)
+def test_bytes_that_were_let_go_of_are_read_again(path, monkeypatch):
+    monkeypatch.setattr("kwire_cli.source.packets.descriptors.WINDOW", 0)
+    assert together([path]) == whole(path)
+
+
+def test_memory_does_not_grow_with_what_is_read_of_a_file(tmp_path, monkeypatch):
+    from kwire_cli.source.packets import descriptors
+    from kwire_cli.stores import mapped
+
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("the system does not tell how much of files is mapped")
+
+    def in_memory():
+        return int(re.search(r"RssFile:\s+(\d+) kB", status.read_text())[1]) << 10
+
+    size, step = 64 << 20, 1 << 20
+    path = tmp_path / "file"
+    path.write_bytes(bytes(size))
+    monkeypatch.setattr(descriptors, "WINDOW", 8 << 20)
+    view, before, most = mapped(path), in_memory(), 0
+    for at in range(0, size, step):
+        descriptors._passing(view, at, at + step)
+        assert bytes(view[at : at + step]) == bytes(step)
+        most = max(most, in_memory())
+    assert most - before < 16 << 20

@@ -1,0 +1,171 @@
+"""Capture points: which files are one capture."""
+
+import random
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.points import Naming, apart_notes, points_of
+from kwire_cli.source.packets.segments import Segments
+
+SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "captures"
+PYTHON = SAMPLES / "kafka-python-4.4.0.pcapng"
+START = 1 << 60
+
+
+def written(path, segments):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    return str(path)
+
+
+def timed(path, step=1_000_000):
+    return [segment._replace(time=START + number * step) for number, segment in enumerate(Segments()(packets(path)))]
+
+
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        (None, "/c/2026-11-22/broker-1"),
+        ("{parent}", "broker-1"),
+        ("{parent.parent}/{name}", "2026-11-22/eth0-003.pcap.gz"),
+        ("{stem}", "eth0-003"),
+        (r"broker-\d+", "broker-1"),
+        (r"/(\d+)-\d+-\d+/.*/(eth\d)", "2026/eth0"),
+    ],
+)
+def test_names(template, name):
+    assert Naming(template).name("/c/2026-11-22/broker-1/eth0-003.pcap.gz") == name
+
+
+def test_templates_that_say_nothing():
+    with pytest.raises(InputError, match="not a regular expression"):
+        Naming("(")
+    with pytest.raises(InputError, match="does not match this path"):
+        Naming("broker-").name("/a/b.pcap")
+
+
+def test_folders_are_points_however_they_are_written(tmp_path, monkeypatch):
+    paths = [
+        written(tmp_path / folder / f"{number}.pcap", timed(PYTHON)[number::2]) for folder in "ab" for number in (0, 1)
+    ]
+    monkeypatch.chdir(tmp_path)
+    found = points_of([paths[0], "a/1.pcap", "./b/0.pcap", "a/../b/1.pcap"], Naming())
+    assert [(point.name, len(point.files), point.apart) for point in found] == [
+        (str(tmp_path / "a"), 2, False),
+        ("b", 2, False),
+    ]
+    assert [len(point.files) for point in points_of(paths, Naming(merged=True))] == [4]
+    assert (
+        sorted(point.name for point in points_of(paths, Naming("{name}"))) == paths
+    )  # 0.pcap and 0.pcap hold the same
+    assert [point.name for point in points_of(paths[:2], Naming("{name}"))] == ["0.pcap", "1.pcap"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_rotation_is_one_capture(tmp_path, seed):
+    dice = random.Random(seed)
+    segments = timed(dice.choice(sorted(SAMPLES.iterdir())), dice.choice([0, 1, 1_000_000]))
+    cuts = sorted(dice.sample(range(1, len(segments)), min(dice.choice([1, 5, 20]), len(segments) - 1)))
+    paths = [
+        written(tmp_path / "in" / f"{number:03}.pcap", segments[start:stop])
+        for number, (start, stop) in enumerate(pairwise([0, *cuts, len(segments)]))
+    ]
+    (point,) = points_of(dice.sample(paths, len(paths)), Naming())
+    assert (point.files, len(point.chains), point.apart) == (tuple(paths), 1, False)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_packets_shared_out_are_one_capture(tmp_path, seed):
+    """As of a card with several queues: each packet is in one of the files, and some small ones that are repeated are
+    in two.
+    """
+    dice = random.Random(seed)
+    files = [[], [], []]
+    for segment in timed(PYTHON):
+        for file in dice.sample(files, 2 if len(segment.payload) < 40 and dice.random() < 0.2 else 1):
+            file.append(segment)
+    (point,) = points_of([written(tmp_path / f"{number}.pcap", some) for number, some in enumerate(files)], Naming())
+    assert (len(point.chains), point.apart) == (3, False)
+
+
+def moved(segments, *, sequence=0, time=0):
+    return [each._replace(sequence=each.sequence + sequence & 0xFFFFFFFF, time=each.time + time) for each in segments]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        moved,  # a copy
+        lambda segments: moved(segments, time=20_000),  # the same from another interface
+        lambda segments: moved(segments, sequence=1000),  # another conversation between the same ends
+        lambda segments: moved(segments, sequence=1 << 30),
+        lambda segments: moved([each for each in segments if not each.flags & 2], sequence=1 << 30),
+        lambda segments: moved(segments)[: len(segments) // 2],
+    ],
+)
+def test_the_same_connections_twice_are_two_points(tmp_path, other):
+    segments = timed(PYTHON)
+    paths = [written(tmp_path / "a.pcap", segments), written(tmp_path / "b.pcap", other(segments))]
+    found = points_of(paths, Naming())
+    assert sorted((point.name, point.apart) for point in found) == [(path, True) for path in paths]
+    (note,) = apart_notes(point.name for point in found)
+    assert "a.pcap, b.pcap" in note
+    assert [len(point.files) for point in points_of(paths, Naming(merged=True))] == [2]
+
+
+def test_two_rows_of_rotated_files_stay_rows(tmp_path):
+    segments = timed(PYTHON)
+    cuts = [0, len(segments) // 3, len(segments) // 2, len(segments)]
+    for name, shift in (("eth0", 0), ("eth1", 10)):
+        for number, (start, stop) in enumerate(pairwise(cuts)):
+            written(tmp_path / f"{name}-{number}.pcap", moved(segments[start:stop], time=shift))
+    found = points_of([str(path) for path in tmp_path.iterdir()], Naming())
+    assert sorted([Path(file).name for file in point.files] for point in found) == [
+        [f"{name}-{number}.pcap" for number in range(3)] for name in ("eth0", "eth1")
+    ]
+
+
+def test_a_port_that_is_used_again_is_no_contradiction(tmp_path):
+    segments = timed(PYTHON)
+    later = moved(segments, sequence=1 << 30, time=segments[-1].time - START + 1)
+    others = [
+        segment._replace(ends=segment.ends[::-1]) for segment in timed(PYTHON, 2_000_000)
+    ]  # which overlap with both
+    paths = [
+        written(tmp_path / name, some) for name, some in (("a.pcap", segments), ("b.pcap", later), ("c.pcap", others))
+    ]
+    (point,) = points_of(paths, Naming())
+    assert (len(point.chains), point.apart) == (2, False)
+
+
+def test_many_copies_are_as_many_points(tmp_path):
+    for number in range(500):
+        shutil.copy(PYTHON, tmp_path / f"{number:03}.pcapng")
+    assert len(points_of([str(path) for path in tmp_path.iterdir()], Naming())) == 500
+
+
+def test_files_that_cannot_be_read_are_there(tmp_path):
+    (tmp_path / "none.pcap").write_bytes(b"nothing")
+    shutil.copy(PYTHON, tmp_path)
+    (point,) = points_of([str(tmp_path / "none.pcap"), str(tmp_path / PYTHON.name)], Naming())
+    assert len(point.files) == 2
+
+
+@pytest.mark.parametrize(
+    "template", ["{parnet}", "{parent}-{parnet}", "{name.parent}", "{parent.name}", "{}{folder}", "{Parent}"]
+)
+def test_a_field_that_no_path_has_is_refused(template):
+    with pytest.raises(InputError, match="a path has no field"):
+        Naming(template)
+
+
+@pytest.mark.parametrize("template", [r"broker-\d{2}", "{parent.parent}", "{stem}{name}", r"a{1,3}b{2}"])
+def test_fields_and_repetitions_are_no_unknown_fields(template):
+    assert Naming(template).template == template

@@ -1,0 +1,278 @@
+"""From packets to TCP segments: every link layer, IP in all its forms, tunnels; the quick way and the general one."""
+
+import pytest
+from hypothesis import given, strategies as st
+from packets import (
+    CLIENT,
+    CLIENT6,
+    SERVER,
+    SERVER6,
+    authentication,
+    ethernet,
+    extension,
+    fragment_header,
+    geneve,
+    gre,
+    ipv4,
+    ipv6,
+    packet,
+    sll,
+    sll2,
+    tcp,
+    udp,
+    vlan,
+    vxlan,
+)
+
+from kwire_cli.source.packets.model import Endpoint, endpoints, turned
+from kwire_cli.source.packets.segments import MAX_NESTING, Segments
+from kwire_cli.structs import network
+
+HELLO = b"hello kafka"
+FOUR, SIX = ipv4(tcp(HELLO)), ipv6(tcp(HELLO))
+ERSPAN2 = network.ERSPAN2.build({"version_and_vlan": 0x1000, "session": 1, "index": 0})
+
+
+def erspan3(flags):
+    return network.ERSPAN3.build(
+        {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
+    )
+
+
+def one(data, link_type=network.LINK_ETHERNET, length=None):
+    """The segment of one packet, read both ways, and what was counted."""
+    made = packet(data, link=link_type, length=length)
+    general, quick = Segments(), Segments()
+    segment = general.segment(made)
+    assert list(quick([made])) == ([segment] if segment else [])
+    assert quick.other == general.other
+    return segment, dict(general.other)
+
+
+LINKS = {
+    "ethernet": (ethernet(FOUR), network.LINK_ETHERNET),
+    "ethernet, IPv6": (ethernet(SIX, network.ETHER_IPV6), network.LINK_ETHERNET),
+    "ethernet with options": (ethernet(ipv4(tcp(HELLO, options=bytes(12)))), network.LINK_ETHERNET),
+    "VLAN": (ethernet(vlan(FOUR), 0x8100), network.LINK_ETHERNET),
+    "QinQ": (ethernet(vlan(vlan(FOUR), 0x8100), 0x88A8), network.LINK_ETHERNET),
+    "old QinQ": (ethernet(vlan(vlan(SIX, network.ETHER_IPV6), 0x8100), 0x9100), network.LINK_ETHERNET),
+    "SLL": (sll(FOUR), network.LINK_SLL),
+    "SLL, IPv6": (sll(SIX, network.ETHER_IPV6), network.LINK_SLL),
+    "SLL, VLAN": (sll(vlan(FOUR), 0x8100), network.LINK_SLL),
+    "SLL2": (sll2(FOUR), network.LINK_SLL2),
+    "null": (network.NULL.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "null, big-endian": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "loop": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_LOOP),
+    "PPP": (network.PPP.build({"protocol": network.PPP_IPV4}) + FOUR, network.LINK_PPP),
+    "PPP with address": (b"\xff\x03" + network.PPP.build({"protocol": network.PPP_IPV6}) + SIX, network.LINK_PPP_HDLC),
+}
+LINKS |= {
+    f"null, family {n}": (network.NULL.build({"protocol": n}) + SIX, network.LINK_NULL) for n in network.FAMILIES_IPV6
+}
+LINKS |= {
+    f"loop, family {n}": (network.LOOP.build({"protocol": n}) + SIX, network.LINK_LOOP) for n in network.FAMILIES_IPV6
+}
+LINKS |= {f"raw {n}": (data, n) for n, data in zip(sorted(network.LINK_RAW), [FOUR, SIX, FOUR, FOUR, SIX], strict=True)}
+LINKS |= {
+    "IPv4 options": (ethernet(ipv4(tcp(HELLO), options=bytes(8))), 1),
+    "IPv4 total length 0": (ethernet(ipv4(tcp(HELLO), total_length=0), padded=False), 1),
+    "IPv4 authentication": (ethernet(ipv4(authentication(6) + tcp(HELLO), network.AUTHENTICATION)), 1),
+    "IPv6 extensions": (
+        ethernet(
+            ipv6(
+                extension(60)
+                + extension(43, bytes(14))
+                + extension(51)
+                + authentication(60)
+                + extension(6)
+                + tcp(HELLO),
+                0,
+            ),
+            network.ETHER_IPV6,
+        ),
+        1,
+    ),
+    "IPv6 atomic fragment": (ethernet(ipv6(fragment_header(6, 0, more=False) + tcp(HELLO), 44), network.ETHER_IPV6), 1),
+    "IPv6 payload length 0": (ethernet(ipv6(tcp(HELLO), payload_length=0), network.ETHER_IPV6), 1),
+    "IPv6 jumbogram": (
+        ethernet(ipv6(extension(6, b"\xc2\x04" + bytes(4)) + tcp(HELLO), 0, payload_length=0), network.ETHER_IPV6),
+        1,
+    ),
+    "VXLAN": (ethernet(ipv4(vxlan(ethernet(FOUR)), 17)), 1),
+    "VXLAN of Linux, over IPv6": (ethernet(ipv6(vxlan(ethernet(vlan(FOUR), 0x8100), 8472), 17), network.ETHER_IPV6), 1),
+    "Geneve": (ethernet(ipv4(geneve(ethernet(SIX, network.ETHER_IPV6)), 17)), 1),
+    "Geneve, IP inside": (ethernet(ipv4(geneve(FOUR, network.ETHER_IPV4), 17)), 1),
+    "GRE": (ethernet(ipv4(gre(FOUR, network.ETHER_IPV4), 47)), 1),
+    "GRE with all options": (ethernet(ipv4(gre(SIX, network.ETHER_IPV6, 0xB000, bytes(12)), 47)), 1),
+    "GRE, bridged": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_BRIDGED), 47)), 1),
+    "GRE, PPTP": (ethernet(ipv4(gre(b"\xff\x03\0\x21" + FOUR, network.GRE_PPP, 0x3081, bytes(12)), 47)), 1),
+    "ERSPAN I": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_ERSPAN), 47)), 1),
+    "ERSPAN II": (ethernet(ipv4(gre(ERSPAN2 + ethernet(FOUR), network.ETHER_ERSPAN, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III": (ethernet(ipv4(gre(erspan3(0) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III, platform": (
+        ethernet(ipv4(gre(erspan3(1) + bytes(8) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)),
+        1,
+    ),
+    "ERSPAN III, IP": (ethernet(ipv4(gre(erspan3(0x0800) + FOUR, network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "IP in IP": (ethernet(ipv4(FOUR, 4)), 1),
+    "6in4": (ethernet(ipv4(SIX, 41)), 1),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_carried_by(name):
+    segment, other = one(*LINKS[name])
+    assert not other
+    assert (segment.payload, segment.missing, segment.sequence, segment.acknowledgment, segment.flags) == (
+        HELLO,
+        0,
+        1000,
+        2000,
+        network.ACK,
+    )
+    assert segment.source in {(CLIENT, 50000), (CLIENT6, 50000)}
+    assert segment.destination == (SERVER if len(segment.source.address) == 4 else SERVER6, 9092)
+    assert (segment.packet, segment.time) == (1, 1_000_000_000)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_cut_at_every_byte(name):
+    """What is cut off is missing, or no segment is found; never anything else."""
+    data, kind = LINKS[name]
+    for cut in range(len(data)):
+        segment, other = one(data[:cut], kind, len(data))
+        if segment is None:
+            assert sum(other.values()) == 1
+        else:
+            assert HELLO.startswith(segment.payload)
+            assert len(segment.payload) + segment.missing == len(HELLO)
+
+
+@given(st.sampled_from(sorted(LINKS)), st.integers(0, 200), st.binary(min_size=1, max_size=4))
+def test_damaged_headers(name, at, noise):
+    data, kind = LINKS[name]
+    segment, other = one(data[:at] + noise + data[at + len(noise) :], kind)
+    assert (segment is None) == (sum(other.values()) == 1)
+    if segment is not None:
+        assert segment.missing == 0
+
+
+@given(st.binary(max_size=120), st.sampled_from([0, 1, 9, 12, 50, 101, 108, 113, 276, 999]))
+def test_any_bytes(data, kind):
+    one(data, kind)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (ethernet(bytes(28), 0x0806), "arp"),
+        (ethernet(bytes(28), 0x1234), "ethertype 0x1234"),
+        (ethernet(bytes(28), 100), "llc"),
+        (ethernet(ipv4(udp(b"x", 53), 17)), "udp"),
+        (ethernet(ipv4(udp(bytes(40), 4789), 17)), "udp"),
+        (ethernet(ipv4(b"x", 1)), "icmp"),
+        (ethernet(ipv4(b"x", 200)), "ip protocol 200"),
+        (ethernet(ipv4(b"", 6), padded=False), "headers cut off"),
+        (ethernet(ipv4(tcp(HELLO), version_and_header_length=0x43)), "malformed ip"),
+        (ethernet(ipv4(tcp(HELLO), version_and_header_length=0x65)), "malformed ip"),
+        (ethernet(ipv4(tcp(HELLO), total_length=19)), "malformed ip"),
+        (ethernet(ipv4(gre(FOUR, 0x0800, 0x4000), 47)), "gre with routing"),
+        (b"", "headers cut off"),
+    ],
+)
+def test_everything_else_is_counted(data, kind):
+    assert one(data) == (None, {kind: 1})
+
+
+def test_unknown_link_type():
+    assert one(FOUR, 147) == (None, {"link type 147": 1})
+
+
+def test_nesting_is_bounded():
+    data = FOUR
+    for _ in range(MAX_NESTING - 1):
+        data = ipv4(data, 4)
+    assert one(ethernet(data))[0].payload == HELLO
+    assert one(ethernet(ipv4(data, 4))) == (None, {"nested too deep": 1})
+
+
+def test_padding_is_no_payload():
+    segment, _ = one(ethernet(ipv4(tcp())))
+    assert segment.payload == b""
+    assert len(ethernet(ipv4(tcp()))) == 60
+
+
+def test_captured_beyond_the_wire_length():
+    assert one(ethernet(FOUR), length=20)[0].payload == HELLO
+
+
+def fragments4(payload, size=16, identification=7):
+    whole = tcp(payload)
+    for at in range(0, len(whole), size):
+        more = network.IPV4_MORE_FRAGMENTS if at + size < len(whole) else 0
+        yield ethernet(
+            ipv4(whole[at : at + size], identification=identification, flags_and_fragment_offset=at // 8 | more)
+        )
+
+
+def fragments6(payload, size=16, identification=7):
+    whole = tcp(payload)
+    for at in range(0, len(whole), size):
+        head = fragment_header(6, at, more=at + size < len(whole), identification=identification)
+        yield ethernet(ipv6(head + whole[at : at + size], 44), network.ETHER_IPV6)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([fragments4, fragments6]), st.booleans())
+def test_fragments_in_any_order(random, cut, repeat):
+    payload = bytes(range(100))
+    frames = list(cut(payload)) * (2 if repeat else 1)
+    random.shuffle(frames)
+    read = Segments()
+    got = list(read(packet(frame, n) for n, frame in enumerate(frames, 1)))
+    assert got
+    assert {segment.payload for segment in got} == {payload}
+    assert read.other["ip fragment"] == len(frames) - len(got)
+    assert read.fragments.differing == 0
+
+
+def test_fragments_that_overlap_and_differ():
+    payload = bytes(100)
+    frames = list(fragments4(payload))
+    other = ethernet(ipv4(b"\xff" * 16, identification=7, flags_and_fragment_offset=4 | network.IPV4_MORE_FRAGMENTS))
+    read = Segments()
+    got = list(read(packet(frame) for frame in [*frames[:3], other, *frames[3:]]))
+    assert [segment.payload for segment in got] == [payload]
+    assert read.fragments.differing == 1
+
+
+def test_missing_fragments_are_counted_and_memory_is_bounded():
+    read = Segments()
+    for n in range(60_000):
+        frame = next(iter(fragments4(bytes(1400), 1400, identification=n & 0xFFFF)))
+        assert list(read([packet(frame)])) == []
+    assert read.fragments._held <= read.fragments._limit
+    assert len(read.fragments._parts) < 4000
+    read.close()
+    assert read.fragments.incomplete == 60_000
+
+
+def test_fragmented_tunnel():
+    whole = vxlan(ethernet(FOUR))
+    frames = [
+        ethernet(
+            ipv4(
+                whole[at : at + 24],
+                17,
+                flags_and_fragment_offset=at // 8 | (network.IPV4_MORE_FRAGMENTS if at + 24 < len(whole) else 0),
+            )
+        )
+        for at in range(0, len(whole), 24)
+    ]
+    assert [segment.payload for segment in Segments()(map(packet, frames))] == [HELLO]
+
+
+def test_endpoints_as_text():
+    segment, _ = one(ethernet(SIX, network.ETHER_IPV6))
+    assert str(segment.source) == "[::1]:50000"
+    assert [str(end) for end in endpoints(turned(segment.ends))] == ["[::2]:9092", "[::1]:50000"]
+    assert str(Endpoint(bytes([127, 0, 0, 1]), 9092)) == "127.0.0.1:9092"

@@ -1,0 +1,285 @@
+import base64
+import gzip
+import io
+import subprocess
+import sys
+
+import pytest
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.text.model import Chunk
+from kwire_cli.source.text.reading import FORMS, TEXT_LIMIT, read_content, read_input, recognised_binary
+
+FRAME = bytes.fromhex("0000002b0012000300000000000761646d696e2d3100126170616368652d6b61666b612d6a61766106332e332e3100")
+HEX = FRAME.hex()
+
+
+def data(text, form="auto"):
+    return [chunk.data for chunk in read_input(text if isinstance(text, bytes) else text.encode(), form).chunks]
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("hex", HEX),
+        ("hex", HEX.upper()),
+        ("hex", f'"{HEX}"\n'),
+        ("hex", f"0x{HEX}"),
+        ("hex", FRAME.hex(":")),
+        ("hex", FRAME.hex("-")),
+        ("hex", FRAME.hex(",")),
+        ("hex", ", ".join(f"0x{byte:x}" for byte in FRAME)),
+        ("hex", "".join(f"\\x{byte:02x}" for byte in FRAME)),
+        ("hex", f"0x0000002b 0x00120003 0x{HEX[16:]}"),
+        ("hex", f"# size\n0000002b // four bytes\n\n0012 0003 00000000 # key, version, id\n{HEX[24:]}"),
+        ("hex", "\n".join(HEX[at : at + 31] for at in range(0, len(HEX), 31))),
+        ("hex", "\ufeff" + HEX),
+        ("hex", HEX.encode("utf-16")),
+        ("hex", FRAME.hex(" ").replace(" ", "\u00a0")),
+        ("json", str(list(FRAME))),
+        ("json", '{"type": "Buffer", "data": ' + str(list(FRAME)) + "}"),
+        ("json", '{"value": {"type": "Buffer", "data": ' + str(list(FRAME)) + "}, }"),
+        ("java", "[0, -1, 127, -128]"),
+        ("java", f'byte[] frame = HexFormat.of().parseHex("{HEX}");'),
+        ("python", repr(FRAME)),
+        ("python", f"frame = {FRAME!r}  # one"),
+        ("python", f'bytes.fromhex("{FRAME.hex(" ")}")'),
+        ("python", f"bytes.fromhex('''\n{FRAME.hex(' ')}\n''')"),
+        ("python", f"frame: bytes = (\n    {FRAME[:9]!r}\n    {FRAME[9:]!r}\n)"),
+        ("python", f"{FRAME[:9]!r} + {FRAME[9:]!r}"),
+        ("python", f"bytearray({list(FRAME)})"),
+        ("python", f"base64.b64decode('{base64.b64encode(FRAME).decode()}')"),
+        ("node", f"<Buffer {FRAME.hex(' ')}>"),
+        ("node", f"const frame = Buffer.from({list(FRAME)});"),
+        ("node", f'Buffer.from("{HEX}", "hex")'),
+        ("node", f"Buffer.from('{base64.b64encode(FRAME).decode()}', 'base64')"),
+        ("node", f"Buffer.from('{base64.urlsafe_b64encode(FRAME).decode()}', 'base64url')"),
+        ("c", "unsigned char frame[47] = {" + ", ".join(f"0x{byte:02x}" for byte in FRAME) + ",};"),
+        ("c", '"' + "".join(f"\\x{byte:02x}" for byte in FRAME) + '"'),
+        (
+            "c",
+            'char frame[] = "'
+            + "".join(f"\\{byte:03o}" for byte in FRAME[:20])
+            + '"\n  "'
+            + "".join(f'\\{byte:o}" "' for byte in FRAME[20:])
+            + '";',
+        ),
+        ("base64", base64.b64encode(FRAME)),
+        ("base64", base64.b64encode(FRAME).rstrip(b"=")),
+        ("base64", base64.urlsafe_b64encode(FRAME)),
+        ("base64", base64.encodebytes(FRAME)),
+        (
+            "wireshark",
+            f"0000   00 00 00 2b 00 12 00 03 00 00 00 00 00 07 61 64   ...+..........ad\n0010   {'6d 69':<47}   mi\n",
+        ),
+        ("wireshark", "0000   00 00 00 2b 00 12 00 03 00 00 00 00 00 07 61 64\n0010   6d 69\n"),
+        ("tcpdump", "\t0x0000:  0000 002b 0012 0003 0000 0000 0007 6164  ...+..........ad\n\t0x0010:  6d69  mi\n"),
+        ("xxd", "0000: 00 00 00 2b 00 12 00 03 00 00 00 00 00 07 61 64\n0010: 6d 69\n"),
+    ],
+)
+def test_auto_recognises(form, text):
+    found = read_input(text if isinstance(text, bytes) else text.encode())
+    whole = {"java": bytes((0, 255, 127, 128)), "wireshark": FRAME[:18], "tcpdump": FRAME[:18], "xxd": FRAME[:18]}.get(
+        form, FRAME
+    )
+    if "parseHex" in str(text):
+        whole = FRAME
+    assert (found.form, b"".join(chunk.data for chunk in found.chunks)) == (form, whole)
+    assert len(found.chunks) == 1
+    assert found.detail.startswith(f"{form}: {len(whole)} bytes; ")
+
+
+def test_languages_read_what_is_theirs():
+    array = "byte[] frame = new byte[] {0, (byte) 0xff, 0x7f, '+', 010};"
+    assert data(array) == data(array, "java") == [b"\0\xff\x7f+\x08"]
+    assert data("Buffer.from('a\\xff', 'latin1')") == [b"a\xff"]
+    assert data("Buffer.from('a')") == [b"a"]
+    assert data(r"b'\q\?\a'") == [rb"\q\?" + b"\x07"]
+    assert data(r"rb'\x00'") == [rb"\x00"]
+    assert data(r'"\e\?\0"', "c") == [b"\x1b?\0"]
+
+
+def test_raw_is_what_is_no_text():
+    assert read_input(FRAME).chunks == (Chunk(FRAME, 0, None),)
+    assert read_input(b"\xff\xfe\x00").form == "raw"
+    assert data("0000", "raw") == [b"0000"]
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        ("a1b2c3d4", "pcap"),
+        ("d4c3b2a1", "pcap"),
+        ("4d3cb2a1", "pcap"),
+        ("0a0d0d0a", "pcapng"),
+        ("28b52ffd", "zstd"),
+        ("1f8b", "gzip"),
+    ],
+)
+def test_captures_and_compressed_input_are_recognised(start, what):
+    start = bytes.fromhex(start) + bytes(20)
+    assert what in (recognised_binary(start) or "")
+    with pytest.raises(InputError, match=f"{what}.*is not text"):
+        read_input(start)
+    assert data(start, "raw") == [start]
+    assert recognised_binary(gzip.compress(FRAME)) == "compressed by gzip"
+    assert recognised_binary(FRAME) is None
+
+
+def test_labels_are_the_comment_above_or_the_name():
+    assert read_input(b"# request\n00 2b").chunks == (Chunk(b"\x00\x2b", 2, "request"),)
+    assert read_input(b"# far\n\n00 2b").chunks[0].label is None
+    assert read_input(b"// request\nx = b'\\x00+'", "python").chunks == (Chunk(b"\x00+", 2, "x"),)
+    assert read_input(b"# request\n\n# reply\nb'\\x00+'", "python").chunks == (Chunk(b"\x00+", 4, "reply"),)
+    assert read_input(b"a = b'1'\nb'2'\nb'3' b'4'\n", "python").chunks == (
+        Chunk(b"1", 1, "a"),
+        Chunk(b"2", 2, None),
+        Chunk(b"34", 3, None),
+    )
+    assert read_input(b"char a[] = {1}, b[] = {2};", "c").chunks == (Chunk(b"\1", 1, "a"), Chunk(b"\2", 1, "b"))
+    assert read_input(b"# one\n00000000: 00\n# two\n00000000: 01").chunks == (
+        Chunk(b"\0", 2, "one"),
+        Chunk(b"\1", 4, "two"),
+    )
+
+
+def test_lines_that_are_frames_are_chunks():
+    two = f"# a\n{HEX}\n# b\n{HEX}\n"
+    assert [(chunk.line, chunk.label) for chunk in read_input(two.encode()).chunks] == [(2, "a"), (4, "b")]
+    assert data(f"{HEX}\n{HEX}00\n") == [FRAME + FRAME + b"\0"]
+    assert data(f"{HEX}\n{HEX}00\n", "hex-lines") == [FRAME, FRAME + b"\0"]
+    line = base64.b64encode(FRAME) + b"\n"
+    assert data(line * 2) == [FRAME] * 2
+    assert data(line.replace(b"=", b"") * 2) == [FRAME] * 2
+    literal = '"' + "".join(f"\\x{byte:02x}" for byte in FRAME) + '"\n'
+    assert data(literal * 2) == [FRAME] * 2
+    assert data('"\\x01"\n"\\x02"', "c") == [b"\1\2"]
+    assert data('"\\x01", "\\x02"', "c") == [b"\1", b"\2"]
+    assert data("[[1, 2], [3]]\n[4]") == [b"\1\2", b"\3", b"\4"]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "line", "column", "says"),
+    [
+        (
+            "auto",
+            "00 00 0g 2b",
+            1,
+            8,
+            "nearest is hex, but 'g' is where a hex digit should be; or base64, but ' ' at line 1, column 3",
+        ),
+        ("auto", "00 00\n00 2", 2, 4, "nearest is hex, but 1 digit: one is missing at the end"),
+        ("auto", "0x00, 0x2b, zz", 1, 13, "hex digit"),
+        ("auto", "0000002b001200030z000000", 1, 18, "hex digit"),
+        ("auto", "", None, None, "empty"),
+        ("auto", " \n ", 1, 1, "no form fits"),
+        ("auto", "hello there", 1, 6, "no form fits"),
+        ("auto", "metadata", 1, 1, "no form fits"),
+        (
+            "auto",
+            "00000000: 0000 002b  ...+\n00000010: 00  .",
+            2,
+            1,
+            "this is xxd: offset 00000010 does not follow 4 bytes",
+        ),
+        ("auto", "00000000: 0000 002b  ...+\n00000004: 0x  .", 2, 12, "xxd: expected hex digits"),
+        ("auto", "00000000: 0000 002b  ...+\n0000000z: 00", 2, 8, "xxd: expected an offset"),
+        (
+            "auto",
+            "00000000  00 01\n00000003  02 03\n00000005",
+            2,
+            1,
+            "hexdump: offset 00000003 does not follow 2 bytes",
+        ),
+        ("auto", "*\n00000000  00 01\n00000002", 1, 1, "`*`"),
+        ("auto", "00000000  00 01\n*\n", 2, 1, "`*`"),
+        ("auto", "00000000  00 01\n*\n00000003\n", 3, 1, "does not follow"),
+        ("auto", "00000000  00 01\n*\nfffffffe\n", 3, 1, "more than"),
+        ("auto", "0000000 0000 0000 0000 0000 0000 0000 0000 0000\n*\n0000100\n", 2, 1, "hex as well as octal"),
+        ("auto", "[0, 0, 256]", 1, 8, "number from"),
+        ("hex", "\\x00ab", 1, 5, "two hex digits"),
+        ("c", 'b"0"', 1, 1, "prefix"),
+        ("auto", "b'\\x0'", 1, 6, "2 hex digits"),
+        ("auto", "<Buffer 00 0z>", 1, 13, "where a byte of two hex digits"),
+        ("node", "Uint8Array(200) [ 0, 0, ... 198 more items ]", 1, 25, "cut"),
+        ("auto", '{"a": "b"}', 1, 7, "array of ints"),
+        ("c", '"\\x0123"', 1, 2, "every hex digit"),
+        ("c", '"\\400"', 1, 2, "exceeds a byte"),
+        ("c", '"\\q"', 1, 2, "no byte"),
+        ("c", "{1, 2", 1, 6, "comma or }"),
+        ("c", "x = 3;", 1, 1, "C array or string"),
+        ("python", "b'é'", 1, 3, "no ascii"),
+        ("python", "'abc'", 1, 1, "bytes literal"),
+        ("python", "bytes.fromhex('00\n')", 1, 15, "expected"),
+        ("python", "bytes.fromhex('0q')", 1, 17, "hex digit"),
+        ("base64", "AAA-\nAA+A", 2, 3, "not both"),
+        ("base64", "AAAA\nA", 2, 1, "groups of four"),
+        ("base64", "AAB", 1, 3, "spare bits"),
+        ("base64", "AA=A", 1, 4, "base64 digit"),
+        ("xxd", "00 2b", 1, 3, "try --input hex, which fits"),
+        ("od", "00000000: 0000", 1, 9, "try --input xxd, which fits"),
+        ("hex", b"00\n0\xff", 2, 2, "not UTF-8"),
+        ("hex", b"00\n\x00", 2, 1, "hex digit"),
+        ("ebcdic", "00", None, None, "there is no input form"),
+    ],
+)
+def test_errors_say_where_and_what(form, text, line, column, says):
+    with pytest.raises(InputError) as caught:
+        read_input(text if isinstance(text, bytes) else text.encode(), form, file="x.txt")
+    assert (caught.value.line, caught.value.column, caught.value.file) == (line, column, "x.txt")
+    assert says in str(caught.value)
+
+
+def test_hexdump_or_od_decides_where_both_fit():
+    text = "0000000 0000 0000 0000 0000 0000 0000 0000 0000\n*\n0000100\n"
+    assert data(text, "hexdump") == [bytes(256)]
+    assert data(text, "od") == [bytes(64)]
+
+
+def test_packets_without_payload_are_left_out_and_others_given_whole():
+    ip = bytes.fromhex("45000028 00000000 40060000 0a010101 0a020202".replace(" ", ""))
+    tcp = bytes.fromhex("c35c2384 00000000 00000000 50002000 00000000".replace(" ", ""))
+    full = bytes.fromhex("4500002c") + ip[4:] + tcp + b"kwir"
+
+    def rows(packet):
+        return "IP\n" + "".join(
+            f"\t0x{at:04x}:  {packet[at : at + 16].hex(' ', -2)}\n" for at in range(0, len(packet), 16)
+        )
+
+    found = read_input((rows(ip + tcp) + rows(full) + rows(b"no packet!") + rows(full[:-1])).encode())
+    assert [chunk.data for chunk in found.chunks] == [b"kwir", b"no packet!", full[:-1]]
+    assert "4 packets, of which 1 carry TCP payload, 1 carry none, 2 are not plainly" in found.detail
+
+
+def test_an_import_loads_no_form():
+    code = (
+        "import sys, kwire_cli.source.text.reading as t; t.read_input(b'00 2b', 'hex'); print([m for m in "
+        "sys.modules if 'source.forms.' in m])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "['kwire_cli.source.text.model', 'kwire_cli.source.text.digits']"
+
+
+def test_forms_are_named():
+    assert FORMS[0] == "auto"
+    assert FORMS[-1] == "raw"
+
+
+@pytest.mark.parametrize("form", ["auto", "hex", "base64"])
+def test_text_has_a_limit(form):
+    assert TEXT_LIMIT == 256 << 20
+    limit = len(HEX)
+    text = io.BytesIO(HEX.encode() * 3000)
+    assert read_content(io.BytesIO(HEX.encode()), form, limit=limit) == HEX.encode()
+    with pytest.raises(InputError, match="this text is larger than 0 MiB: give a part"):
+        read_content(text, form, file="x.txt", limit=limit)
+    assert text.tell() <= 1 << 16  # the rest is not read
+    with pytest.raises(InputError, match="larger than"):
+        read_input(HEX.encode() + b"\n", form, limit=limit)
+
+
+def test_bytes_have_no_limit():
+    data = bytes(1 << 17)
+    assert read_content(io.BytesIO(data), limit=10) == data
+    assert read_content(io.BytesIO(HEX.encode()), "raw", limit=10) == HEX.encode()
+    assert read_input(data, limit=10).chunks[0].data == data

@@ -1,0 +1,52 @@
+"""The tables: each rule rests on rules that there are, each note is on a field that there is."""
+
+import pytest
+
+import kwire_cli as kwire
+from kwire_cli.engine.lower import entry_for, records_entry
+from kwire_cli.records.layouts import LAYOUTS
+from kwire_cli.structs.messages import SIZE_PREFIX
+from kwire_cli.view.explain.model import NOTES, specials
+from kwire_cli.view.explain.rules import RULES
+from kwire_cli.view.explain.topics import TYPES, explain_value
+
+CATALOG = kwire.catalog()
+
+
+@pytest.mark.parametrize("key", RULES)
+def test_a_rule_says_what_and_where_from(key):
+    rule = RULES[key]
+    assert rule.name
+    assert rule.text.endswith((".", "UTF-8."))
+    assert rule.source
+    assert RULES.keys() >= {*rule.uses}
+    assert key not in rule.uses
+
+
+def paths(layout):
+    if layout in LAYOUTS:
+        return {leaf.path for leaf in records_entry(LAYOUTS[layout].decl).program.leaves}
+    spec = SIZE_PREFIX if layout == "FrameSize" else CATALOG.message(layout)
+    return {leaf.path for leaf in entry_for(spec, spec.valid_versions.high).program.leaves}
+
+
+@pytest.mark.parametrize("layout", NOTES)
+def test_a_note_is_on_a_field(layout):
+    assert NOTES[layout].keys() <= paths(layout)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_special_fields_are_fields(name):
+    decl = LAYOUTS[name].decl
+    found = specials(decl)
+    assert found.keys() <= paths(name)
+    assert found["crc"].covers_from in paths(name)
+    assert found["attributes"].bits == LAYOUTS[name].attributes
+    assert sum(each.size for each in found.values()) >= 1
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_example_of_a_type_is_one(name):
+    kind = TYPES[name]
+    _, first, *_ = explain_value(name, kind.decl, kind.example)
+    assert first.type.replace("_", "-").lower().startswith(name.replace("unsigned-", "unsigned-"))
