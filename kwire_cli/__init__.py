@@ -125,8 +125,9 @@ def encode(
 
 
 def ledger(decoded: Decoded) -> list[Row]:
-    """What each field costs: rows with path, prefix_bytes, value_bytes and count, which add up to the size of the
-    input.
+    """Return the cost of each field as rows with path, prefix_bytes, value_bytes and count.
+
+    The bytes of all rows add up to the size of the input.
     """
     from kwire_cli.analysis.costs.ledger import ledger as run  # noqa: PLC0415
 

@@ -82,7 +82,8 @@ def close_to(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(close: Sequence[str]) -> str:
-    """What is said at the end of an error about an unknown name: the known ones that are close to it; nothing where
-    none is.
+    """Return the end of an error about an unknown name: the known names that are close to it.
+
+    Return an empty text if no name is close.
     """
     return f"; did you mean {' or '.join(close)}?" if close else ""

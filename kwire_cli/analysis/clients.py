@@ -57,10 +57,11 @@ class Spoken(NamedTuple):
 
 @dataclass(slots=True)
 class Use:
-    """How often, when (ISO 8601, as the source says it) and with which errors.
+    """Use of a version by a client: how often, when, and with which errors.
 
-    `formats` are the magic bytes of message sets in Produce requests, which only captures show; `principals` are whom
-    the broker took the client for, which only request logs say.
+    Times are in ISO 8601, as the source gives them. `formats` are the magic bytes of message sets in Produce
+    requests, which only captures show. `principals` are the principals that the broker saw in the client, which only
+    request logs give.
     """
 
     requests: int = 0
@@ -94,12 +95,12 @@ class Use:
 
 @dataclass
 class Clients:
-    """What each client spoke to each broker.
+    """Versions that each client spoke to each broker.
 
-    `offered` are the highest versions that the brokers said they speak, by broker, with its capture point, and api:
-    more than one where a broker was upgraded on the way.
-    `whole` are the clients of whom a connection was seen from its first byte on. `forwarded` counts the requests that
-    other brokers passed on, which are no client's here.
+    `offered` are the highest versions that the brokers said they speak, by broker (with its capture point) and api.
+    There is more than one such version if a broker was upgraded on the way. `whole` are the clients with a connection
+    that was seen from its first byte on. `forwarded` counts the requests that other brokers passed on, which belong
+    to no client here.
     """
 
     uses: dict[Client, dict[Spoken, Use]] = field(default_factory=dict)
@@ -255,8 +256,9 @@ nothing shows what it would do."""
 
 
 class Verdict(NamedTuple):
-    """What will become of a version that a client uses, and why, as a sentence without its end; no reason where it is
-    accepted.
+    """Verdict on a version that a client uses, and the reason as a sentence without its end.
+
+    The reason is None if the version is accepted.
     """
 
     verdict: str
@@ -301,8 +303,9 @@ def _offer(clients: Clients, spoken: Spoken, now: Accepted | None) -> _Offer:
 
 
 class _Known(NamedTuple):
-    """What is known of a client: the versions it uses, whether it was seen to ask what a broker speaks, and whether it
-    would have been seen.
+    """Known facts about a client: its versions, and whether it was seen to ask for a broker's versions.
+
+    `whole` says whether such a request would have been seen.
     """
 
     uses: Iterable[Spoken]
@@ -471,11 +474,11 @@ def report(
 
 
 def _message_sets(use: Use) -> str:
-    """Which formats were seen; a request log does not show them."""
+    """Return words for the old message formats that were seen. A request log does not show the formats."""
     formats = " and ".join(f"{count} in v{magic}" for magic, count in sorted(use.formats.items()))
     return f"old messages ({formats})" if formats else "old messages (v0 or v1)"
 
 
 def verdict_counts(rows: list[Row]) -> Counter[str]:
-    """How many clients have each verdict as their worst."""
+    """Return how many clients have each verdict as their worst one."""
     return Counter(row.verdict or ACCEPTED for row in rows)

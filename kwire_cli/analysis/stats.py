@@ -71,12 +71,13 @@ class Histogram:
 
 @dataclass
 class Group:
-    """What is counted for one api, client or topic. Latencies of apis whose answers wait on purpose are kept apart.
+    """The counts of one api, client or topic.
 
-    `throttled` counts the responses that ask the client to wait, `throttle_ms` adds up for how long; `most_in_flight`
-    is the most requests of one connection that waited for their responses at a time; `software` is what the client says
-    that it is; `node` is a broker's node id. `logged` are exchanges of a request log, whose bytes nobody counted;
-    `stages` are the microseconds that these took in each stage of the broker.
+    Latencies of apis whose answers wait on purpose are kept apart. `throttled` counts the responses that ask the
+    client to wait, and `throttle_ms` adds up for how long. `most_in_flight` is the largest number of requests of one
+    connection that were pending at a time. `software` is what the client says that it is. `node` is a broker's node
+    id. `logged` counts the exchanges of a request log, whose bytes nobody counted. `stages` are the microseconds that
+    these exchanges took in each stage of the broker.
     """
 
     requests: int = 0
@@ -96,7 +97,7 @@ class Group:
 
     @property
     def sized(self) -> bool:
-        """Whether the bytes of anything in it are known."""
+        """Return whether the bytes of anything in the group are known."""
         return self.logged < self.requests or not self.logged
 
     @property
@@ -187,8 +188,9 @@ _Timed = tuple[float, int, bool]
 
 
 def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
-    """What was counted, the most first; what is equal by its name, whatever came first: parts that are merged come in
-    any order.
+    """Return the counts, the largest first, and equal counts by name.
+
+    The order of counting does not matter, since parts that are merged come in any order.
     """
     return sorted(counter.items(), key=lambda item: (-item[1], str(item[0])))
 

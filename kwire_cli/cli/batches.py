@@ -59,7 +59,7 @@ class Run:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was a choice, and nothing is what was chosen."""
+        """Return whether there was a selection and nothing was selected."""
         return (
             self.options["limit"] != 0
             and not self.chosen
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def deep(self) -> bool:
-        """Whether records are shown."""
+        """Return whether records are shown."""
         return bool(self.options["deep"])
 
 
@@ -83,7 +83,7 @@ class Shown(NamedTuple):
 
 
 def label_of(run: Run) -> dict[str, Any]:
-    """What stands before the keys of a line: the file, where there may be several."""
+    """Return what precedes the keys of a line: the file, if there may be several files."""
     return {"file": run.file} if run.several else {}
 
 

@@ -1,4 +1,4 @@
-"""What `kwire overhead --batching` tries."""
+"""Settings that `kwire overhead --batching` tries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ LONGEST_LINGER, LARGEST_BATCH = 2147483647, 2147483647
 
 
 def accumulators_of(options: dict[str, Any]) -> Accumulators:
-    """Those of --linger and --batch-size. UsageError for what is no such number, or far too many of them."""
+    """Return the accumulators for --linger and --batch-size.
+
+    Raises UsageError if a value is not a valid number, or if there are more than MOST_SETTINGS pairs.
+    """
     lingers = tuple(_linger(text) for text in options["linger"].split(",")) if options["linger"] else LINGERS
     sizes = (
         tuple(_batch_size(text) for text in options["batch_sizes"].split(","))

@@ -90,7 +90,7 @@ def command(
 
 
 def _note_faults(environment: Environment, given: Given) -> None:
-    """What is wrong with a new definition by itself: what it breaks can't be told for sure then."""
+    """Print a note on the errors in a new definition itself. Its breaking changes are uncertain then."""
     errors = [fault for fault in given.faults if fault.severity == "error"]
     if errors:
         first = errors[0]

@@ -203,7 +203,7 @@ def note_faults(environment: Environment, capture: Capture | Following, name: st
 
 
 def is_log(environment: Environment, name: str) -> bool:
-    """Whether a file, or standard input as `-`, is a request log; to tell that waits for its first bytes."""
+    """Return whether a file, or standard input as `-`, is a request log. Waits for its first bytes."""
     from kwire_cli.source.kinds import Kind, begins_as
 
     return begins_as(environment.stdin if name == "-" else name) is Kind.REQUEST_LOG
@@ -245,8 +245,9 @@ def read_log(
     label: str | None = None,
     notices: bool = True,
 ) -> Iterator[Exchange | LineFault]:
-    """What is in a request log, which may be called something else than its file; what could not be read is noted when
-    it was read.
+    """Yield the exchanges and the faults of a request log.
+
+    `label` is the name to show, if that is not the file's. Lines that could not be read are noted at the end.
     """
     from kwire_cli.source.request_log.reading import RequestLog
 

@@ -55,10 +55,10 @@ def refuse_unknown(catalog: Catalog, fields: str | None) -> None:
 def show_columns(
     environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction, *, wait: bool
 ) -> Show:
-    """What prints lines as rows of a table, csv or JSON with the columns of --fields, else those of the table; None
-    comes last.
+    """Return a function that prints lines as rows of a table, csv or JSON.
 
-    A table of --fields may `wait` for its first rows.
+    The columns are those of --fields, or else those of the table. Pass None after the last line. With `wait`, a table
+    of --fields may wait for its first rows.
     """
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.json import dumps
@@ -85,8 +85,9 @@ def show_columns(
 
 
 def _table(environment: Environment, columns: tuple[str, ...], redaction: Redaction, *, wait: bool) -> Show:
-    """What prints rows of a table; with `wait` its columns are as wide as the first rows need, which are printed
-    together.
+    """Return a function that prints rows of a table.
+
+    With `wait`, the columns are as wide as the first rows need, and these rows are printed together.
     """
     from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.tables import HELD, cells, fitted, heading, plain_rows, widths_of
@@ -122,7 +123,7 @@ def _table(environment: Environment, columns: tuple[str, ...], redaction: Redact
 
 @dataclass(slots=True)
 class _Passed:
-    """How many lines went by."""
+    """Counter of the lines that passed."""
 
     count: int = 0
 
@@ -229,7 +230,10 @@ def _rows_that_wait(show: Show, options: dict[str, Any]) -> Iterator[None]:
 
 
 def _shower(environment: Environment, fmt: str, options: dict[str, Any], *, whole: bool) -> Show:
-    """What prints a line; None comes last. `whole` says that all of the capture is there to be read."""
+    """Return a function that prints a line. Pass None after the last line.
+
+    `whole` says that all of the capture is there to be read.
+    """
     if options["stats"]:
         return _stats(environment, fmt)
 

@@ -57,7 +57,7 @@ def note_held(environment: Environment, options: dict[str, Any], spec: MessageSp
 
 
 def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
-    """What prices messages in the forms that were asked for; where none were, in those that tell most."""
+    """Return the Comparing that prices messages in the requested forms, by default in the most telling ones."""
     from kwire_cli.spec.overlay import load_overlay
 
     fields = tuple(name.strip() for name in (options["fields"] or "").split(",") if name.strip())
@@ -115,8 +115,9 @@ class Row(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What was compared, in words for eyes and as JSON; `skipped` are frames by the reason for which they have no
-    price.
+    """Result of a comparison, described in words for people (`remark`) and as JSON (`about`).
+
+    `skipped` counts frames without a price, by reason.
     """
 
     remark: str
@@ -302,7 +303,7 @@ def _values(
 
 
 def _is_piped(environment: Environment) -> bool:
-    """Whether bytes come on standard input; they are read, and kept for whoever takes them."""
+    """Return whether there are bytes on standard input. The bytes are read and kept for later readers."""
     if environment.stdin.isatty():
         return False
     data = environment.stdin.read()

@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command was asked for."""
+    """Request to the command: its environment, definitions and options."""
 
     environment: Environment
     catalog: Catalog
@@ -260,8 +260,9 @@ def with_record_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wants_records(sources: tuple[str, ...], options: dict[str, Any]) -> bool:
-    """Whether these arguments and options are about records: some option says so, or all the inputs are segments or
-    folders of them.
+    """Return whether these arguments and options are about records.
+
+    They are if an option says so, or if all the inputs are segments or folders of segments.
     """
     from kwire_cli.cli.segments import holds_batches
 
@@ -323,7 +324,7 @@ def show_records(
 
 
 def _refuse_message_options(options: dict[str, Any]) -> None:
-    """What is asked of messages alone is not passed over."""
+    """Raise UsageError if an option is given that applies to messages only."""
     for name, option in _OF_MESSAGES.items():
         if options.get(name):
             raise click.UsageError(f"--{option} is for values of messages, and this compares records")
@@ -394,7 +395,10 @@ def _plan(options: dict[str, Any], wanted: Wanted | None) -> Plan:
 
 
 def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the known names that a list names; `all` is all of them, `none` none."""
+    """Return the known names that a list names: every known name for `all`, an empty tuple for `none`.
+
+    Raises UsageError if a name is unknown.
+    """
     if text == EVERY:
         return known
     names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text != NONE else ()

@@ -256,7 +256,7 @@ def _title(found: Found) -> str:
 
 
 class Difference(NamedTuple):
-    """What differs of a message between two sides, each with its name and, where it is one, its version."""
+    """Differences of a message between two sides. Each side has its name and, if it is a version, its number."""
 
     message: str
     old: str | None
@@ -267,7 +267,7 @@ class Difference(NamedTuple):
 
     @property
     def status(self) -> str:
-        """What became of the message in a word."""
+        """The state of the message in a word: added, removed, changed or same."""
         if self.old is None or self.new is None:
             return "added" if self.old is None else "removed"
         return "changed" if self.changes else "same"
@@ -338,8 +338,9 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
 
 
 def _are_of(given: Values, before: Given, after: Given, *, only: bool) -> bool:
-    """Whether values are of a message, under its old name or its new one; those that don't say of which are of the only
-    one.
+    """Return whether values belong to a message, under its old or its new name.
+
+    Values that name no message belong to the only message.
     """
     return only if given.message is None else given.message in {before.spec.name, after.spec.name}
 
@@ -488,7 +489,7 @@ def _differs(
 
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
-    """Whether it is a message or an api, and one version of it."""
+    """Return whether `a` names a message or an api and `b` is a version of it."""
     from kwire_cli.stores import exists
 
     if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
@@ -513,8 +514,9 @@ def _are_definitions(a: str, b: str) -> bool:
 
 
 def _are_partitions(a: str, b: str, options: dict[str, Any]) -> bool:
-    """Whether either is a folder, or begins with a record batch (the other may be damaged there), unless an option says
-    that they are messages.
+    """Return whether `a` or `b` is a folder or begins with a record batch. The other one may be damaged there.
+
+    Return False if an option says that they are messages.
     """
     from kwire_cli.cli.segments import holds_batches
     from kwire_cli.stores import exists

@@ -52,7 +52,7 @@ class Finding(NamedTuple):
 
 
 def one_line(text: object) -> str:
-    """What somebody else says, such as an error, in one line."""
+    """Return somebody else's text, such as an error, in one line."""
     return " ".join(str(text).split())
 
 
@@ -139,7 +139,7 @@ def _library(need: Need) -> Finding:
 
 
 def meets(there: str, ranges: str) -> bool:
-    """Whether a version is in ranges such as `>=44,<60`, by the numbers of its release alone (PEP 440)."""
+    """Return whether a version is in ranges such as `>=44,<60`, by its release numbers alone (PEP 440)."""
     return all(_holds(relation, _numbers(there), bound) for relation, bound in _RANGE.findall(ranges))
 
 

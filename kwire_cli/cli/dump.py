@@ -250,7 +250,7 @@ def _state(
 
 
 def _several(paths: tuple[str, ...]) -> bool:
-    """Whether there may be more than one file, whose lines have to say which."""
+    """Return whether there may be more than one file, so that lines have to name their file."""
     from kwire_cli.stores import exists, path_of
 
     return (len(paths) > 1 and any(map(exists, paths))) or any(
@@ -359,7 +359,7 @@ def _next_page(item: Batch | Gap, shown: int) -> str:
 
 
 def _begin_file(run: Run, file: SegmentFile) -> None:
-    """What follows is of this file: where the lines do not say so, a heading does."""
+    """Make this file the current one. Print a heading with its name if lines do not name their file."""
     run.file = file.label
     if run.page and run.several:
         run.page.file = file.label

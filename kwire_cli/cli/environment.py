@@ -39,10 +39,10 @@ class Exit(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of the inputs.
+    """Outcome of reading the inputs.
 
-    `decodable`: there was a line, or none was asked for. `anomalies`, looked for with --strict: a line has one, or a
-    file ends early. `empty`: there was a choice that matches nothing.
+    `decodable`: there was a line, or no line was requested. `anomalies`, looked for with --strict: a line has an
+    anomaly, or a file ends early. `empty`: there was a selection that matches nothing.
     """
 
     decodable: bool
@@ -77,13 +77,15 @@ class Environment:
 
     @cached_property
     def to_terminal(self) -> bool:
-        """Whether results are read by eyes."""
+        """Return whether results go to a terminal."""
         return self.stdout.isatty()
 
     @property
     def in_colour(self) -> bool:
-        """Whether results are in colour: as asked for, else by FORCE_COLOR and NO_COLOR, else on a terminal that
-        can.
+        """Return whether results are in colour.
+
+        The requested setting comes first, then FORCE_COLOR and NO_COLOR. By default, results are in colour on a
+        terminal that supports colours.
         """
         if self.colour != "auto":
             return self.colour == "always"

@@ -63,7 +63,7 @@ class Topics(click.Group):
         return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
 
     def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
-        """Where the first argument stands that is no option and no option's value."""
+        """Return the index of the first argument that is neither an option nor the value of an option."""
         takes_value = {
             name
             for option in self.commands[DEFAULT].get_params(ctx)
@@ -96,7 +96,7 @@ def _refuse_unknown(word: str, topics: list[str]) -> None:
 
 
 def _elsewhere(word: str) -> str:
-    """Where a name is explained that is no topic itself."""
+    """Return a hint at the topics that explain a name that is not a topic itself."""
     from kwire_cli.engine.codes import MEANING
     from kwire_cli.spec.catalog import catalog
     from kwire_cli.view.explain.topics import TYPES

@@ -1,4 +1,4 @@
-"""What `kwire decode --follow` adds: a capture that grows, and Ctrl-C, which ends it in order."""
+"""Support for `kwire decode --follow`: a growing capture, and an orderly end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 class Interrupt:
-    """Whether Ctrl-C was pressed. The first one is kept here, so that what is there can still be shown; the second ends
-    the process as always.
+    """Flag that tells whether Ctrl-C was pressed.
+
+    The first Ctrl-C only sets the flag, so that what is there can still be shown. The second ends the process as
+    always.
     """
 
     def __init__(self) -> None:

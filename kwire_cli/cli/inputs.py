@@ -54,11 +54,11 @@ def inputs(
     verbose: bool = False,
     pieces: bool = False,
 ) -> Iterator[Recognised]:
-    """What each input is: files, folders, `-` for standard input, and arguments that are neither taken together as
-    text.
+    """Recognise the inputs: files, folders, `-` for standard input, or text.
 
-    `says` is the kind, where an option says it. With `pieces` a text whose pieces are of several kinds is one input of
-    each. Without arguments it is standard input, unless that is a terminal.
+    Arguments that are neither files nor folders are joined and read as text. `says` is the kind, if an option gives
+    it. With `pieces`, a text whose pieces are of several kinds becomes one input for each kind. Without arguments the
+    input is standard input, unless that is a terminal.
     """
     if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
         raise InputError("an argument is empty: it is neither a file nor bytes")
@@ -94,8 +94,9 @@ def inputs(
 
 @contextmanager
 def no_file(arguments: Sequence[str]) -> Iterator[None]:
-    """What reads arguments that are no files: where they look like names, an InputError says that there are no such
-    files either.
+    """Wrap the reading of arguments that are not files.
+
+    If the arguments look like names, an InputError also says that there are no such files.
     """
     try:
         yield
@@ -269,9 +270,10 @@ class Values(NamedTuple):
 
 
 def read_values(environment: Environment, catalog: Catalog, argument: str) -> Values:
-    """What decode prints of a message, or its body alone: in a file, on standard input (-), or as the argument itself.
+    """Read the values of a message: what decode prints of the message, or its body alone.
 
-    InputError for what cannot be read or is not one JSON object.
+    The argument is a file, `-` for standard input, or the JSON text itself. Raises InputError if the argument cannot
+    be read or is not one JSON object.
     """
     data, name = _text(environment, argument)
     values = [*documents(data, name)]

@@ -100,8 +100,9 @@ def command(
 def _of_traffic(
     environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...], key_logs: tuple[str, ...]
 ) -> list[Finding]:
-    """What the values in captures say about the definitions that were given; nothing where one of these has no usable
-    meaning.
+    """Return the findings of values in captures about the given definitions.
+
+    Return an empty list if one of the definitions has no usable meaning.
     """
     from kwire_cli.analysis.costs.advice import traffic_findings
     from kwire_cli.cli.capture_inputs import capture_lines

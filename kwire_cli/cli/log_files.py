@@ -111,7 +111,7 @@ def show_other(environment: Environment, file: SegmentFile, trouble: Trouble) ->
 
 
 def show_trouble(environment: Environment, trouble: Trouble) -> None:
-    """What was wrong, behind the last file, on standard error."""
+    """Print on standard error what was wrong, after the last file."""
     environment.flush()
     for line in trouble.lines():
         environment.note(line)
@@ -123,10 +123,10 @@ def show_trouble(environment: Environment, trouble: Trouble) -> None:
 
 @dataclass
 class ShownFile:
-    """How they are shown: `label` stands before the keys of each line, `rows` is how many rows of padding the hex view
-    shows.
+    """Settings for showing files of a log directory.
 
-    `left` is how many entries may still be shown, None for all; `headed` are the columns of the last heading.
+    `label` precedes the keys of each line, and `rows` is the number of rows of padding in the hex view. `left` is the
+    number of entries that may still be shown, None for all. `headed` are the columns of the last heading.
     """
 
     environment: Environment

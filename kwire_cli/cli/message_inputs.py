@@ -180,7 +180,10 @@ def _captured(line: Captured, name: str) -> Found:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explained: its title for eyes and for programs, its events, and whether anything of it could be read."""
+    """Subject of an explanation: its title for people and for programs, and its events.
+
+    `readable` is False if no part of the subject could be read.
+    """
 
     title: Line
     document: dict[str, Any]
@@ -191,8 +194,9 @@ class Subject:
 def subjects(
     environment: Environment, catalog: Catalog, arguments: tuple[str, ...], options: dict[str, Any]
 ) -> Iterator[Subject]:
-    """What the arguments name, one after the other; InputError where one cannot be read or has nothing with the number
-    that was asked for.
+    """Yield the subjects that the arguments name, in order.
+
+    Raises InputError if an argument cannot be read or has nothing with the requested number.
     """
     from kwire_cli.cli.inputs import inputs
     from kwire_cli.message.redaction import Redaction

@@ -43,7 +43,7 @@ def size_of(text: str, option: str) -> int:
 
 
 def limits_of(options: dict[str, Any]) -> Limits:
-    """What --max-decompressed says."""
+    """Return the decompression limits of --max-decompressed, or the default limits without that option."""
     from kwire_cli.records.codecs import Limits
 
     text = options["max_decompressed"]
@@ -310,7 +310,7 @@ def complete_anomaly(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 
 def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """What bytes are grouped by, where the last of what was typed goes on: A,B."""
+    """Complete the last name in a list (A,B) of dimensions to group bytes by."""
     from kwire_cli.analysis.costs.measures import DIMENSIONS
 
     before, comma, last = incomplete.rpartition(",")
@@ -343,13 +343,13 @@ def _catalog(ctx: click.Context) -> Catalog | None:
 
 
 def records_of(options: dict[str, Any]) -> str:
-    """How records are shown in JSON: as was said, and else so that most can be seen of them."""
+    """Return the form of records in JSON: the requested one, base64 with --lossless, or else decoded."""
     said: str | None = options["records"]
     return said or ("base64" if options["lossless"] else "decoded")
 
 
 def shows_raw_records(fmt: str, options: dict[str, Any]) -> bool:
-    """Whether records are shown as bytes."""
+    """Return whether records are shown as bytes."""
     return bool(options["fields"]) or fmt == "csv" or (fmt in {"json", "jsonl"} and records_of(options) == "base64")
 
 
@@ -451,7 +451,7 @@ def with_capture_points(command: Command) -> Command:
 
 
 def naming_of(options: dict[str, Any]) -> Naming:
-    """How files are put together to capture points, by these options."""
+    """Return how these options group files into capture points."""
     from kwire_cli.source.packets.points import Naming
 
     if options["capture_point"] and options["merge_points"]:

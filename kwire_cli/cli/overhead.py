@@ -106,7 +106,10 @@ def _segments(asked: Asked, counted: Counted | None, found: Recognised) -> Count
 
 
 def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file: SegmentFile) -> None:
-    """What Kafka's own messages in records would be under the overlay; the records around them stay as they are."""
+    """Count Kafka's own messages in records as they would be under the overlay.
+
+    The records around the messages stay as they are.
+    """
     from kwire_cli.analysis.costs.advice_values import in_batches
     from kwire_cli.records.reading import items, source_of
 

@@ -34,7 +34,7 @@ DEFAULTS = {
 
 @dataclass
 class Asked:
-    """What was asked for."""
+    """Request to the command: its environment, definitions and options."""
 
     environment: Environment
     catalog: Catalog
@@ -53,11 +53,10 @@ class Asked:
 
 @dataclass
 class Counted:
-    """What came of it. `files` are the bytes of captures, packets and all; `segments` says that what was counted are
-    files of records alone.
+    """Results so far. `files` are the bytes of whole captures, including packet headers.
 
-    Of a what-if, `tallies` are under the overlay, and `written` are those of the input as it is. `summed` is in place
-    of `tallies` where others counted.
+    `segments` says that only files of records were counted. In a what-if, `tallies` are under the overlay, and
+    `written` are those of the input as it is. `summed` replaces `tallies` if others did the counting.
     """
 
     tables: list[tuple[str, ...]]
@@ -72,11 +71,11 @@ class Counted:
 
     @property
     def amounts(self) -> Tallies | Summed:
-        """What is shown."""
+        """The amounts to show."""
         return self.summed or self.tallies
 
     def turn_to(self, name: str | None, *, several: bool) -> None:
-        """What comes next is from this input."""
+        """Set the input that the following lines come from."""
         self.tallies.file = name
         self.tallies.largest.turn_to({"file": name} if several and name else {})
 
@@ -109,7 +108,7 @@ def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def begin(asked: Asked, kind: str) -> Counted:
-    """What is counted is known when the first input is: the tables depend on it."""
+    """Begin to count, once the kind of the first input is known: the tables depend on it."""
     from kwire_cli.analysis.costs.measures import OF_MESSAGE
     from kwire_cli.analysis.costs.tallies import Tallies
 
@@ -285,7 +284,10 @@ def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distan
 
 
 def write_json(environment: Environment, document: dict[str, Any], fmt: str) -> None:
-    """What `Report.to_json` gives and more, as one document or a line each for rows and other parts."""
+    """Write a document, which has what `Report.to_json` gives and more.
+
+    It is written as one document, or as one line for each row and each other part.
+    """
     from kwire_cli.view.json import dumps
 
     if fmt == "json":

@@ -1,5 +1,6 @@
-"""What commands do with `--format html`: one page of frames or batches, written as they come, that says how to get what
-it has no room for.
+"""Pages that commands write with `--format html`: one page of frames or batches, written as they come.
+
+The page says how to get what it has no room for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def refuse_terminal(environment: Environment) -> None:
 
 
 def title_of(command: str, names: Sequence[str]) -> str:
-    """What a page is called: the command, and what it was given, the end of it where it is long."""
+    """Return the title of a page: the command and its inputs. Only the end of a long name is shown."""
     names = [without_queries(name) for name in names]
     shown = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -167,7 +167,7 @@ def _segment(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | N
 
 
 def _begin(file: SegmentFile) -> Segment:
-    """What the name of a file says, without its content."""
+    """Return a Segment with the facts in a file's name, without its content."""
     from kwire_cli.analysis.state.topics import Segment
 
     return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)

@@ -80,7 +80,7 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
 
 @contextlib.contextmanager
 def until_interrupted() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed in the block, which ends nothing by itself there."""
+    """Yield a function that tells whether Ctrl-C was pressed. Ctrl-C alone ends nothing in the block."""
     over = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: over.set())
     try:
@@ -108,7 +108,7 @@ def explained() -> Iterator[None]:
 
 
 def _own(error: Exception) -> str | None:
-    """What an error of kwire in a task says, however deep it stands in what Spark says of it."""
+    """Return the text of a kwire error in a task, however deep in Spark's text. None if there is no such error."""
     told, java = [str(error)], getattr(error, "java_exception", None)
     while java is not None:
         told.append(str(java.toString()))
@@ -118,7 +118,7 @@ def _own(error: Exception) -> str | None:
 
 
 def _text(error: Exception) -> str:
-    """What Spark says, without its plans and traces."""
+    """Return Spark's text of an error without its plans and traces."""
     from kwire_cli.pipeline.session import text_of
 
     lines = (

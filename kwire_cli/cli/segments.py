@@ -1,5 +1,6 @@
-"""Where `kwire dump` gets record batches from: segments and snapshots, folders of them, standard input; and the files
-that hold no batches.
+"""Record batches for `kwire dump`: where they are read from, and the files that hold no batches.
+
+The sources are segments and snapshots, folders of them, and standard input.
 """
 
 from __future__ import annotations
@@ -44,12 +45,15 @@ class SegmentFile:
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """The name to show for the file."""
         return self.called if self.path is None else path_text(self.path)
 
     @property
     def has_batches(self) -> bool:
-        """Whether its content is record batches: so by its name, or it is not one of Kafka's names and may be."""
+        """Tell whether the file holds, or may hold, record batches.
+
+        It does if its name says so, and may if its name is none of Kafka's.
+        """
         return self.name.kind in BATCH_KINDS or self.name.kind is LogKind.OTHER
 
     @property
@@ -69,8 +73,10 @@ def path_text(path: str | Place) -> str:
 
 
 def holds_batches(argument: str) -> bool:
-    """Whether an argument is a folder, a file with the name of a segment or snapshot, or a file that begins with a
-    record batch.
+    """Return whether an argument holds record batches.
+
+    It does if it is a folder, a file with the name of a segment or snapshot, or a file that begins with a record
+    batch.
     """
     if not exists(argument):
         return False

@@ -88,7 +88,7 @@ def command(environment: Environment, /, catalog: Catalog, source: str, filter_t
 
 
 def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listing:
-    """What is in a file, as a list; InputError where it cannot be read."""
+    """Return the content of a file as a listing. Raises InputError if the file cannot be read."""
     from kwire_cli.cli.capture_inputs import filter_of
     from kwire_cli.message.redaction import Redaction
 

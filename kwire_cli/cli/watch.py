@@ -174,7 +174,7 @@ def _keep(file: IO[bytes], data: bytes) -> None:
 
 
 class _Shown:
-    """What is counted and shown: of the last seconds, and since the beginning."""
+    """Statistics that are counted and shown: of the last seconds, and since the beginning."""
 
     def __init__(self, environment: Environment, where: str, every: float, fmt: str | None) -> None:
         from kwire_cli.analysis.stats import Stats

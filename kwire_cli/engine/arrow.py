@@ -59,7 +59,7 @@ _INTS = {
 
 
 class Places(NamedTuple):
-    """Where values are: [start, value) are prefixes, [value, end) values."""
+    """The places of values: [start, value) are prefixes, [value, end) are values."""
 
     data: Octets
     start: Ints
@@ -99,7 +99,10 @@ def values_of(leaf: Leaf, at: Places) -> pa.Array:
 
 
 def null_values(leaf: Leaf, at: Places) -> Mask | None:
-    """Which of the strings, bytes or records are null, by their lengths; None where none is."""
+    """Return a mask of the strings, bytes or records that are null by their lengths.
+
+    Return None if no value is null.
+    """
     if not isinstance(leaf.decl, Sized):
         return None
     null = at.value == at.end
@@ -115,7 +118,7 @@ def lengths(decl: Sized | ArrayOf, data: Octets, start: Ints) -> Ints:
 
 
 def absent(decl: NullableStruct, data: Octets, start: Ints) -> Mask:
-    """Of which presence markers there is no struct."""
+    """Return a mask of the presence markers that say that there is no struct."""
     mark = numbers(decl.presence, data, start)
     found: Mask = mark <= 0 if decl.tagged else mark < 0
     return found
@@ -247,11 +250,11 @@ class Columns:
         return self.order[self.begin[leaf.id] : self.begin[leaf.id + 1]]
 
     def places(self, leaf: Leaf) -> Places:
-        """Where a leaf's spans are."""
+        """Return the places of a leaf's spans."""
         return places(self.walk, self.start, self.spans(leaf))
 
     def lengths(self, leaf: Leaf) -> Ints:
-        """How long the strings, bytes or records of a leaf say they are, below 0 for null."""
+        """Return the lengths that a leaf's strings, bytes or records state, below 0 for null."""
         at = self.places(leaf)
         return lengths(leaf.decl, at.data, at.start)
 
@@ -321,7 +324,7 @@ class Columns:
 
 
 def by_node(walk: Walk) -> tuple[Ints, Ints]:
-    """Where the spans of each node begin in the second array, and the numbers of all spans, sorted by node."""
+    """Return where the spans of each node begin in the second array, and all span numbers sorted by node."""
     counts = np.bincount(walk.node, minlength=len(walk.program.leaves))
     begin = np.concatenate(([0], np.cumsum(counts)))
     order = np.empty(len(walk.node), np.int64)
@@ -330,7 +333,7 @@ def by_node(walk: Walk) -> tuple[Ints, Ints]:
 
 
 def places(walk: Walk, start: Ints, spans: Ints) -> Places:
-    """Where these spans are."""
+    """Return the places of these spans."""
     return Places(walk.data, start[spans], walk.value[spans], walk.end[spans])
 
 

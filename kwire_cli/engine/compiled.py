@@ -66,7 +66,7 @@ class Walk:
 
     @property
     def start(self) -> Ints:
-        """Where each span begins: where the one before it ended, or its message begins."""
+        """The beginning of each span: the end of the previous span, or the beginning of its message."""
         start = np.empty_like(self.end)
         start[1:] = self.end[:-1]
         some = self.first[:-1] < self.first[1:]
@@ -75,12 +75,12 @@ class Walk:
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
-        """Of which messages every field was decoded; bytes may be left over."""
+        """A mask of the messages of which every field was decoded, even if bytes are left over."""
         found: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
         return found
 
     def only(self, jobs: Ints) -> Walk:
-        """Those of some messages, in order."""
+        """Return the spans of some messages, in order."""
         sizes = self.first[jobs + 1] - self.first[jobs]
         first = np.append(0, np.cumsum(sizes))
         moved = np.repeat(first[:-1] - self.first[jobs], sizes)
@@ -93,7 +93,7 @@ class Walk:
         )
 
     def part(self, first: int, last: int) -> Walk:
-        """Those of the messages [first, last); nothing is copied."""
+        """Return the spans of the messages [first, last) without copying the columns."""
         low, high = int(self.first[first]), int(self.first[last])
         columns = (self.node[low:high], self.value[low:high], self.end[low:high])
         begin, end = np.searchsorted(self.flags[:, 0], (low, high))
@@ -101,7 +101,7 @@ class Walk:
         return Walk(self.program, self.data, self.jobs[first:last], self.first[first : last + 1] - low, *columns, flags)
 
     def spans(self, job: int) -> Spans:
-        """Those of one message, as `engine.spans.walk` gives them."""
+        """Return the spans of one message, as `engine.spans.walk` gives them."""
         _, start, stop, _, used, bits, lost = map(int, self.jobs[job])
         first, last = map(int, self.first[job : job + 2])
         node, value, end = (column[first:last].tolist() for column in (self.node, self.value, self.end))
@@ -310,7 +310,7 @@ def read_rows(data: Octets, start: Ints, layout: np.dtype[Any]) -> npt.NDArray[A
 
 @cache
 def offset_of(decl: Any, name: str) -> int:
-    """Where a field begins in a declaration of fixed size."""
+    """Return the offset at which a field begins in a declaration of fixed size."""
     return int(numpy_type(decl).fields[name][1])  # type: ignore[index] # it has fields
 
 

@@ -81,7 +81,7 @@ class Lowering:
         return first
 
     def here(self) -> int:
-        """Where the next instruction will be."""
+        """Return the position in the code of the next instruction."""
         self.flush()
         return len(self.program.code)
 
@@ -213,16 +213,18 @@ def _is_fixed(decl: Any) -> bool:
 
 
 def weight(decl: Any) -> int:
-    """What an element costs beyond its bytes, for which the kernel bounds how many there can be: its structs above
-    WEIGHTLESS for each byte.
+    """Return the weight of an element: the number of its structs above WEIGHTLESS for each byte.
+
+    This is what an element costs beyond its bytes. The kernel bounds the number of elements by it.
     """
     structs, size = _extent(decl)
     return max(structs - p.WEIGHTLESS * size, 0)
 
 
 def _extent(decl: Any) -> tuple[int, int]:
-    """How many structs stand in every value, and how many bytes it has at least; of an array only its count is in every
-    value.
+    """Return the number of structs in every value, and the least number of bytes of a value.
+
+    Of an array only the count is in every value.
     """
     if isinstance(decl, MessageStruct):
         structs, size = 1, int(decl.tags is not None)
@@ -282,8 +284,9 @@ class _RecordLowering(Lowering):
         return made
 
     def within_size(self, decl: Any) -> bool:
-        """Whether the innermost of what is open is a size; TypeError where it is something else, which hides the size
-        from the kernel.
+        """Return whether the innermost open scope is a size, or False if no scope is open.
+
+        Raises TypeError if that scope is an array or a tag section, which hides the size from the kernel.
         """
         if self.opened and not self.opened[-1]:
             raise TypeError(f"{decl!r} can't stand in an array or tag section")
@@ -389,7 +392,7 @@ class _RecordLowering(Lowering):
 
 
 def _is_tried(decl: Any) -> bool:
-    """Whether a TRY can take it."""
+    """Return whether a TRY instruction can take the declaration."""
     return (
         isinstance(decl, FIXED_SIZE)
         or (isinstance(decl, Varint) and decl.zigzag)

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 
 def cache_folder(function: Callable[..., Any]) -> Path | None:
-    """Where the machine code of a function is kept; None where there is no folder of the user's own that can be written
-    to.
+    """Return the folder for a function's machine code, or None if the user has no writable folder of their own.
 
-    It is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` where they are set, else in `~/.cache`, else among temporary files.
-    What is kept there is run: a folder that others can write to is none.
+    The folder is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` if one of these is set, else in `~/.cache`, else among
+    temporary files. The code kept there is run, so a folder that others can write to does not count.
     """
     try:
         sources = [inspect.getsource(module) for module in (p, codes, sys.modules[function.__module__])]
@@ -43,8 +42,9 @@ def cache_folder(function: Callable[..., Any]) -> Path | None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether this folder is there, or could be made, and only its owner, who runs this, may write into it and the one
-    around it.
+    """Return whether the folder exists or could be made, and only its owner may write there.
+
+    The owner has to be the user who runs this process. The same holds for the folder around it.
     """
     try:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
@@ -185,10 +185,10 @@ def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, o
 def count_elements(
     data: Any, node: Any, start: Any, first: Any, begin: int, number: int, counts: Any, highest: Any
 ) -> None:
-    """Of each message, whose spans begin at `first`: how many spans of the node `begin` it has, and the highest zig-zag
-    varint (int32) of `number`.
+    """Count the spans of the node `begin`, and find the highest zig-zag varint of the node `number`.
 
-    Both are added to what is there.
+    Both are done for each message, whose spans begin at `first`. The varint is an int32. The spans are added to
+    `counts`, and the varint replaces a lower one in `highest`.
     """
     for k in range(len(first) - 1):
         for i in range(first[k], first[k + 1]):

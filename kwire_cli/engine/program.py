@@ -74,11 +74,11 @@ GAP = 0
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What one span is. `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag,
-    gap.
+    """The meaning of one span.
 
-    `path` is the field's, without indexes: `topics[].name`. `decl` is the construct that reads the value; for a count
-    that of the array.
+    `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag, gap. `path` is the
+    field's, without indexes: `topics[].name`. `decl` is the construct that reads the value. For a count it is the
+    array's construct.
     """
 
     id: int
@@ -166,7 +166,9 @@ Node = Leaf | Struct | Array | Nullable | Tags | Series | Choice
 
 @dataclass(slots=True)
 class Program:
-    """What the kernel runs. `leaves[n]` is what a span of node n is; `depth` is the most loops, tag sections and sizes
+    """The program that the kernel runs.
+
+    `leaves[n]` is the meaning of a span of node n. `depth` is the largest number of loops, tag sections and sizes
     open at once.
     """
 
@@ -180,7 +182,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a declaration begins in a program: the kernel's `pc`, and the root of its nodes."""
+    """The entry of a declaration in a program: the kernel's `pc`, and the root of the declaration's nodes."""
 
     program: Program
     pc: int

@@ -341,7 +341,7 @@ class Writer:
         self._null(decl, null, [f"{name} = None"] if kept else [])
 
     def _is_bare(self, element: Leaf) -> bool:
-        """Whether elements are numbers of which nothing but their value matters."""
+        """Return whether the elements are numbers of which nothing but the value matters."""
         places = self._counter.places if self._counter else ()
         return not (element.decl.declared or element.id in self.roles or element.id in places)
 

@@ -43,7 +43,10 @@ class Shape:
         self.readers: dict[str, Callable[[bytes], Any]] = {}
 
     def text(self, records: str | Callable[[bytes], str]) -> Text | None:
-        """What makes the JSON of its messages; None where that can't be, or did not pay so far."""
+        """Return the Text that makes the JSON of this shape's messages.
+
+        Return None if no Text can be made, or if the shape was not yet used often enough to be worth one.
+        """
         if self.uses < WORTH_A_TEXT:
             return None
         if records not in self.texts:

@@ -59,9 +59,10 @@ class Text:
 
 
 def text_of(entry: Entry, spans: Spans, records: str | Callable[[bytes], str]) -> Text | None:
-    """What makes the JSON of messages with these spans; None for what only folds can do, such as tags.
+    """Return the Text that makes the JSON of messages with these spans.
 
-    `records` is as in `values.Form`, or what makes the JSON of a records field of its bytes.
+    Return None for what only folds can do, such as tags. `records` is as in `values.Form`, or a function that makes
+    the JSON of a records field from its bytes.
     """
     try:
         parts = [*_parts(build(entry, spans).root, spans, records)]

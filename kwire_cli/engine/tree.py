@@ -161,8 +161,9 @@ class _Builder:
         return item
 
     def flat(self, node: Struct) -> int:
-        """How many spans from here are those of a struct of leaves, all there and with no tags; 0 where that is not
-        so.
+        """Return how many of the next spans are those of a struct of leaves.
+
+        Return 0 unless all leaves are there and the struct has no tags.
         """
         last = self.at + node.flat - 1
         if not node.tags:
@@ -288,7 +289,7 @@ def read_count(item: Item, data: Any) -> int:
 
 
 def is_null(item: Item, data: Any) -> bool:
-    """Whether this presence marker, string, bytes or records leaf says null."""
+    """Return whether this presence marker, string, bytes or records leaf says null."""
     decl = item.leaf.decl
     raw = data[item.start : item.end]
     if isinstance(decl, Sized):

@@ -30,8 +30,10 @@ ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How values are shown: records as "base64" text, by their "size" alone or as "raw" bytes, and which spans hold
-    secrets that are not shown.
+    """The form in which values are shown.
+
+    `records` is "base64" for text, "size" for the size alone, or "raw" for bytes. `hidden` are the spans with secrets
+    that are not shown.
     """
 
     records: str = "base64"
@@ -236,27 +238,27 @@ class Body:
 
     @property
     def data(self) -> Any:
-        """What was decoded, as it was given: bytes, or a memoryview of it."""
+        """The decoded data as it was given: bytes, or a memoryview of bytes."""
         return self.raw.data
 
     @property
     def start(self) -> int:
-        """Where the message begins in the data."""
+        """The offset in the data at which the message begins."""
         return self.raw.start
 
     @property
     def stop(self) -> int:
-        """Where the bytes that were given end."""
+        """The offset in the data at which the given bytes end."""
         return self.raw.stop
 
     @property
     def complete(self) -> bool:
-        """Whether every field was decoded."""
+        """Return whether every field was decoded."""
         return self.raw.lost < 0 or self.tree.root.whole
 
     @property
     def exact(self) -> bool:
-        """Whether its own version's layout took all bytes, no more and no less."""
+        """Return whether the layout of the message's own version took all bytes, no more and no less."""
         return not self.guess and self.raw.lost < 0 and self.raw.used == self.raw.stop
 
     @cached_property
@@ -271,12 +273,15 @@ class Body:
 
     @cached_property
     def anomalies(self) -> list[Anomaly]:
-        """What a correct writer would not have written; an offset counts from the start of the data."""
+        """The anomalies of the message, which a correct writer would not have written.
+
+        Offsets count from the start of the data.
+        """
         return [*self.notes] if self._calm else [*self.notes, *anomalies(self.tree)]
 
     @cached_property
     def _calm(self) -> bool:
-        """Whether the layout's own fold takes it, which says that it has no anomaly."""
+        """Return whether the layout's own fold accepts the message, which means that it has no anomaly."""
         try:
             fold_of(self.entry, "size")(self.raw)
         except OddError:

@@ -62,7 +62,7 @@ class Subject:
 
     @property
     def milliseconds(self) -> bool:
-        """Whether a field is one that Kafka's naming says to hold milliseconds."""
+        """Return whether a field holds milliseconds, by Kafka's naming."""
         return bool(self.path) and self.path[-1].endswith(("Ms", "imestamp"))
 
     @property
@@ -87,8 +87,9 @@ def subject_of(name: Name, context: Context) -> Subject:
 
 
 def number_of(literal: Literal, kind: Type, context: Context) -> int | float:
-    """What a column of numbers, durations or sizes is compared with; FilterError where the literal is none of this
-    type.
+    """Return the number with which to compare a column of numbers, durations or sizes.
+
+    Raises FilterError if the literal is not of this type.
     """
     if literal.kind == "number" or (literal.kind == "size" and kind == "size"):
         return _number(literal)
@@ -165,8 +166,9 @@ def test_of(node: Compare, subject: Subject, context: Context) -> Test:
 
 
 def keys_of(literals: tuple[Literal, ...], column: Column, context: Context) -> frozenset[Any]:
-    """What the values of a column of names, texts, numbers or apis may be, names folded; FilterError where a literal is
-    nothing of the kind.
+    """Return the values that these literals allow in a column of names, texts, numbers or apis.
+
+    Names are folded. Raises FilterError if a literal is not of the column's type.
     """
     return frozenset(None if literal.kind == "null" else _key(literal, column, context) for literal in literals)
 

@@ -62,7 +62,7 @@ class Cursor:
         self.at = found.end() if found else self.at
 
     def take(self, symbol: str) -> bool:
-        """Whether a symbol stands next, behind white space; it is read then."""
+        """Read a symbol and return True if it stands next, behind white space; else return False."""
         self.space()
         if self.text.startswith(symbol, self.at):
             self.at += len(symbol)
@@ -70,7 +70,7 @@ class Cursor:
         return False
 
     def take_keyword(self, keyword: str) -> bool:
-        """Whether a keyword, in any case, stands next; it is read then."""
+        """Read a keyword, in any case, and return True if it stands next; else return False."""
         self.space()
         found = _NAME.match(self.text, self.at)
         if found and found[0].casefold() == keyword:
@@ -251,7 +251,7 @@ def _after(node: Node, read: str) -> str:
 
 
 class Row(Opened, Protocol):
-    """What a filter looks at: a frame, or a batch."""
+    """A row to which a filter is applied: a frame, or a batch."""
 
     def column(self, name: str) -> Any:
         """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is

@@ -91,12 +91,12 @@ class Opened(Protocol):
         """
 
     def payloads(self) -> list[dict[str, Any]]:
-        """What is decoded of messages in its fields."""
+        """Return what is decoded of the messages in the row's fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the values of a name are; a name may be in several places."""
+    """The places of a name's values; a name may have several places."""
 
     path: tuple[str, ...]
     """Of fields of the message, and of payloads: the path that theirs end with."""
@@ -110,7 +110,7 @@ class Places:
 
     @property
     def deep(self) -> bool:
-        """Whether records have to be read, not only the batches that they are in."""
+        """Return whether records have to be read, not only the batches that hold them."""
         return self.header is not None or self.payloads or self.records[:1] == (RECORDS,)
 
 

@@ -67,7 +67,7 @@ class InField(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the bytes of the message end in the field."""
+        """Return whether the bytes of the message end in the field."""
         return self.size > self.stop - self.start
 
     @property
@@ -180,7 +180,10 @@ def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]
 
 
 def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
-    """What is no object, or lacks a key, is the declaration's to refuse."""
+    """Return a value with base64 text in place of the batches that are on the way to records.
+
+    A value that is no object, or lacks a key, stays as it is: refusing it is up to the declaration.
+    """
     if not isinstance(value, dict):
         return value
     own = next((value[key] for key in _TOPIC_KEYS if isinstance(value.get(key), str)), topic)
@@ -398,7 +401,7 @@ Patch = dict[str, str]
 
 
 def patches(decoded: Decoded) -> list[Patch]:
-    """What must be put in place of the canonical bytes; empty where these are the same."""
+    """Return the patches that replace canonical bytes, or an empty list if no bytes differ."""
     data = bytes(decoded.data[decoded.start : decoded.stop])
     whole = [_patch("", WHOLE, data)]
     if not decoded.complete or decoded.guess:

@@ -71,7 +71,7 @@ def header_version(catalog: Catalog, kind: str, api_key: int, version: int) -> i
 
 
 class RequestHead(NamedTuple):
-    """What every request begins with, in all versions of its header."""
+    """The beginning of every request, the same in all versions of its header."""
 
     api_key: int
     version: int
@@ -91,7 +91,7 @@ def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead
 
 @cache
 def heads(catalog: Catalog) -> tuple[Fixed, Fixed]:
-    """What requests and what responses begin with in all versions of their headers."""
+    """Return the layouts of the beginnings of requests and of responses, the same in all header versions."""
     return _head_layout(catalog, "request"), _head_layout(catalog, "response")
 
 

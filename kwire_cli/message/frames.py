@@ -61,9 +61,7 @@ NO_VERSION = 256
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is known of the bytes beforehand: the api, its version, request or response, and which form of request
-    header.
-    """
+    """The prior knowledge of bytes: api, version, request or response, and form of request header."""
 
     api: Api | None = None
     version: int | None = None
@@ -117,26 +115,27 @@ class Frame:
 
     @property
     def sure(self) -> bool:
-        """Whether header and body were read whole, to the last byte, by the very version they say."""
+        """Return whether header and body were read to the last byte, by the very version they state."""
         return self.header is not None and self.body is not None and self.body.exact and not self.guess
 
     @property
     def counted(self) -> bool:
-        """Whether its size prefix counts its bytes exactly."""
+        """Return whether the size prefix counts the frame's bytes exactly."""
         return self.prefixed and says_size(self.data, self.start, self.stop) == self.size - SIZE_BYTES
 
     @property
     def cut(self) -> bool:
-        """Whether its size prefix says that more bytes belong to it than are there."""
+        """Return whether the size prefix says that the frame has more bytes than are there."""
         return self.prefixed and (says_size(self.data, self.start, self.stop) or 0) > self.size - SIZE_BYTES
 
     @cached_property
     def credible(self) -> bool:
-        """Whether it begins where a frame begins, as far as its own bytes can tell.
+        """Return whether the frame begins where a frame begins, as far as its own bytes can tell.
 
-        A request names its client, in text. One that does not has a body that fits to the last byte, and one whose size
-        prefix does not count its bytes has a known api and a version near those that are known. A response that answers
-        no request is a likely one.
+        A request names its client, in text. A request that does not name its client has a body that fits to the last
+        byte, or is cut. A request without a client's name, or whose size prefix does not count its bytes, has an api
+        and a version near the known ones. A client id that is not text is credible only in a request that fits to the
+        last byte without an anomaly. A response that answers no request is a likely response.
         """
         if self.kind == "unknown" or self.header is None:
             return False
@@ -162,8 +161,9 @@ class Frame:
 
     @property
     def _is_likely_response(self) -> bool:
-        """Whether header and body fit to the last byte without an anomaly or an unknown tag, and say less than random
-        bytes of that size do.
+        """Return whether header and body fit to the last byte, and say less than random bytes of that size.
+
+        Neither of them may have an anomaly or an unknown tag.
         """
         from kwire_cli.message.guess import bits_of  # noqa: PLC0415 - start-up counts, and few responses are guessed
 
@@ -180,7 +180,7 @@ class Frame:
 
     @property
     def _near(self) -> bool:
-        """Whether its api is known, or a little above those that are, and its version is near the known ones."""
+        """Return whether the api is known or a little above the known ones, and the version near known ones."""
         key, version = self.api_key or 0, self.api_version or 0
         api = self.catalog.api_by_key(key)
         if api is None or not api.request:
@@ -208,7 +208,7 @@ class Frame:
         return replace(self, api_key=None, api=None, api_version=None, notes=notes)
 
     def contradicts(self, hints: Hints) -> bool:
-        """Whether it is of another api or version than was said beforehand."""
+        """Return whether the frame has another api or version than `hints` say."""
         return bool(hints.api and hints.api.key != self.api_key) or hints.version not in {None, self.api_version}
 
     @property
@@ -220,10 +220,10 @@ class Frame:
 
     @cached_property
     def anomalies(self) -> list[Anomaly]:
-        """Those of the frame, of its header (paths begin with header) and of its body; an offset counts from the start
-        of the data.
+        """The anomalies of the frame, its header, its body and the messages in its fields.
 
-        Of a frame that is cut, a size beyond its end is TRUNCATED too, and a count beyond it says no more than that.
+        Paths in the header begin with header. Offsets count from the start of the data. If the frame is cut, a size
+        beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it says no more than that.
         """
         found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
@@ -331,7 +331,7 @@ def _is_plain(part: Decoded) -> bool:
 
 
 def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
-    """What is to be redacted in the parts of the request or response in the field at `path`."""
+    """Return the spans to redact in the parts of the request or response in the field at `path`."""
     return {name.removeprefix(f"{path}:"): spans for name, spans in hidden.items() if name.startswith(f"{path}:")}
 
 
@@ -373,7 +373,10 @@ class Forwarded:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """Those of its header and body; offsets count from its first byte."""
+        """The anomalies of the forwarded header and body.
+
+        Offsets count from the start of the data that the Envelope is in.
+        """
         return in_payload(self.frame.anomalies)
 
     def to_json(self, *, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
@@ -388,7 +391,7 @@ class Forwarded:
 
 
 def holds(message: str) -> bool:
-    """Whether a message has fields that hold others."""
+    """Return whether a message has fields that hold other messages."""
     return message in CARRIED or holds_payloads(message)
 
 
@@ -506,7 +509,7 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
 
 
 def _is_newer(frame: Frame) -> bool:
-    """Whether it is a request of an api that is not known, or of a version a little above those that are."""
+    """Return whether a frame is a request of an unknown api, or of a version a little above the known ones."""
     if frame.kind != "request" or not _has_client(frame):
         return False
     return frame.api is None or (
@@ -580,7 +583,7 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
 
 
 def _cut_head(catalog: Catalog, frame: Frame, at: int) -> RequestHead | None:
-    """What a request that ends in its head says of itself."""
+    """Return the head of a request that ends in its head, or None if the api key or version is missing."""
     known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
     key, version = known.get("requestApiKey"), known.get("requestApiVersion")
     return None if key is None or version is None else RequestHead(key, version, known.get("correlationId", 0))

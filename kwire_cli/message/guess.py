@@ -92,7 +92,7 @@ def _fit(catalog: Catalog, api: Api, version: int, data: Any, start: int, stop: 
 
 
 def bits_of(catalog: Catalog, tree: Tree) -> float:
-    """How many bits this reading of the bytes costs; fewer are likelier."""
+    """Return the number of bits that this reading of the bytes costs. Fewer bits are likelier."""
     bits = ANOMALY * len(tree.spans.flags)
     return bits + sum(_leaf_bits(catalog, item, tree) for _, item in places(tree.root) if item.span >= 0)
 

@@ -46,8 +46,9 @@ _TOPICS = "the topics"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What all frames of one kind, api and version have in common; in all of them what follows the correlation id
-    stands at `tail_at`.
+    """The common properties of all frames of one kind, api and version.
+
+    In all of these frames the bytes that follow the correlation id stand at `tail_at`.
     """
 
     kind: str
@@ -104,10 +105,10 @@ class Layouts:
 
 
 class Tail(NamedTuple):
-    """What follows the correlation id in a header: the bytes, and the fields in them.
+    """The part of a header that follows the correlation id: the bytes, and the fields in them.
 
-    `form` is the JSON of a frame with this header from its kind to its header's end: a format for its size and
-    correlation id.
+    `form` is the JSON of a frame with this header, from its kind to its header's end. It is a format for the frame's
+    size and correlation id.
     """
 
     data: bytes
@@ -140,7 +141,7 @@ class Plain:
 
     @property
     def spans(self) -> Spans:
-        """Those of the body; OddError as `found`."""
+        """The spans of the body. Raises OddError as `found` does."""
         found = self.found()
         return found if isinstance(found, Spans) else found.of(self.data)
 

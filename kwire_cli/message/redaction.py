@@ -1,4 +1,7 @@
-"""What is not shown of messages, frames, records and batches: one object, which every command, view and table asks."""
+"""The redaction of messages, frames, records and batches.
+
+One object decides what is not shown, and every command, view and table asks it.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
 
 
 def topics_reader(found: Roles, marked: list[tuple[int, int, int]]) -> Callable[[bytes], tuple[list[str], list[str]]]:
-    """What gives `topics_in` of the bytes of messages in which these spans have a role."""
+    """Return a function that gives `topics_in` of the bytes of messages in which these spans have a role."""
     names, ids = (
         [(value, end) for node, value, end in marked if found.by_node[node] == role] for role in (TOPIC, TOPIC_ID)
     )
@@ -173,7 +173,7 @@ def top_value(found: Roles, raw: Spans, name: str) -> Any:
 
 
 def top_reader(found: Roles, raw: Spans, name: str) -> Callable[[Any], Any]:
-    """What gives `top_value` of the bytes of messages that have these spans."""
+    """Return a function that gives `top_value` of the bytes of messages that have these spans."""
     wanted = found.top.get(name, -1)
     if wanted not in raw.node:
         return lambda _: None
@@ -199,16 +199,16 @@ RAW = "raw"
 
 
 def is_internal(topic: str) -> bool:
-    """Whether records of a topic, by its name or id, may be messages of Kafka itself."""
+    """Return whether records of a topic, by its name or id, may be messages of Kafka itself."""
     return topic.startswith("__") or topic == CLUSTER_METADATA_ID
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsAs:
-    """How records are read: `names` gives a topic's name for its id where that is known, `hide` what of a payload is
-    secret.
+    """The way to read records.
 
-    `shown` makes the JSON form of a field's bytes, for topics whose records are nobody's messages, where there is a
+    `names` gives a topic's name for its id, if the name is known. `hide` gives the secrets of a payload. `shown`
+    makes the JSON form of a field's bytes, for topics whose records are not Kafka's own messages, if there is a
     faster way.
     """
 
@@ -241,8 +241,10 @@ class RecordsAs:
 
 
 class _Way(NamedTuple):
-    """Where records are in a struct: `topics` are its fields that say whose, `records` its own, `below` what has some,
-    by name.
+    """The places of records in a struct.
+
+    `topics` are the struct's fields that say whose records these are. `records` are its own records fields. `below`
+    are its fields that contain records, by name.
     """
 
     topics: tuple[str, ...]
@@ -254,7 +256,7 @@ _WAYS: dict[int, tuple[Roles, _Way | None]] = {}
 
 
 def holds_records(entry: Entry) -> bool:
-    """Whether a layout has any field of type records."""
+    """Return whether a layout has any field of type records."""
     return any(leaf.kind == "records" for leaf in entry.program.leaves)
 
 
@@ -358,13 +360,14 @@ def _sensitive() -> re.Pattern[str]:
 
 
 def is_sensitive_config(name: str) -> bool:
-    """Whether a config's value is one that Kafka keeps as a password (ConfigDef.Type.PASSWORD), by its name."""
+    """Return whether Kafka keeps a config of this name as a password (ConfigDef.Type.PASSWORD)."""
     return bool(_sensitive().search(name))
 
 
 def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
-    """Whether a message of this name has any field that may be secret; records are one where they are shown as bytes
-    (`raw_records`).
+    """Return whether a message of this name has any field that may be secret.
+
+    The records of a fetch response are among these fields if they are shown as bytes (`raw_records`).
     """
     return (
         message in SECRET_FIELDS

@@ -207,8 +207,9 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:
-    """What may be secret because nobody knows what it is: unknown tags, and in the layout of another version all text
-    and bytes.
+    """Return the items that may be secret because their meaning is unknown.
+
+    These are unknown tags, and in the layout of another version all text and bytes.
     """
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
     return [
@@ -224,7 +225,7 @@ def holds_token(frame: Frame) -> bool:
 
 
 def _token(frame: Frame) -> list[tuple[int, int]]:
-    """Where a frame holds a raw SASL token and nothing else, as after SaslHandshake 0."""
+    """Return where a frame holds a raw SASL token and nothing else, as after SaslHandshake 0."""
     # Its size prefix may have been taken for something else.
     starts = [frame.prefix.stop] if frame.prefix else [frame.start, frame.start + SIZE_BYTES]
     return [(start, frame.stop) for start in starts if _tokens().fullmatch(bytes(frame.data[start : frame.stop]))]
@@ -238,7 +239,7 @@ def _tokens() -> re.Pattern[bytes]:
 
 
 def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
-    """Where a guessed response holds secrets if it is another one of those that fit."""
+    """Return where a guessed response holds secrets if it is another one of the candidates that fit."""
     if not frame.guess or not frame.header:
         return []
     found = []
@@ -254,8 +255,9 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
 
 
 def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
-    """Where it holds secrets if it is a request after all, cut or of an unknown version, with a size prefix or
-    without.
+    """Return where a frame holds secrets if it is a request after all.
+
+    The request may be cut or of an unknown version, with a size prefix or without.
     """
     found: list[tuple[int, int]] = []
     for start in (frame.start, frame.start + SIZE_BYTES):

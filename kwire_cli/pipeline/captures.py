@@ -189,7 +189,7 @@ def unpacked(count: int, data: bytes) -> bytes:
 
 @lru_cache(maxsize=2)
 def layouts(catalog: Catalog) -> Layouts:
-    """Those of this process: connections say the same things."""
+    """Return the layouts of this process, shared by all connections, which say the same things."""
     return Layouts(catalog)
 
 
@@ -408,7 +408,7 @@ class Captures:
         return of_lines.unionByName(self.file_faults())
 
     def file_faults(self) -> DataFrame:
-        """Those of `faults` that are about files: no frames are made for them."""
+        """Return the rows of `faults` that are about files. No frames are made for these rows."""
         schema = from_arrow_schema(CAPTURE_FAULTS)
         plan = self._spark.sparkContext.broadcast(self.plan)
 
@@ -425,8 +425,9 @@ class Captures:
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect() if row.code != SAME_CONNECTIONS]
 
     def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:
-        """What `fold` makes of the lines of the connections that a task owns, for each task or some; `learnt` says that
-        it needs names.
+        """Return the results of `fold` over the lines of a task's connections, for each task or several tasks.
+
+        `learnt` says that `fold` needs names.
         """
 
         def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
@@ -446,7 +447,7 @@ class Captures:
         *,
         learnt: bool,
     ) -> DataFrame:
-        """What `rows` makes of the lines of all connections that may be behind all filters."""
+        """Return the rows that `rows` makes of the lines of all connections that may pass all filters."""
         port, options, catalog = self._port, self._options, self._catalog
         names = self._spark.sparkContext.broadcast(self.names if learnt else {})
 
@@ -458,7 +459,7 @@ class Captures:
         return self._owned(schema, of)
 
     def _owned(self, schema: pa.Schema, of: Callable[[Batches, Schedule], Iterator[pa.RecordBatch]]) -> DataFrame:
-        """What `of` makes of the connections that a task owns."""
+        """Return the rows that `of` makes of the connections that each task owns."""
         payloads, plan = self._payloads, self._spark.sparkContext.broadcast(self.plan)
         tally, key, fail_fast = self._tally, self._table, self._fail_fast
 

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 
 class Options:
-    """How bodies are shown: `records` as for `Captured.to_json`."""
+    """The way to show bodies: `records` is as for `Captured.to_json`."""
 
     def __init__(self, catalog: Catalog, *, records: str = "decoded", show_secrets: bool = False) -> None:
         self.catalog, self.records = catalog, records
@@ -193,7 +193,7 @@ def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
 
 
 def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    """What ends the reading of these parts early: their headers are read for it, no more."""
+    """Yield the faults that end the reading of these parts early. Only the parts' headers are read for this."""
     for number in parts:
         part, point = plan.parts[number].part, plan.points[plan.parts[number].point].name
         reader = PartReader(part)
@@ -218,7 +218,7 @@ def _of_file(
 
 
 def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
-    """What is odd about lines."""
+    """Yield the anomalies of lines, as rows."""
     rows: list[tuple[Any, ...]] = []
     for line in lines:
         captured = line.captured
@@ -262,20 +262,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What may be wanted: `places` are allowed values of file, topic, partition and kind, `selection` is about
-    batches.
+    """The files and batches that may be wanted.
+
+    `places` are allowed values of file, topic, partition and kind. `selection` is about batches.
     """
 
     places: tuple[tuple[str, frozenset[Any]], ...] = ()
     selection: Selection = field(default_factory=Selection)
 
     def has(self, own: Mapping[str, Any]) -> bool:
-        """Whether a file may have wanted rows, by those of its values that are the same in all of them."""
+        """Return whether a file may have wanted rows, by its values that are the same in all rows."""
         return all(own[name] in values for name, values in self.places if name in own)
 
 
 def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
-    """What rows of a table can be behind all of these filters."""
+    """Return the limits that all of these filters set on the files and batches of a table."""
     places: list[tuple[str, frozenset[Any]]] = []
     first: int | None = None
     last: int | None = None
@@ -357,7 +358,7 @@ def wanted_lines(lines: Iterable[Line], filters: Iterable[Filter]) -> Iterator[L
 
 
 def _test(each: Filter) -> Test | None:
-    """What a filter lets through; None where that is not looked at here."""
+    """Return the test of whether a filter lets a line pass, or None if the filter is not looked at here."""
     names: tuple[str, ...] = getattr(each, "attribute", ())
     value_of = _VALUES.get(names[0]) if len(names) == 1 else None
     if value_of is None:

@@ -73,7 +73,7 @@ class Group:
 
     @property
     def guess(self) -> bool:
-        """Whether the layout is that of another version."""
+        """Return whether the layout is that of another version."""
         return self.version != self.layout_version
 
 
@@ -135,8 +135,9 @@ def sums_of_sets(data: Octets, start: Ints, stop: Ints) -> Iterator[tuple[str, i
 
 
 def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Where the batches begin and end of those sets that hold only batches of format v2 with the right checksum, and
-    which sets these are.
+    """Return the start and end of each batch in the sets with only intact batches, and which sets these are.
+
+    These sets hold only batches of format v2 with a valid checksum.
     """
     room = int(((stop - start) // (OVERHEAD + _V2.least)).sum())
     begin, end, which = np.empty((3, room), np.int64)

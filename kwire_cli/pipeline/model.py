@@ -112,13 +112,16 @@ def _request_logs_within(folder: str) -> Iterator[str]:
 
 
 def _those(paths: Iterable[str], are: Callable[[str], bool]) -> Iterator[str]:
-    """Of these paths those that are something."""
+    """Return the paths for which `are` is true."""
     given = [*paths]
     return compress(given, in_parallel(are, given))
 
 
 def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it
-    """What is named itself and nothing else is taken for what it is said to be, whatever its name."""
+    """Return whether a file is a segment or snapshot.
+
+    A file that is named `itself` and is of no other kind is taken for one of these, whatever its name.
+    """
     name = file_name(path_of(path).name)
     if name.kind in BATCH_KINDS and name.base_offset is not None:
         return True
@@ -134,7 +137,7 @@ def _is_index(path: str) -> bool:
 
 
 def _is_capture(path: str) -> bool:
-    """What begins as one, or is named as one although it does not."""
+    """Return whether a file begins as a capture, or is named as one although it does not begin as one."""
     return bool(NAME.search(path_of(path).name)) or begins_as(path) is InputKind.CAPTURE
 
 
@@ -178,12 +181,13 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How parts are read: what may be decompressed, whether secrets are shown, by which definitions, and who is told of
-    what has no rows.
+    """The way to read parts.
 
-    `naming` says which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections.
-    With `fail_fast` what cannot be read is an error. All of it goes to the tasks: a
-    catalogue takes with it what was added to it.
+    This is what may be decompressed, whether secrets are shown, by which definitions parts are read, and who is told
+    of what has no rows. `naming` says which files are of one capture point. `key_logs` are paths of files with the
+    keys of TLS connections. With `fail_fast` a thing that cannot be read is an error.
+
+    All of it goes to the tasks. A catalogue takes along the definitions that were added to it.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -200,17 +204,17 @@ class Table(Protocol):
 
     @property
     def name(self) -> str:
-        """What the option `table` calls it."""
+        """The table's name in the option `table`."""
 
     @property
     def schema(self) -> pa.Schema:
         """All columns."""
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
-        """What tasks read: a part each, of about `split_size` bytes, that can be pickled; without those that have no
-        rows behind all filters.
+        """Return the parts that tasks read, a part each, of about `split_size` bytes, that can be pickled.
 
-        Spark applies the filters again: rows that they exclude may be given.
+        Parts that have no rows behind all filters are skipped. Spark applies the filters again, so rows that they
+        exclude may be given.
         """
 
     def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:

@@ -51,8 +51,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What a query takes of a table: these columns, and rows behind all of these filters, which it looks at again
-    itself.
+    """The needs of a query from a table: these columns, and the rows that pass all of these filters.
+
+    The query applies the filters again itself.
     """
 
     columns: tuple[str, ...]
@@ -93,7 +94,7 @@ def needed(spark: SparkSession, query: str, schemas: Mapping[str, pa.Schema]) ->
 
 
 def _both(one: Needed, other: Needed) -> Needed:
-    """What is enough for two uses of a table."""
+    """Return the columns and filters that are enough for two uses of a table."""
     return Needed((*one.columns, *other.columns), one.filters if one.filters == other.filters else ())
 
 
@@ -107,7 +108,7 @@ def _scans(plan: Any) -> Iterator[Any]:
 
 
 def _filters(spark: SparkSession, scan: Any) -> Iterator[Filter]:
-    """Those that kwire's tables can make use of, as the data source API has them."""
+    """Yield the filters of a scan that kwire's tables can use, as the data source API has them."""
     jvm: Any = spark._jvm  # noqa: SLF001 - as above
     strategy = getattr(jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$")
     translate = getattr(strategy, "MODULE$").translateFilter
@@ -152,7 +153,7 @@ def _value(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What tables are made of: paths and globs, how files are cut and read, and what counts what was read."""
+    """The inputs of tables: paths and globs, how files are cut and read, and the tally of what was read."""
 
     spark: SparkSession
     paths: tuple[str, ...]
@@ -253,8 +254,9 @@ class OfBoth:
 
 @dataclass(frozen=True)
 class Faults:
-    """What is wrong with log directories, captures and request logs, where there are any: a column that one of them
-    lacks is null.
+    """The table of faults of log directories, captures and request logs, as far as there are any.
+
+    A column that one of the three lacks is null.
     """
 
     logs: Table
@@ -345,8 +347,10 @@ class Tables(Mapping[str, "DataFrame"]):
         return maker.rows(self.inputs, wanted) if isinstance(maker, FromParts) else maker.make(self.inputs, wanted)
 
     def sql(self, query: str) -> DataFrame:
-        """What a query over the tables gives. Of each table only the columns are made, and only the parts of files
-        read, that it needs.
+        """Return the result of a query over the tables.
+
+        Of each table only the columns that the query needs are made, and only the parts of files that it needs are
+        read.
         """
         spark = self.inputs.spark
         named = self.inputs.reading.show_secrets and PAYLOAD in query.lower()  # a star alone does not ask for it

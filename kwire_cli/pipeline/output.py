@@ -104,7 +104,7 @@ def writer_in(spark: SparkSession, folder: Path, by: Sequence[str], schema: Stru
 
 
 def _left_over(folder: Path) -> bool:
-    """Whether a job that was killed left this folder, and nothing in it that counts."""
+    """Return whether a killed job left this folder, with nothing in it that counts."""
     found = [*folder.iterdir()] if folder.is_dir() else []
     return bool(found) and all(each.name.startswith(HIDDEN) for each in found)
 
@@ -189,7 +189,7 @@ class Writer:
 
 
 def _turns(batch: pa.RecordBatch, by: Sequence[str]) -> list[int]:
-    """Where rows begin whose values are others than those of the row before."""
+    """Return the indexes of the rows whose values in the columns `by` differ from those of the previous row."""
     if all(
         batch.column(name).null_count in {0, batch.num_rows} and len(batch.column(name).unique()) == 1 for name in by
     ):
@@ -226,7 +226,7 @@ class _File:
             self._flush()
 
     def close(self) -> pa.RecordBatch:
-        """What WRITTEN says of it, once all of it is written."""
+        """Write the rest, close the file, and return its row of WRITTEN."""
         self._flush()
         with told(self._path):
             self._open.close()
@@ -243,7 +243,7 @@ class _File:
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """What the system says against writing there as an InputError."""
+    """Raise InputError for an OSError in the block: the path cannot be written, and why."""
     try:
         yield
     except OSError as error:

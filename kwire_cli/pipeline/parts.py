@@ -41,7 +41,7 @@ MOST_TASKS = 20_000
 
 
 class _ByPart(AccumulatorParam[dict[Any, Told]]):
-    """What was read, by table and part: a part that is read again is counted once."""
+    """The accumulator of what was read, by table and part. A part that is read again is counted once."""
 
     def zero(self, value: dict[Any, Told]) -> dict[Any, Told]:  # noqa: ARG002 - PySpark's method
         return {}
@@ -53,7 +53,7 @@ class _ByPart(AccumulatorParam[dict[Any, Told]]):
 
 @dataclass
 class Tally:
-    """How much tasks have read. It goes to them."""
+    """The tally of how much tasks have read. It goes to the tasks."""
 
     spark: InitVar[SparkSession]
     counted: Accumulator[dict[Any, Told]] = field(init=False)
@@ -155,7 +155,7 @@ MOST_FAULTS = 5
 
 @dataclass(slots=True)
 class Faults:
-    """What could not be read: how many things, and the first of them."""
+    """The things that could not be read: their number, and the first of them."""
 
     count: int = 0
     first: list[FileFault] = field(default_factory=list)
@@ -172,8 +172,9 @@ class Faults:
 
 
 def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[Any]], Any], merge: Merge) -> list[Any]:
-    """What `fold` makes of units of work, a task for each or for some that follow one another: in the order of the
-    units.
+    """Return the results of `fold` over units of work, in the order of the units.
+
+    There is a task for each unit, or for some units that follow one another.
     """
     if not units:
         return []
@@ -189,15 +190,16 @@ def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[A
 
 
 def made_by(task: int, made: Any) -> pa.RecordBatch:
-    """What a task made, as a row; tasks are in the order of these numbers."""
+    """Return the result of a task as a row. Tasks are in the order of their numbers."""
     return pa.RecordBatch.from_arrays(
         [pa.array([task], pa.int64()), pa.array([pickle.dumps(made)], pa.binary())], schema=MADE_SCHEMA
     )
 
 
 def gathered(found: DataFrame, tasks: int, merge: Merge) -> list[Any]:
-    """What tasks made, in their order. Of many, some that follow one another are put together by other tasks before
-    they come here.
+    """Return the results of tasks, in their order.
+
+    If there are many tasks, other tasks put some consecutive results together before these come here.
     """
     if tasks > FEW:
         each = isqrt(tasks)

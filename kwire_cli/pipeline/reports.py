@@ -56,14 +56,16 @@ class Wanted:
     limits: Limits | None = None
 
     def of(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """Those of some messages."""
+        """Return the messages that are wanted."""
         return (message for message in messages if self.names is None or message.name in self.names)
 
 
 @dataclass
 class Looked:
-    """What was made of messages, which has `merge`; what could not be read, and which bodies of request logs could not
-    be written.
+    """The result of reading messages.
+
+    `made` is what was made of the messages, and has `merge`. `faults` are the things that could not be read.
+    `left_out` are the bodies of request logs that could not be written.
     """
 
     made: Any = None
@@ -130,14 +132,14 @@ class Messages:
         return sum(sizes(self._others)) + (self._captures.size if self._captures else 0)
 
     def seen(self) -> Looked:
-        """What there is to see in them (`Seen`), and what could not be looked at."""
+        """Return what there is to see in the messages (`Seen`), and what could not be read."""
         total = self._folded(partial(_see, self._wanted.catalog), Seen())
         if self._captures:
             total.faults.add(*self._captures.unread())
         return total
 
     def priced(self, plans: Plans) -> Prices:
-        """What they cost under plans."""
+        """Return the prices of the messages under plans."""
         found: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
         return found
 
@@ -194,8 +196,10 @@ def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked
 
 
 class How(NamedTuple):
-    """What is counted: `make` makes what is counted in, which has `merge`; the others are its methods for lines of
-    captures, and of request logs.
+    """The functions of a count over exchanges.
+
+    `make` makes the object that counts, which has `merge`. The other functions are that object's methods for lines of
+    captures, and for exchanges and faults of request logs.
     """
 
     make: Callable[[], Any]
@@ -210,7 +214,7 @@ CLIENTS = How(Clients, Clients.add_line, Clients.add_exchange)
 
 @dataclass
 class Counted:
-    """What was counted, and how much was looked at."""
+    """The counts, and how much was read for them."""
 
     counts: Any
     files: list[str] = field(default_factory=list)
@@ -268,7 +272,7 @@ def count(
 
 
 def _exchanges_of_lines(how: How, lines: Iterable[Line]) -> Counted:
-    """What one task counts of captures."""
+    """Return the counts of one task over captures."""
     found = Counted(how.make())
     for line in lines:
         found.lines += 1
@@ -277,7 +281,7 @@ def _exchanges_of_lines(how: How, lines: Iterable[Line]) -> Counted:
 
 
 def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
-    """What one task counts of request logs."""
+    """Return the counts of one task over request logs."""
     made = Counted(how.make())
     for part in parts:
         for found in found_in(part, catalog, made.faults):
@@ -294,7 +298,10 @@ def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
 
 @dataclass
 class Spent:
-    """What was counted, and what could not be read; `file_bytes` are those of the captures, whatever is in them."""
+    """The counted bytes, and the things that could not be read.
+
+    `file_bytes` are the bytes of the captures, whatever is in them.
+    """
 
     bytes: Summed
     file_bytes: int = 0
@@ -344,10 +351,13 @@ def spent(
 def _overhead_of_lines(
     catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Line]
 ) -> Spent:
-    """What one task counts of captures, whose files and connections are those of the table `frames`."""
+    """Return the counts of one task over captures.
+
+    Their files and connections are those of the table `frames`.
+    """
 
     def packet(_: Any) -> dict[str, Any]:
-        """What the line that is counted is called: its file, and its packet there."""
+        """Return the name of the line that is being counted: its file, and its packet in that file."""
         return line.captured.where._asdict()
 
     tallies = Tallies(catalog, dimensions, limits=limits, named=packet)
@@ -360,7 +370,7 @@ def _overhead_of_lines(
 def _of_segments(
     catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]
 ) -> Spent:
-    """What one task counts of segments. One that cannot be read is a fault."""
+    """Return the counts of one task over segments. A segment that cannot be read is a fault."""
     tallies, faults = Tallies(catalog, dimensions, limits=limits), Faults()
     for segment in segments:
         try:

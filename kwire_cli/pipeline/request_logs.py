@@ -42,7 +42,10 @@ def parts_of_all(paths: Iterable[str]) -> list[LogPart]:
 
 
 def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
-    """What is in a part of a log; faults are counted too. A log that cannot be read, or not to its end, is a fault."""
+    """Yield the exchanges and faults in a part of a log, and count the faults.
+
+    A log that cannot be read, or not to its end, is a fault too.
+    """
     try:
         for found in RequestLog(part.path, catalog, part):
             if not isinstance(found, Exchange):
@@ -53,7 +56,10 @@ def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchan
 
 
 def place_of(part: LogPart, found: LineFault | Unwritten) -> str:
-    """Where something is in a log: its line, or its byte where nobody has counted the lines before it."""
+    """Return the place of a fault or body in a log: its line, or its byte.
+
+    The byte is given if the lines before it are not counted.
+    """
     return f"{part.path} at byte {found.start}" if part.start else f"{part.path}:{found.line}"
 
 
@@ -67,7 +73,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Logged:
-    """What rows of a log have in common: the definitions, and whether secrets are shown."""
+    """The common properties of the rows of a log: the definitions, and whether secrets are shown."""
 
     def __init__(self, reading: Reading) -> None:
         self.catalog, self._redaction = reading.catalog, Redaction(reading.catalog, show_secrets=reading.show_secrets)
@@ -106,7 +112,7 @@ class Row:
 
     @property
     def is_response(self) -> bool:
-        """Whether it is one."""
+        """Return whether the row is a response."""
         return self.kind == "response"
 
     @property
@@ -124,13 +130,13 @@ class Row:
 
     @property
     def throttle(self) -> int | None:
-        """What the response says of it."""
+        """The throttle time in milliseconds that the response states, or None."""
         found = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
         return _within(found, "int32")
 
     @property
     def header(self) -> dict[str, Any]:
-        """What the log says of its header."""
+        """The fields of the header that the log states."""
         exchange = self.exchange
         return {"correlationId": exchange.correlation_id} | (
             {} if self.is_response else {"clientId": exchange.client_id}
@@ -225,7 +231,10 @@ class LogTable:
 
 
 def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
-    """What is in a part, and how much of it there was; a file that cannot be read is a fault."""
+    """Yield the exchanges and faults in a part, and tell how much of the part there was.
+
+    A file that cannot be read is a fault.
+    """
     told = reading.told
     try:
         for found in RequestLog(part.path, reading.catalog, part):

@@ -130,7 +130,7 @@ class SegmentTable:
 
     @property
     def rows_schema(self) -> pa.Schema:
-        """Those columns that `rows` makes."""
+        """The columns that `rows` makes."""
         return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
 
     def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
@@ -148,7 +148,7 @@ class SegmentTable:
 
 
 def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
-    """Where the parts of a segment begin and end; a file that cannot be read is one."""
+    """Return where the parts of a segment begin and end. A file that cannot be read is one part."""
     try:
         return [*split_file(segment.path, split_size)]
     except InputError:
@@ -348,7 +348,7 @@ class PartitionFaults:
     schema: pa.Schema = SEGMENT_FAULTS.schema
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[PartitionPart]:
-        """Those of segments, and those of indexes."""
+        """Yield the parts of segments, and the parts of indexes."""
         found = by_kind(paths, SEGMENTS, INDEXES)
         for number, (table, files) in enumerate(zip(TABLES, found, strict=True)):
             yield from ((number, part) for part in table.parts_of(files, filters, split_size))

@@ -61,7 +61,7 @@ class KwireSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to give to `format`."""
+        """Return the name to give to `format`."""
         return NAME
 
     @in_one_line
@@ -85,11 +85,11 @@ class SegmentSource(KwireSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to give to `format`."""
+        """Return the name to give to `format`."""
         return SEGMENTS_NAME
 
     def schema(self) -> StructType:
-        """What the connections of a stream take."""
+        """Return the columns that the connections of a stream take."""
         from kwire_cli.pipeline.stream_connections import SEGMENTS  # noqa: PLC0415 - as below
 
         return from_arrow_schema(SEGMENTS)
@@ -128,7 +128,7 @@ class RefusedStream(DataSourceStreamReader):
 
 
 def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool = False) -> DataSourceStreamReader:
-    """What reads a stream, or says why there is none."""
+    """Return the reader of a stream, or a reader that raises the reason why there is no stream."""
     try:
         return _stream(options, schema, segments=segments)
     except KwireError as error:
@@ -136,7 +136,10 @@ def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool
 
 
 def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -> DataSourceStreamReader:
-    """What reads a stream. InputError where an option is wrong, or there is no stream of a table."""
+    """Return the reader of a stream.
+
+    Raises InputError if an option is wrong, a table has no stream, or PySpark is older than 4.2.
+    """
     try:
         from kwire_cli.pipeline import stream_reader  # noqa: PLC0415 - streams take a newer PySpark than tables
         from kwire_cli.pipeline.stream_connections import SegmentReader  # noqa: PLC0415 - as above
@@ -159,7 +162,7 @@ def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -
 
 
 class PartToRead(InputPartition):
-    """What one task reads: a part, as its table gave it."""
+    """The part that one task reads, as its table gave it."""
 
 
 class KwireReader(DataSourceReader):
@@ -214,12 +217,15 @@ def _option(options: Mapping[str, str], name: str) -> str | None:
 
 
 def _several(options: Mapping[str, str], name: str) -> list[str]:
-    """What stands between commas."""
+    """Return the texts between the commas of an option."""
     return [text.strip() for text in (_option(options, name) or "").split(",") if text.strip()]
 
 
 def _paths(options: Mapping[str, str]) -> list[str]:
-    """What was given to `load`: one path, or several as a JSON list."""
+    """Return the paths that were given to `load`: one path, or several as a JSON list.
+
+    Raises InputError if there is no path.
+    """
     several: Any = json.loads(_option(options, "paths") or "[]")
     one = _option(options, "path")
     paths = [*several, *([one] if one else [])]

@@ -103,8 +103,9 @@ class _Place(NamedTuple):
 
 
 class Known(Origin):
-    """What is kept of the connections between two ends: in which files their packets were; `ongoing` are those
-    themselves.
+    """The state kept of the connections between two ends.
+
+    This is in which files their packets were, and `ongoing`, the connections themselves.
     """
 
     ongoing: Ongoing

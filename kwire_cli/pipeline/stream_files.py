@@ -48,11 +48,11 @@ upper."""
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a file was read, in bytes; what its first ones come to, those of them that were read; its size at that
-    time.
+    """The position up to which a file was read, and what identifies the file.
 
-    `turn` counts the files that had this path before it; `was` is the key of the path that the file had until it was
-    renamed.
+    `at` is the position in bytes. `beginning` is a hash of the file's first bytes, as far as they were read. `size`
+    is the size of the file at that time. `turn` counts the earlier files with this path. `was` is the key of the
+    file's path before it was renamed.
     """
 
     at: int = 0
@@ -78,7 +78,7 @@ class Progress:
     packets: int = 0
 
     def mark(self, path: str) -> Mark | None:
-        """How far a file was read; None of one that is new."""
+        """Return how far a file was read, or None for a new file."""
         return self.files.get(path) or (self.done.get(key_of(path)) if self.done else None)
 
     def by_key(self) -> dict[bytes, Mark]:
@@ -114,12 +114,12 @@ def _is_short(mark: Mark) -> bool:
 
 
 def key_of(path: str) -> bytes:
-    """What stands for a path among files that are done."""
+    """Return the 8-byte key that stands for a path among files that are done."""
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest()
 
 
 def beginning_of(data: bytes) -> int:
-    """What the first bytes of a file come to; not 0."""
+    """Return a 32-bit hash of a file's first bytes. The hash is never 0."""
     return int.from_bytes(blake2b(data, digest_size=4).digest()) | 1
 
 
@@ -159,8 +159,9 @@ class Entry:
 
 
 class Portion(NamedTuple):
-    """What a task reads: a part, as its table knows it; of captures the number of its packets, and the time of the
-    first.
+    """The portion that a task reads: a part, as its table knows it.
+
+    For captures it has the number of packets, and the time of the first packet.
     """
 
     part: Any
@@ -172,22 +173,22 @@ class Files(Protocol):
     """A kind of files."""
 
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
-        """Those that are there now."""
+        """Yield the files that are there now."""
 
     def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
-        """What they are read in the order of: a time in nanoseconds, and the path."""
+        """Return the key of the order in which files are read: a time in nanoseconds, and the path."""
 
     def rewritten(self, entry: Entry, mark: Mark) -> bool:
-        """Whether another content of a file is nothing new."""
+        """Return whether changed content of a file holds nothing new."""
 
     def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
-        """How far a file is whole in about `most` bytes from its mark on, and the number of packets in these."""
+        """Return how far a file is whole in about `most` bytes from its mark, and their packet count."""
 
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
         """The parts between two marks of a file, of about `size` bytes."""
 
     def goes_on(self, path: str) -> bool:
-        """Whether what has come to a file can be read without what was before it."""
+        """Return whether new bytes of a file can be read without the bytes before them."""
 
     def forget(self, path: str) -> None:
         """Another file has this path now."""
@@ -217,7 +218,10 @@ class SegmentFiles:
         return NO_TIME, entry.path
 
     def rewritten(self, entry: Entry, mark: Mark) -> bool:
-        """What the cleaner of a broker has left of a segment that was read to its end."""
+        """Return whether a segment has ended and was read to its end.
+
+        Its changed content is then what the cleaner of a broker has left.
+        """
         return entry.ended and mark.at == mark.size
 
     def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
@@ -320,7 +324,10 @@ class CaptureFiles:
             yield Portion(Part(path, start, stop))
 
     def _unpacked(self, path: str) -> Unpacked | None:
-        """What is in a packed file, which is read again only when it has changed."""
+        """Return the contents of a packed file, or None for a file that is not packed.
+
+        The file is read again only if it has changed.
+        """
         status = _status(path)
         known = self._packed.get(path)
         if known is None or known[0] != status:
@@ -328,7 +335,7 @@ class CaptureFiles:
         return known[1]
 
     def _at(self, path: str, at: int) -> Part:
-        """Where reading goes on behind the whole packets in the first `at` bytes."""
+        """Return where reading goes on behind the whole packets in the first `at` bytes."""
         if not at:
             return Part(path)
         found = self._onward.get((path, at))
@@ -358,8 +365,10 @@ class CaptureFiles:
 
 
 def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
-    """What is there of a kind: nothing in a folder into which it may yet come. InputError where there is no such
-    folder.
+    """Return what `found` finds of a kind at a path.
+
+    Return an empty list for a glob, or for a folder into which files may yet come. Raises InputError if the path is
+    neither and nothing is found.
     """
     try:
         return found([*map(absolute, named(path))])
@@ -370,7 +379,7 @@ def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
 
 
 def is_glob(path: str) -> bool:
-    """Whether a path may match what comes later."""
+    """Return whether a path is a pattern, which may match files that come later."""
     return any(each in path for each in "*?[")
 
 

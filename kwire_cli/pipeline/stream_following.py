@@ -67,7 +67,7 @@ def follow(
 
 
 class Batches:
-    """What Spark gives each batch to; `rows` are those of batches that are in their places."""
+    """The receiver of each batch from Spark. `rows` counts the rows of batches that are in their places."""
 
     def __init__(self, files: _Files) -> None:
         self.rows = 0

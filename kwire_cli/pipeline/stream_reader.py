@@ -64,7 +64,7 @@ class Range:
     faults: tuple[str, ...] = ()
 
     def portions(self, size: int) -> Iterator[Portion]:
-        """What tasks read."""
+        """Return the portions of the new bytes that tasks read, each of about `size` bytes."""
         return self.kind.parts(self.path, self.start, self.stop, size) if self.stop > self.start else iter(())
 
 
@@ -146,7 +146,7 @@ class Arrivals:
         return Mark(turn=mark.turn + 1)
 
     def between(self, start: Progress, end: Progress) -> list[Range]:
-        """What is new in one progress since another, in the order of paths."""
+        """Return what is new in the progress `end` since `start`, in the order of paths."""
         kinds = self._kind_of(end)
         earlier = start.by_key() if any(mark.was for mark in end.files.values()) else {}
         found = []
@@ -169,8 +169,9 @@ class Arrivals:
 
 
 def _marks(start: Progress, listed: Iterable[str]) -> tuple[dict[str, Mark], list[Mark]]:
-    """What is known of the files that are there; of those that were renamed, by their first bytes. And the marks of
-    those that are gone.
+    """Return the marks of the files that are there, and the marks of the files that are gone.
+
+    Renamed files are recognised by their first bytes.
     """
     known = start.by_key()
     marks: dict[str, Mark] = {}
@@ -194,7 +195,7 @@ def _marks(start: Progress, listed: Iterable[str]) -> tuple[dict[str, Mark], lis
 
 
 def _first_bytes(path: str, at: int) -> bytes:
-    """Of the first `at` bytes of a file the first FIRST; none where it cannot be read."""
+    """Return the first `at` bytes of a file, FIRST at most, or no bytes if the file cannot be read."""
     with contextlib.suppress(OSError, InputError), path_of(path).open("rb") as file:
         return file.read(min(at, FIRST)) or b""
     return b""
@@ -225,7 +226,7 @@ class Task:
 
 
 class TasksToDo(InputPartition):
-    """What one Spark task reads."""
+    """The parts of files that one Spark task reads."""
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -267,18 +268,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxBytes(self.most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What comes from now on is for the next query."""
+        """Leave data that arrives from now on to the next query."""
         self.arrivals.stop_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """How far the files are whole."""
+        """Return the offset up to which the files are complete, within the read limit."""
         most = limit.max_bytes if isinstance(limit, ReadMaxBytes) else _ALL
         before = Progress.of(start)
         later = self.arrivals.later(before, most)
         return start if later is before else later.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """What is new, in the order of the times of first packets."""
+        """Return the new data as partitions, in the order of the times of first packets."""
         before, after = Progress.of(start), Progress.of(end)
         new = [(each, [*each.portions(self.split_size)]) for each in self.arrivals.between(before, after)]
         new.sort(key=lambda each: (each[1][0].first if each[1] else 0, each[0].path))
@@ -313,7 +314,7 @@ class TableReader(StreamReader):
         super().__init__(*args)
 
     def kinds(self, patience: int) -> list[Any]:
-        """Those of the table: of faults both."""
+        """Return the kinds of files that hold the table's rows: segments and captures for the table of faults."""
         segments = [SegmentFiles()] if self.table in _SEGMENTS else []
         return [*segments, *([CaptureFiles(patience)] if self.table in {PACKET_TABLE.name, FAULTS_NAME} else [])]
 
@@ -341,7 +342,7 @@ STREAMED = (*_SEGMENTS, PACKET_TABLE.name)
 
 
 def _of_capture(part: CapturePart, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """What ends the reading of a part of a capture early."""
+    """Yield the faults that end the reading of a part of a capture early."""
     reader = PartReader(part)
     try:
         for _ in reader.chunks():

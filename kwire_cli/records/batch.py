@@ -134,7 +134,7 @@ class Head(NamedTuple):
 
 
 class Format(Protocol):
-    """What a module for a format has."""
+    """The interface of a module that reads one record format."""
 
     def head_of(self, batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
         """The numbers of the batch's header; what is odd about them is added to `notes`."""
@@ -161,7 +161,7 @@ class Batch:
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The position just after the last byte."""
         return self.position + self.size
 
     @property
@@ -186,7 +186,7 @@ class Batch:
 
     @property
     def notes(self) -> list[Anomaly]:
-        """What is odd about it without a look at its records; offsets count from the start of the input."""
+        """The batch's anomalies, found without reading its records. Offsets count from the start of the input."""
         _ = self.head
         return self._notes
 
@@ -267,8 +267,9 @@ def sequence_after(base: int, delta: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Payloads:
-    """What a record holds: a control record, or the decoded key and value; `draft` is the name of a control message of
-    the KIP-98 draft.
+    """The contents of a record: a control record, or the decoded key and value.
+
+    `draft` is the name of a control message of the KIP-98 draft.
     """
 
     control: Control | None = None
@@ -277,7 +278,7 @@ class Payloads:
 
     @property
     def known(self) -> bool:
-        """Whether it says all that the bytes do: every part of it was decoded."""
+        """Return whether every part of the payload was decoded, so that it says all that the bytes do."""
         if self.record:
             parts = [part for part in (self.record.key, self.record.value) if part]
             return bool(parts) and all(part.body and part.body.complete for part in parts)
@@ -285,7 +286,7 @@ class Payloads:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """What is odd; offsets count from the begin of the key or value."""
+        """The anomalies of the payload. Offsets count from the start of the key or value."""
         found = self.control or self.record
         return found.anomalies if found else []
 
@@ -297,12 +298,12 @@ class Payloads:
 
 
 def has_payloads(batch: Batch) -> bool:
-    """Whether the records of a batch may hold any."""
+    """Return whether the records of a batch may hold payloads that kwire decodes."""
     return batch.head.control or batch.source.topic in OWN_TOPICS or batch.layout.name == "kip98-draft"
 
 
 def payload_of(batch: Batch, record: Record) -> Payloads | None:
-    """What a record holds; None where its bytes are the business of others."""
+    """Return the decoded contents of a record, or None if its bytes belong to an application."""
     if record.control is not None:
         return Payloads(draft=kip98.CONTROL_TYPES.get(record.control, "UNKNOWN"))
     source = batch.source

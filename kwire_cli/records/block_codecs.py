@@ -80,7 +80,7 @@ def unpack_snappy(data: memoryview, out: Output, magic: int) -> None:  # noqa: A
 
 
 def _snappy_header(data: memoryview, at: int, out: Output) -> int:
-    """Where the chunks begin behind the header at `at`."""
+    """Read the header at `at` and return the start of the chunks after it."""
     magic, version, compatible = _HEADER.unpack(data, at)
     if magic != XERIAL_MAGIC:
         raise damaged("a snappy chunk begins like another xerial header, but is none")

@@ -43,7 +43,7 @@ class Given:
         return f"{self.path}.{key}" if self.path else key
 
     def has(self, key: str) -> bool:
-        """Whether the key is there and not null."""
+        """Return whether the key is present and its value is not null."""
         return self.value.get(key) is not None
 
     def refuse(self, key: str, reason: str) -> EncodeError:
@@ -102,7 +102,7 @@ class Given:
         return given(self.value[key], self.at(key)) if self.has(key) else None
 
     def fields(self) -> dict[str, Any]:
-        """What `fields` says in place of what would be written."""
+        """Return the values in `fields`, which replace what would be written."""
         inner = self.inner("fields")
         return dict(inner.value) if inner else {}
 
@@ -231,7 +231,7 @@ def offsets_of(records: list[Given], first: int) -> list[int]:
 
 @contextmanager
 def within(path: str) -> Iterator[None]:
-    """Whatever a declaration refuses as an EncodeError, with `path` before the declaration's own."""
+    """Raise whatever a declaration refuses as an EncodeError, with `path` before the declaration's own path."""
     try:
         yield
     except EncodeError as error:

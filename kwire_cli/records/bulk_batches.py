@@ -72,7 +72,7 @@ class Numbers:
         return known
 
     def only(self, which: Any) -> Numbers:
-        """Those of some of them."""
+        """Return the numbers of the headers that `which` selects."""
         return Numbers(self._data, self._start[which], {name: column[which] for name, column in self._known.items()})
 
 
@@ -99,7 +99,7 @@ class Heads:
             yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
 
     def wanted(self, selection: Selection) -> Heads:
-        """Those that can hold something of it, as `Selection.may_have` says it."""
+        """Return the batches that can hold records of `selection`, as `Selection.may_have` decides."""
         if selection.everything:
             return self
         (first, last), (since, _) = selection.offsets, selection.times
@@ -124,7 +124,7 @@ class Heads:
 
     @property
     def odd(self) -> npt.NDArray[np.bool_]:
-        """Of which the header alone has an anomaly."""
+        """Tell for each batch whether its header alone has an anomaly."""
         strange = self.numbers["attributes"] & 0xFFFF & ~_LAYOUT.known_bits
         found: npt.NDArray[np.bool_] = (strange != 0) | (self.numbers["lastOffsetDelta"] < 0)
         return found

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much the compressed records of one batch may become.
+    """Limits on the decompressed size of the records of one batch.
 
     Attributes:
-        output: Bytes at most. A broker takes batches of 1 MiB as they are sent (message.max.bytes), producers make them
-            of as much before compression (max.request.size); both are set to some 100 MiB where messages are huge. The
-            default is beyond all of these.
-        ratio: Decompressed bytes to one compressed byte at most; None for no such limit. The best that the formats can
-            do is 21 for snappy, 255 for lz4 and 1032 for gzip; zstd reaches some 30,000 with one byte repeated, which
-            only matters beyond `floor`.
-        floor: Bytes up to which the ratio is not judged: small batches of equal records compress very well.
+        output: The maximum number of bytes. A broker takes batches of 1 MiB as they are sent
+            (message.max.bytes). Producers make batches of 1 MiB before compression (max.request.size).
+            Both are set to some 100 MiB where messages are huge. The default is beyond all of these.
+        ratio: The maximum number of decompressed bytes for one compressed byte, or None for no limit.
+            The best ratios of the formats are 21 for snappy, 255 for lz4 and 1032 for gzip. zstd reaches
+            some 30,000 with one byte repeated, which only matters beyond `floor`.
+        floor: The number of bytes up to which the ratio is not checked. Small batches of equal records
+            compress very well.
 
     """
 
@@ -42,12 +43,12 @@ class Limits:
 
 
 class Unpacked(NamedTuple):
-    """What decompression gave.
+    """Result of decompression.
 
-    `data` is whole when `code` is None, and also when it says that only a checksum or a header is odd; after a fault it
-    is what came before. `code` is an anomaly's (engine.codes.MEANING), `detail` what is odd about these bytes. `used`
-    counts the compressed bytes that were understood: what lies behind them is damaged, cut, beyond the limit or not
-    part of the stream.
+    `data` is complete if `code` is None, and also if `code` is only about an anomalous checksum or header. After a
+    fault, `data` is everything before the fault. `code` is the code of an anomaly (engine.codes.MEANING), and
+    `detail` says what is anomalous about these bytes. `used` counts the compressed bytes that were understood. The
+    bytes after them are damaged, cut, beyond the limit or not part of the stream.
     """
 
     data: bytes
@@ -70,7 +71,7 @@ def damaged(detail: str) -> Stop:
 
 
 class Output:
-    """What has been decompressed so far, never more than `room` bytes."""
+    """Decompressed bytes so far, never more than `room` bytes."""
 
     def __init__(self, limits: Limits, compressed: int) -> None:
         self._limits, self._compressed = limits, compressed
@@ -81,7 +82,7 @@ class Output:
 
     @property
     def left(self) -> int:
-        """How many bytes may still come."""
+        """The number of bytes that may still come."""
         return self.room - self.size
 
     def odd(self, code: str, detail: str) -> None:
@@ -214,12 +215,15 @@ class _Bytes:
 
 
 def snappy_block(block: memoryview, room: int) -> bytes:
-    """What a raw snappy block holds before its fault, at most `room` bytes."""
+    """Return the content of a raw snappy block before its fault, at most `room` bytes."""
     return _filled(_snappy(_Bytes(block)), room, b"")
 
 
 def lz4_block(block: memoryview, room: int, history: bytes = b"") -> bytes:
-    """What an LZ4 block holds before its fault, at most `room` bytes; copies can reach back into `history`."""
+    """Return the content of an LZ4 block before its fault, at most `room` bytes.
+
+    Copies can reach back into `history`.
+    """
     return _filled(_lz4(_Bytes(block)), room, history)
 
 

@@ -249,7 +249,7 @@ class BatchValues:
         return (made if isinstance(made, pa.Array) else pa.array(made)).cast(field.type)
 
     def flag(self, mask: int) -> Any:
-        """Whether these bits of the attributes are set."""
+        """Tell for each batch whether any of these bits of the attributes is set."""
         return (self.said["attributes"] & mask) != 0
 
     def delete_horizon(self) -> pa.Array:
@@ -405,7 +405,10 @@ class _RecordValues:
         return self.field("offsetDelta").to_numpy().astype(np.int64)
 
     def timestamp(self) -> Any:
-        """Of a batch with LogAppendTime its own; a sum wraps, as Java's."""
+        """Return the timestamp of each record, which is that of its batch for LogAppendTime.
+
+        A sum wraps, as Java's.
+        """
         appended = self.of_batches.flag(TIMESTAMP_TYPE.mask)[self.batch]
         return np.where(
             appended, self.head("maxTimestamp"), self.head("baseTimestamp") + self.field("timestampDelta").to_numpy()
@@ -417,7 +420,10 @@ class _RecordValues:
         return np.where(base >= 0, (base + self.delta) & 0x7FFFFFFF, -1)
 
     def payload(self) -> pa.Array:
-        """Of control records alone: the topic is none of Kafka's own."""
+        """Return the payloads of control records as JSON text, and null for all other records.
+
+        No other record has a payload, since the topic is not one of Kafka's own.
+        """
         texts: list[str | None] = [None] * len(self.batch)
         control = np.flatnonzero(self.of_batches.flag(v2.CONTROL.mask))
         for at, batch in zip(

@@ -62,7 +62,7 @@ def unpack_gzip(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG
 
 
 def _member(data: memoryview, at: int, out: Output) -> int:
-    """Where the member ends that begins at `at`."""
+    """Return the end of the member that begins at `at`."""
     unpacker: Any = zlib.decompressobj(wbits=_GZIP)
     rest: Any = b""
     while not unpacker.eof:
@@ -165,7 +165,7 @@ def unpack_zstd(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG
 
 
 def _skipped(data: memoryview, at: int) -> int:
-    """Where a skippable frame ends."""
+    """Return the end of a skippable frame."""
     try:
         end = at + _SKIPPABLE.size + _SKIPPABLE.unpack(data, at)[1]
     except struct.error:
@@ -176,7 +176,7 @@ def _skipped(data: memoryview, at: int) -> int:
 
 
 def _frame(data: memoryview, at: int, out: Output) -> int:
-    """Where the frame ends that begins at `at`."""
+    """Return the end of the frame that begins at `at`."""
     import zstandard  # noqa: PLC0415 - start-up is a feature
 
     try:
@@ -206,7 +206,7 @@ def _frame(data: memoryview, at: int, out: Output) -> int:
 
 
 def _block(data: memoryview, at: int) -> tuple[int, bool]:
-    """Where the block ends that begins at `at`, and whether it is the last."""
+    """Return the end of the block that begins at `at`, and whether it is the last block."""
     try:
         low, high = _BLOCK.unpack(data, at)
     except struct.error:
@@ -264,17 +264,17 @@ _CODECS = {
 
 
 def decompress(codec_id: int, data: Any, limits: Limits, *, magic: int = 2) -> Unpacked:
-    """What the compressed bytes of one batch or wrapper message hold.
+    """Decompress the bytes of one batch or wrapper message.
 
-    Never raises, whatever the bytes: a fault, an oddity or a limit is the `code` of the result, and `data` is all that
-    came before. Memory is bounded by `limits` and by one block of the format (at most 4 MiB, and 128 MiB of address
-    space for a zstd window).
+    Never raises, whatever the bytes are. A fault, an anomaly or a limit is the `code` of the result, and `data` is
+    everything before it. Memory is bounded by `limits` and by one block of the format (at most 4 MiB, and 128 MiB of
+    address space for a zstd window).
 
     Args:
-        codec_id: As in CODECS; any other is UNKNOWN_COMPRESSION.
-        data: The compressed bytes, a bytes-like; not copied.
-        limits: What they may become.
-        magic: The format of the record set. 0 takes the lz4 header checksum of KAFKA-3160 for good.
+        codec_id: A number in CODECS. Any other number gives UNKNOWN_COMPRESSION.
+        data: The compressed bytes, a bytes-like object that is not copied.
+        limits: The limits on the decompressed bytes.
+        magic: The format of the record set. With 0, the lz4 header checksum of KAFKA-3160 counts as valid.
 
     """
     if codec_id == 0:

@@ -48,7 +48,7 @@ class CutBatch(Batch):
 
     @property
     def has_head(self) -> bool:
-        """Whether all of its header is there."""
+        """Return whether the header is complete."""
         return self.size >= self.layout.head.size
 
     @property
@@ -120,7 +120,7 @@ def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBa
 
 
 def is_header(said: Mapping[str, int]) -> bool:
-    """Whether the fields that are there of a header hold what a log can have in them."""
+    """Return whether the available fields of a header hold values that can occur in a log."""
     deltas = said.get("lastOffsetDelta", 0)
     absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
     times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
@@ -144,7 +144,7 @@ class Gap:
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The position just after the last byte."""
         return self.position + self.size
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:

@@ -70,7 +70,10 @@ class Control:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """What is odd: paths begin with key or value, offsets count from the begin of that one."""
+        """The anomalies of the record.
+
+        Paths begin with key or value, and offsets count from the beginning of the key or value.
+        """
         return [*self.notes, *located(payload for payload in (self.key, self.value) if payload)]
 
     def to_json(self) -> dict[str, Any]:
@@ -201,7 +204,10 @@ class RecordPayload:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """What is odd: paths begin with key or value, offsets count from the begin of the payload that they are in."""
+        """The anomalies of the record.
+
+        Paths begin with key or value, and offsets count from the beginning of the payload that they are in.
+        """
         return [*self.notes, *located(self.payloads)]
 
     def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
 
 
 def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area:
-    """What a wrapper's value decompresses to."""
+    """Return the decompressed value of a wrapper message."""
     whole = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
     if batch.is_cut:
         at = _cut_value(batch)
@@ -156,8 +156,9 @@ def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area
 
 
 def _cut_value(batch: Batch) -> int:
-    """Where the value of a wrapper message begins that ends behind the bytes; at their end where not even its length is
-    there.
+    """Return where the value of a truncated wrapper message begins, relative to the message.
+
+    Return the end of the bytes if even the length of the value is missing.
     """
     spans = walk(records_entry(batch.layout.decl), batch.source.data, batch.position, batch.end)
     end = spans.used if spans.lost >= 0 else batch.end

@@ -1,7 +1,7 @@
-"""How many bytes each field of records takes: code made from their declaration, as in `records.quick`, that passes over
-them and counts.
+"""Generated code that counts how many bytes each field of records takes.
 
-What it counts is what the spans say, which a test holds it to. Records in which anything is odd are left to these.
+The code is made from the declaration of the records, as in `records.quick`, and skips over the fields while it
+counts. Its counts equal the counts of the spans, which a test checks. Records with any anomaly are left to the spans.
 """
 
 from __future__ import annotations
@@ -148,5 +148,5 @@ class Meter:
 
 @cache
 def meter() -> Meter:
-    """That of records of format v2."""
+    """Return the meter of records of format v2."""
     return Meter(v2.RECORD, ("key", "value"))

@@ -113,11 +113,10 @@ _OWN = frozenset(
 def member_payloads(
     catalog: Catalog, role: Role, protocol_type: str | None, protocol: str | None, data: Any, path: str
 ) -> list[Payload]:
-    """What a member's bytes at `path` are, followed by what lies inside them; nothing where the protocol type is
-    somebody else's.
+    """Return the payload in a member's bytes at `path`, followed by the payloads inside it.
 
-    Without a protocol type (SyncGroup below version 5 has none) it is the one that takes all bytes, as a guess, if
-    there is one.
+    Return an empty list if the protocol type is somebody else's. Without a protocol type, as in SyncGroup below
+    version 5, the payload is the one that takes all bytes, as a guess, if there is one.
     """
     if not len(data):  # a member without an assignment has empty bytes
         return []
@@ -246,7 +245,7 @@ def _holders(message: str) -> tuple[Member | Other, ...]:
 
 
 def holds_payloads(message: str) -> bool:
-    """Whether a message has fields that hold payloads."""
+    """Return whether a message has fields that hold payloads."""
     return bool(_holders(message))
 
 

@@ -87,12 +87,15 @@ class Payload:
 
     @property
     def exact(self) -> bool:
-        """Whether a known layout took all bytes, no more and no less."""
+        """Return whether a known layout took all bytes, no more and no less."""
         return self.body is not None and self.body.exact
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """What a correct writer would not have written; paths and offsets count from the payload's own begin."""
+        """The anomalies of the payload, which a correct writer would not have written.
+
+        Paths and offsets count from the payload's own beginning.
+        """
         return in_payload([*self.notes, *(self.body.anomalies if self.body else ())])
 
     def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:

@@ -31,10 +31,11 @@ class OddError(Exception):
 
 
 class Forms(NamedTuple):
-    """What a reader makes of strings and arrays, as Python expressions.
+    """The Python expressions for what a reader makes of strings and arrays.
 
-    `string` is of the bytes `{}`; `element` of the element's fields, called `array_field`, by default a tuple of them;
-    `array` of the list `{}` of elements, `only` of a single element `{}`, `empty` of none.
+    `string` is made of the bytes `{}`. `element` is made of the element's fields, which are called `array_field`; by
+    default it is a tuple of the fields. `array` is made of the list `{}` of elements, `only` of a single element
+    `{}`, and `empty` of no elements.
     """
 
     string: str = "str({}, 'utf-8')"

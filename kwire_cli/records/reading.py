@@ -52,7 +52,7 @@ _NO_BYTES = b"\0" * _BLOCK
 
 
 class Frame(NamedTuple):
-    """Where a batch may be, by the size and the magic byte that stand at its beginning."""
+    """The place of a possible batch, by the size and the magic byte at its beginning."""
 
     start: int
     end: int
@@ -68,8 +68,9 @@ def read_items(source: Source, start: int = 0, stop: int | None = None) -> Itera
 
 @cache
 def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[Any, ...]] | None]:
-    """What finds a batch of one format with the right checksum at an offset in bytes: its end, and the numbers of its
-    header.
+    """Return a function that finds a batch of one format with a valid checksum at an offset in bytes.
+
+    The function returns the end of the batch and the numbers of its header, or None.
     """
     unpack, checksum, crc_from, least, own_magic = (
         layout.head.unpack,
@@ -160,20 +161,24 @@ class Reader:
             at = end
 
     def cut(self, frame: Frame, end: int) -> CutBatch | None:
-        """What can be read of a batch whose bytes end here."""
+        """Return the readable part of a batch whose bytes end at `end`, or None if its header is implausible."""
         from kwire_cli.records.gaps import cut_batch  # noqa: PLC0415 - few inputs are cut
 
         return cut_batch(self.source, frame.start, end, frame.layout)
 
     def let_go(self, at: int) -> None:
-        """Of a mapped file, take what was passed out of this process's memory; it is read again should somebody look at
-        it.
+        """Release the memory of a mapped file up to `at`.
+
+        The released bytes are read again if they are accessed later.
         """
         let_go(self.view, self.kept, at)
         self.kept = at // mmap.PAGESIZE * mmap.PAGESIZE
 
     def frame(self, at: int) -> Frame | None:
-        """What begins here if it is a batch; it may end beyond the bytes. None where it can be none."""
+        """Return the frame of the batch that may begin here, or None if no batch can begin here.
+
+        The frame may end beyond the bytes.
+        """
         try:
             _, size, magic = FRAME.unpack(self.view, at)
         except struct.error:
@@ -184,12 +189,12 @@ class Reader:
         return Frame(at, at + OVERHEAD + size, layout) if layout and size >= layout.least else None
 
     def too_much(self, frame: Frame, passed: int) -> bool:
-        """Whether hashing this frame too would be more work than what was passed is worth."""
+        """Return whether hashing this frame too would cost more than the bytes passed so far justify."""
         honest = 2 * (passed - self.start)
         return self.hashed > honest and self.hashed + frame.end - frame.start > _FREE + 2 * honest
 
     def right(self, frame: Frame, passed: int) -> bool:
-        """Whether the checksum of a frame is right; not so where too much was hashed already."""
+        """Return whether the checksum of a frame is valid. Return False if too much was hashed already."""
         if self.known[0] == frame.start:
             return self.known[1]
         if self.too_much(frame, passed):
@@ -204,12 +209,12 @@ class Reader:
         return right
 
     def right_at(self, at: int) -> bool:
-        """Whether a batch with the right checksum begins here."""
+        """Return whether a batch with a valid checksum begins here."""
         frame = self.frame(at)
         return frame is not None and frame.end <= self.stop and self.right(frame, at)
 
     def find(self, at: int, until: int) -> int | None:
-        """Where the first batch with the right checksum begins, in [at, until); None where none does."""
+        """Return where the first batch with a valid checksum in [at, until) begins, or None."""
         # A batch may begin with an offset of 0, but not with a size of 0.
         at = max(at, self.zeros(at, until) - (OVERHEAD - 1))
         largest = (self.stop - at) >> 24
@@ -224,7 +229,7 @@ class Reader:
         return None
 
     def zeros(self, at: int, end: int) -> int:
-        """Where the zeros end that begin at `at`."""
+        """Return where the run of zeros that begins at `at` ends."""
         while at < end:
             block = self.view[at : min(at + _BLOCK, end)]
             if block != _NO_BYTES[: len(block)]:
@@ -235,8 +240,9 @@ class Reader:
 
 @cache
 def _beginnings(largest: int, magics: frozenset[int]) -> re.Pattern[bytes]:
-    """Where a batch may begin whose size has at most this as its highest byte: the size is not 0, the magic one of
-    these.
+    """Return the pattern of the bytes where a batch may begin.
+
+    The size of the batch has at most `largest` as its highest byte and is not 0. The magic byte is one of `magics`.
     """
     size = MAGIC_AT - SIZE_AT
     offset = rb"[\x00-\x7f].{%d}" % (SIZE_AT - 1)
@@ -304,10 +310,10 @@ def recognised_source(
 
 
 def is_metadata_log(source: Source, start: int = 0) -> bool:
-    """Whether the first records are such as only `__cluster_metadata` has: framed metadata, decoded in full, or what
-    KRaft writes into its log.
+    """Return whether the first records are of a kind that only `__cluster_metadata` has.
 
-    Behind what KRaft writes, metadata need not be decoded: a newer release has other types. Its records have no key.
+    These are framed metadata records, decoded in full, or the records that KRaft writes into its log. Metadata after
+    the records of KRaft need not be decoded, since a newer release has other types. Metadata records have no key.
     """
     by_kraft = False
     catalog = source.catalog or bundled()
@@ -360,7 +366,7 @@ class Beginning(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What tells that it is a batch, for eyes."""
+        """The reason why the bytes are recognised as a batch, as text for people."""
         what = f"a record batch of format {self.layout.name} begins here"
         if self.valid:
             return f"{what}, and its checksum is valid"
@@ -391,8 +397,9 @@ def beginning(data: Any) -> Beginning | None:
 
 
 def _fits(frame: Frame, reader: Reader) -> bool | None:
-    """Whether the header of a batch holds only what brokers and clients write into one; None if so little of it is
-    there that chance may do it.
+    """Tell whether the header of a batch holds only values that brokers and clients write.
+
+    Return None if so little of the header is there that a match may be chance.
     """
     layout, view = frame.layout, reader.view
     said = CutBatch(reader.source, 0, len(view), layout, crc_valid=None).fields()  # type: ignore[arg-type]
@@ -406,8 +413,9 @@ def _fits(frame: Frame, reader: Reader) -> bool | None:
 
 
 def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
-    """Whether the lengths of key and value add up to the size of a message; None if it is of format v0 and they are not
-    all there.
+    """Tell whether the lengths of key and value add up to the size of a message.
+
+    Return None if the message is of format v0 and its lengths are incomplete.
     """
     at = frame.start + frame.layout.head.size
     for last in (False, True):

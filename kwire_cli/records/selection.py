@@ -1,4 +1,4 @@
-"""Which batches and records are wanted: by offset, time, key and pattern."""
+"""The selection of batches and records by offset, time, key and pattern."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ NO_RANGE: Range = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is wanted: offsets and timestamps (milliseconds) from a first to a last one, both included and None for no
-    bound; a key; a pattern.
+    """The wanted records: a range of offsets, a range of timestamps (milliseconds), a key and a pattern.
+
+    A range goes from a first to a last value, both included. None means no bound.
     """
 
     offsets: Range = NO_RANGE
@@ -34,16 +35,16 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is left out."""
+        """Return whether the selection includes everything."""
         return self == Selection()
 
     @property
     def by_content(self) -> bool:
-        """Whether a look at the records is needed."""
+        """Return whether the records must be read to decide."""
         return self.key is not None or self.pattern is not None or (self.filter is not None and self.filter.deep)
 
     def may_have(self, batch: Batch) -> bool:
-        """Whether a batch can hold wanted records, by its header alone."""
+        """Return whether a batch can hold wanted records, by its header alone."""
         head = batch.head
         first, last = self.offsets
         if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
@@ -52,7 +53,7 @@ class Selection:
         return self.times[0] is None or head.max_timestamp >= self.times[0]
 
     def wants(self, record: Record) -> bool:
-        """Whether a record is wanted."""
+        """Return whether a record is wanted."""
         if not (_within(record.offset, self.offsets) and _within(record.timestamp, self.times)):
             return False
         if self.key is not None and record.key != self.key:

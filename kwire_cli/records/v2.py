@@ -45,11 +45,11 @@ def add_note(notes: MutableSequence[Anomaly], note: Anomaly) -> None:
 
 
 def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSequence[Anomaly]) -> bool:
-    """Whether the rest of a batch's decompressed records is left alone, since `read` odd ones are enough for its size;
-    `notes` end with that then.
+    """Return whether to skip the rest of a batch's decompressed records.
 
-    Zeros pack a thousand to one, and a few of them are a record and a line. Where nothing is packed, there are no more
-    records than bytes.
+    The rest is skipped once `read` anomalous records are enough for the batch's size. `notes` then end with
+    DECOMPRESSION_LIMIT. Zeros compress a thousand to one, and a few zeros make a record and a line. Without
+    compression there are no more records than bytes, so nothing is skipped.
     """
     if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
         return False

@@ -71,8 +71,9 @@ _MEMBERS: dict[str, Role] = {"subscription": "metadata", "assignment": "assignme
 
 @dataclass(frozen=True)
 class Payloads:
-    """What payloads are encoded with: the topic that the records are of, and the definitions, the bundled ones by
-    default.
+    """The context for encoding payloads: the topic of the records, and the definitions.
+
+    The bundled definitions are the default.
     """
 
     topic: str | None = None

@@ -230,8 +230,9 @@ class Placed:
 
 
 class _Told:
-    """Where the bytes of one direction between two ends are in the new file, by their sequence numbers, which are
-    counted on beyond 32 bits.
+    """The places in the new file of the bytes of one direction between two ends.
+
+    The places are found by sequence numbers, which are counted on beyond 32 bits.
     """
 
     __slots__ = ("last", "places", "sizes", "starts")
@@ -257,7 +258,10 @@ class _Told:
         self.sizes.insert(index, len(placed))
 
     def copied(self, sequence: int, size: int, out: Patched) -> list[tuple[int, bytes]]:
-        """What is known of so many bytes from a sequence number on: how far behind it, and the bytes."""
+        """Return the known parts of `size` bytes from a sequence number on.
+
+        Each part is a distance from the sequence number, and the bytes there.
+        """
         start = self.at(sequence)
         found = []
         index = max(bisect_right(self.starts, start) - 1, 0)
@@ -271,7 +275,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was done: packets, frames that were rewritten, and what is not as it was, by what it is."""
+    """The result of a run: packets, rewritten frames, and counts of what could not be kept, by kind."""
 
     packets: int
     frames: int
@@ -447,7 +451,7 @@ class Sanitizer:
 
 
 def _telling(data: bytes) -> int:
-    """How many of the first bytes of a side show which protocol it is."""
+    """Return how many of the first bytes of a side show its protocol, or 0 if the protocol is unknown."""
     found = beginning(data)
     if found is None:
         return 0

@@ -48,7 +48,7 @@ _SACK, _NO_OPTION, _END_OF_OPTIONS = 5, 1, 0
 
 
 class Mapped(Protocol):
-    """What gives addresses for others (`addresses.Addresses`)."""
+    """The interface of an object that replaces addresses (`addresses.Addresses`)."""
 
     def ip(self, address: bytes, /) -> bytes:
         """An address of IP."""

@@ -223,7 +223,7 @@ class RecordSets:
                 yield self._gap(source, item)
 
     def _gap(self, source: Source, gap: Gap) -> bytes:
-        """Of a batch that is cut, its header; the rest says nothing."""
+        """Return the replacement of a gap. For a truncated batch the header stays, and the rest reveals nothing."""
         if gap.code == CORRUPT:
             self.fields.count("bytes that are no batch", gap.size)
             return NOTHING * gap.size
@@ -317,8 +317,9 @@ class RecordSets:
         return b"".join(self.items(source, different=different, magic=batch.layout.magic))
 
     def _packed(self, codec: int, packed: bytes, again: Any, magic: int) -> bytes:
-        """What `again` makes, compressed to the size of what was there; with fewer letters that differ where more do
-        not fit.
+        """Return what `again` makes, compressed to the size of the earlier bytes.
+
+        The values have fewer distinct letters if more do not fit. The result is blank if nothing fits.
         """
         if again is not None:
             for different in DIFFERENT:
@@ -457,11 +458,9 @@ class Task(NamedTuple):
 
 
 def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
-    """What there is to do for a folder: a partition's, a log directory, or one of them. All folders are named anew.
+    """Yield the tasks for a folder: a partition's, a log directory, or a folder of log directories.
 
-    Raises:
-        InputError: A file cannot be read.
-
+    All folders are renamed. Raises InputError if a file cannot be read.
     """
 
     def other(name: str) -> str:
@@ -485,7 +484,7 @@ def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
 
 
 def _only_numbers(file: Path) -> bool:
-    """Whether a file is what its name says, to the last byte: else anything can be in it."""
+    """Return whether a file is what its name says, to the last byte. Any other file can hold anything."""
     found = read_log_file(file)
     return not found.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in found.pieces)
 

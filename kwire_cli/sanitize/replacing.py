@@ -147,8 +147,9 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
 
 
 def _exact(made: Callable[[int], bytes], stop: int, size: int) -> bytes | None:
-    """What is made with the cut in [0, stop] that gives the size; the further the cut, the smaller it is, but for a few
-    bytes.
+    """Return the result of `made` with the cut in [0, stop] that gives exactly `size` bytes, or None.
+
+    The result gets smaller as the cut moves on, except for a few bytes.
     """
     if min(len(made(0)), len(made(stop))) > size:  # of a few bytes what is stored is the shortest
         return None
@@ -349,8 +350,9 @@ WORDS = frozenset(
 
 
 def stays(message: str, path: str, value: bytes) -> bool:
-    """Whether a text in a field of a message says nothing of its own. `message` is empty where it is not certain that
-    it is one.
+    """Return whether a text in a field of a message reveals nothing, and stays.
+
+    `message` is empty if it is not certain that the text is in a message.
     """
     if value in WORDS:
         return True
@@ -377,7 +379,10 @@ _NO_MAC = bytes(6)
 
 
 class Addresses:
-    """What was given out; loopback, any, multicast and broadcast stay what they are."""
+    """The replacements of addresses that were given out.
+
+    Loopback, any, multicast and broadcast addresses stay unchanged.
+    """
 
     def __init__(self, replacement: Replacement) -> None:
         self._replacement = replacement

@@ -1,1 +1,1 @@
-"""Where bytes come from."""
+"""The sources that bytes come from."""

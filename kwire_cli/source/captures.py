@@ -52,7 +52,7 @@ class PointFiles:
 
     @property
     def origin(self) -> Origin:
-        """Where packets are, to be told while they are read."""
+        """The origin that tells where packets are while they are read."""
         point = self.point
         named: dict[str, Any] = {
             "capture": point.name if self.others else None,
@@ -76,12 +76,12 @@ class PointPackets:
 
     @property
     def notices(self) -> list[Notice]:
-        """What ended the reading of files early."""
+        """The notices about what ended the reading of files early."""
         return [notice for reader in self._readers for notice in reader.notices]
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets, each once."""
+        """The remarks that apply to all packets, each once."""
         return [*dict.fromkeys(remark for reader in self._readers for remark in reader.remarks)]
 
     @property
@@ -201,19 +201,19 @@ class Capture:
 
     @property
     def again(self) -> str | PointFiles | None:
-        """What to read the capture from once more; None if it came through a pipe."""
+        """The source from which to read the capture once more, or None if it came through a pipe."""
         if isinstance(self.packets, PointPackets):
             return None if self.packets.files.live else self.packets.files
         return self.name if self.name and path_of(self.name).is_file() else None
 
     @property
     def notices(self) -> list[Notice]:
-        """What ended the reading early, or was passed over."""
+        """The notices about what ended the reading early or was skipped."""
         return self.packets.notices
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets."""
+        """The remarks that apply to all packets."""
         return self.packets.remarks
 
     @property
@@ -225,7 +225,7 @@ class Capture:
 
     @property
     def secrets(self) -> list[Secrets]:
-        """What the file holds for decryption."""
+        """The decryption secrets in the file."""
         return self.packets.secrets
 
     @property
@@ -286,7 +286,7 @@ class Capture:
 
 
 def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
-    """What of a capture is in no event, counted by kind."""
+    """Return the counts, by kind, of what of a capture is in no event."""
     fragments = {
         "incomplete datagrams": segments.fragments.incomplete,
         "differing fragments": segments.fragments.differing,

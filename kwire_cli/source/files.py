@@ -146,7 +146,10 @@ def _size(file: Any) -> int:
 
 
 def _up_to_damage(unpacker: Any, data: bytes) -> Iterator[bytes]:
-    """What can be unpacked before the damage: zlib gives nothing of a piece that it finds damaged."""
+    """Yield what unpacks before the damage.
+
+    The bytes are fed one by one: zlib returns nothing of a piece in which it finds damage.
+    """
     try:
         for byte in data:
             yield unpacker.decompress(bytes((byte,)))
@@ -176,7 +179,7 @@ def _raw(file: Any, name: str | None) -> Iterator[bytes]:
 
 
 def source_name(source: Any) -> str | None:
-    """What errors call a source: its path; None for one without."""
+    """Return the name that errors give a source: its path, or None if a file object has no name."""
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
         return name if isinstance(name, str) else None
@@ -184,10 +187,10 @@ def source_name(source: Any) -> str | None:
 
 
 def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
-    """What unpacking the first bytes of a file gives, at least a few bytes and at most `limit`; None when more of them
-    are needed to tell.
+    """Return the start of a file, unpacked from its first bytes: at most `limit` bytes.
 
-    Plain bytes are given back.
+    Return None if unpacking takes more bytes of the file, and no bytes if the packed data is damaged. Plain bytes are
+    returned as they are.
     """
     if first.startswith(GZIP):
         unpacker = zlib.decompressobj(wbits=31)

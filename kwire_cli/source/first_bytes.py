@@ -26,10 +26,10 @@ TO_CLIENT_ID = 14
 
 
 def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
-    """Whether the bytes at `start` begin a request: a size that can be one, a known api, a version near the known ones,
-    a client id that is text.
+    """Return whether the bytes at `start` begin a request.
 
-    Bytes that end before the client id does are judged by what is there.
+    A request has a possible size, a known api, a version near the known ones, and a client id that is text. Bytes
+    that end before the client id does are judged by what is there.
     """
     head = request_head(catalog, data, start + SIZE_BYTES, len(data))
     if head is None:
@@ -70,7 +70,10 @@ def _tags_fit(catalog: Catalog, data: Any, start: int, stop: int, head: RequestH
 
 
 def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bool:
-    """Whether what reads as a request at `start` has its client id whole; `needed` says that it may not be empty."""
+    """Return whether the likely request at `start` has a complete client id.
+
+    `needed` says that the client id must not be empty.
+    """
     head = request_head(catalog, data, start + SIZE_BYTES, len(data))
     if head is None:
         return False
@@ -86,8 +89,9 @@ def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHea
 
 
 def is_no_request(catalog: Catalog, frame: Any) -> bool:
-    """Whether a whole frame can't be a request: its api key is not known, and what stands where the client id does is
-    none.
+    """Return whether a whole frame can't be a request.
+
+    Its api key is not known and its client id is invalid, or it is too short for the first fields of a header.
     """
     head = request_head(catalog, frame, SIZE_BYTES, len(frame))
     if head is None:
@@ -152,8 +156,9 @@ def beginning(data: bytes | bytearray) -> Beginning | None:
 
 
 def undecided(data: bytes | bytearray) -> bool:
-    """Whether more bytes are needed to tell: these are the beginning of a beginning, or of a PROXY line that has not
-    ended.
+    """Return whether more bytes are needed to tell the protocol.
+
+    The bytes are then the start of a known beginning, or of a PROXY line that has not ended.
     """
     head = bytes(data[:LONGEST])
     if any(start.startswith(head) for _, starts in BEGINNINGS for start in starts if len(head) < len(start)):

@@ -37,7 +37,7 @@ QUIET = 0.5
 
 
 class Turn(enum.Enum):
-    """What happens between pieces of bytes."""
+    """An event between pieces of bytes."""
 
     QUIET = "nothing has come for a while"
     SHRUNK = "the file has become shorter"
@@ -105,7 +105,7 @@ class Growing:
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
 
     def _read(self) -> bytes | None:
-        """What has come; None where a pipe has nothing yet, no bytes at a file's end."""
+        """Return the bytes that have come: None if a pipe has nothing yet, no bytes at the end of a file."""
         if self._descriptor is None:
             piece: bytes = self._file.read(PIECE)
             return piece
@@ -195,17 +195,17 @@ class Following:
 
     @property
     def notices(self) -> list[Notice]:
-        """What ended the reading early, or was passed over."""
+        """The notices about what ended the reading early or was skipped."""
         return self._notices + self._reader.notices
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets."""
+        """The remarks that apply to all packets."""
         return self._reader.remarks
 
     @property
     def summary(self) -> dict[str, int]:
-        """What is in no event."""
+        """The counts of what is in no event, by kind."""
         return dict(self._summary + Counter(unseen(self._segments, self._streams)))
 
     def __iter__(self) -> Iterator[Event]:

@@ -1,5 +1,6 @@
-"""What an input is: captures, request logs, record batches, files of a log directory, definitions, frames. All commands
-and the library ask here.
+"""The kinds of input, and how they are recognised. All commands and the library ask here.
+
+The kinds are captures, request logs, record batches, files of a log directory, definitions and frames.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ class Kind(enum.StrEnum):
 
     @property
     def what(self) -> str:
-        """What errors call one."""
+        """The words for an input of this kind in errors."""
         return _WHAT[self][0]
 
     @property
     def try_instead(self) -> str:
-        """What to do with one where frames are wanted."""
+        """The advice on an input of this kind where frames are wanted."""
         return _WHAT[self][1]
 
 
@@ -88,12 +89,14 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What an input is, and where its bytes are.
+    """The kind of an input, and where its bytes are.
 
-    `name` is that of its file, `standard input`, or None for an argument that is the bytes itself. `why` says what
-    tells its kind. Of `path`, `stream`, `held` and `text` there is where the bytes are: captures, logs and files with
-    Kafka's names are still in the file or pipe, record batches from a pipe are held, and `text` has the bytes of all
-    others with the form in which they were written.
+    `name` is the name of its file, `standard input`, or None for an argument that is the bytes itself. `why` says
+    what tells its kind.
+
+    `path`, `stream`, `held` or `text` says where the bytes are. Captures, logs and files with Kafka's names are still
+    in the file or pipe. Record batches from a pipe are in `held`. `text` has the bytes of all other inputs, with the
+    form in which they were written.
     """
 
     kind: Kind
@@ -108,12 +111,12 @@ class Recognised:
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """The name to show for the file."""
         return self.name or "argument"
 
     @property
     def detail(self) -> str:
-        """What was recognised and why, the form of a text included."""
+        """The reason why the kind was recognised, and the form of a text."""
         if self.text is None:
             return self.why
         return f"{self.text.detail}; {self.why}" if self.kind is Kind.BATCHES else self.text.detail
@@ -217,8 +220,9 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
 
 
 def _is_packet_text(source: Any) -> bool:
-    """Whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed. Of a slow pipe no more is
-    looked at than tells that.
+    """Return whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed.
+
+    No more of a slow pipe is looked at than is needed to tell.
     """
     from kwire_cli.source.packets.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
 
@@ -274,21 +278,27 @@ def records_in(given: Any) -> Any:
 
 
 def _is_request(data: Any, catalog: Catalog | None) -> bool:
-    """Whether a request of a known api and version begins here, with or without a size prefix, whose client id is
-    text.
+    """Return whether a request of a known api and version begins here, with or without a size prefix.
+
+    The client id of the request has to be text.
     """
     sized = 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
     return _heads_request(data, 0, catalog) or (sized and _heads_request(data, SIZE_BYTES, catalog, sized=True))
 
 
 def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
-    """Whether a size prefix stands at `at`, and such a request behind it: then what stands before are stray bytes."""
+    """Return whether a size prefix stands at `at`, and a request of a known api and version after it.
+
+    The bytes before `at` are then stray bytes.
+    """
     return 0 < (says_size(data, at, len(data)) or 0) <= MAX_SIZE and _heads_request(data, at + SIZE_BYTES, catalog)
 
 
 def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool = False) -> bool:
-    """Whether the header of a request of a known api and version stands at `at`, whose client id is text. Api key 0
-    takes more without a size.
+    """Return whether the header of a request of a known api and version stands at `at`.
+
+    The client id has to be text. Api key 0 without a size prefix needs more proof: a printable client id of more than
+    SHORT_ID characters.
     """
     known = _catalog(catalog)
     head = request_head(known, data, at, len(data))
@@ -304,8 +314,9 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
 
 
 def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
-    """Whether frames explain the bytes as well as a message of format v0 does that is cut before its lengths can be
-    compared.
+    """Return whether frames explain the bytes as well as a cut message of format v0 does.
+
+    The message is cut before its lengths can be compared.
     """
     if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
@@ -450,7 +461,10 @@ def _lines(text: Input | None, most: int = 5) -> str:
 
 
 def _kind_of_json(data: bytes) -> Kind | None:
-    """What a text is that holds no bytes: a message definition, comments and all, or JSON objects."""
+    """Return the kind of a text that holds no bytes: a message definition, or JSON objects.
+
+    A message definition may have comments. Return None for any other text.
+    """
     if data.lstrip()[:1] in {b"{", b"/"} and b'"validVersions"' in data and b'"fields"' in data:
         return Kind.DEFINITION
     return Kind.JSON if data.lstrip(b" \t\r\n[")[:1] == b"{" else None

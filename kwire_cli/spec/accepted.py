@@ -135,10 +135,10 @@ FILE = "releases.json"
 
 
 class Accepted(NamedTuple):
-    """What one release accepts, by api key: what a broker or a controller answers. `deprecated` are versions that it
-    says a later one will refuse.
+    """The versions that one release accepts, by api key, as a broker or a controller answers.
 
-    Versions that a release calls unstable are not among them: a broker speaks these only where a test asks it to.
+    `deprecated` are versions that, by this release's word, a later release will refuse. Versions that a release calls
+    unstable are absent: a broker speaks them only where a test asks it to.
     """
 
     release: str
@@ -152,7 +152,10 @@ def known_releases() -> tuple[str, ...]:
 
 
 def accepted_by(release: str) -> Accepted:
-    """What a release accepts: `4.4`, or a patch of it, `4.4.1`. InputError where its definitions were never read."""
+    """Return the versions that a release accepts: `4.4`, or a patch of it, `4.4.1`.
+
+    Raises InputError if the definitions of the release were never read.
+    """
     known: dict[str, Any] = read_bundled(FILE)
     name = minor(release)
     if name not in known:

@@ -86,8 +86,9 @@ Stamped = tuple[str, int, int]
 
 
 class Entry(NamedTuple):
-    """What is known of a definition before it is read. `module` is Kafka's, for records: their api keys are unique
-    within one.
+    """A definition as known before it is read.
+
+    `module` is Kafka's, for records: their api keys are unique within a module.
     """
 
     name: str
@@ -281,7 +282,7 @@ class Catalog:
         return header_version_of(self.entry(name), version) or 0
 
     def ambiguous(self, name: str, version: int) -> bool:
-        """Whether releases of Kafka write this version of a message differently, and none was chosen."""
+        """Return whether releases of Kafka differ in this version of a message and no release was chosen."""
         return version in self._changed.get(self.entry(name).name, NONE)
 
     @cached_property

@@ -67,7 +67,10 @@ def index_text(
 
 
 def index_row(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """What the catalogue knows of a definition before its file is read. Keys without meaning for it are left out."""
+    """Return the catalogue's row for a definition: the facts known before its file is read.
+
+    Keys without meaning for the definition are skipped.
+    """
     name = definition["name"]
     row = {
         "name": name,
@@ -115,7 +118,7 @@ def enum_lists(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def header_exceptions(definitions: Iterable[Mapping[str, Any]], path: Path) -> list[dict[str, Any]]:
-    """Where the header version is not the one that the flexible versions give (ApiMessageTypeGenerator)."""
+    """Return the header versions that differ from what the flexible versions give (ApiMessageTypeGenerator)."""
     flexible = {
         (d["apiKey"], d["type"]): d["flexibleVersions"] for d in definitions if d["type"] in {"request", "response"}
     }
@@ -171,8 +174,9 @@ _BOOLEANS = frozenset({"mapKey", "ignorable", "zeroCopy", "latestVersionUnstable
 
 
 class Merged(NamedTuple):
-    """What a merge did: names of definitions that are new and that replaced another, and a line for everything that was
-    dropped or left.
+    """The outcome of a merge: names of definitions that are new and that replaced another, and notes.
+
+    `notes` has a line for everything that was dropped or left.
     """
 
     added: tuple[str, ...]
@@ -270,7 +274,7 @@ def read_release(sources: Iterable[Path], *, check: bool = False) -> Iterator[tu
 
 
 def lost_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What a definition had that its successor has not: versions, and fields in its structs."""
+    """Return the parts of a definition that its successor lacks: versions, and fields in its structs."""
     before, after = _read(old), _read(new)
     lost = []
     if not after.valid_versions.covers(before.valid_versions):

@@ -110,7 +110,7 @@ class _Scanner:
             self.at = len(self.text) if end < 0 else end + len(mark)
 
     def take(self, mark: str) -> bool:
-        """Whether the next token is `mark`; it is passed if so."""
+        """Return whether the next token is `mark`. If so, move past the token."""
         self.blank()
         if not self.text.startswith(mark, self.at):
             return False

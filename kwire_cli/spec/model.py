@@ -59,7 +59,7 @@ class Versions(NamedTuple):
         return both or NONE
 
     def covers(self, other: Versions) -> bool:
-        """Whether every version of `other` is in this range."""
+        """Return whether every version of `other` is in this range."""
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def each(self) -> Iterator[int]:
@@ -116,7 +116,7 @@ class FieldSpec:
 
     @property
     def is_array(self) -> bool:
-        """Whether the type is an array."""
+        """Return whether the type is an array."""
         return self.type.startswith("[]")
 
     @property
@@ -343,7 +343,7 @@ def parse_default(field: FieldSpec) -> Any:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Whether a decimal number starts with a zero that Kafka's generated Java reads as an octal mark."""
+    """Return whether a decimal number starts with a zero that Kafka's generated Java reads as an octal mark."""
     digits = text.lstrip("+-")
     return len(digits) > 1 and digits[0] == "0" and digits.isdigit()
 
@@ -393,7 +393,7 @@ if TYPE_CHECKING:
 
 
 class Headed(Protocol):
-    """What is known of a message by which its header is found: a definition, or an entry of the catalogue."""
+    """The facts about a message that determine its header: of a definition, or of an entry of the catalogue."""
 
     @property
     def type(self) -> str:

@@ -92,7 +92,7 @@ class Overlay:
 
     @property
     def about(self) -> str:
-        """What it says of itself."""
+        """The overlay's text about itself, empty if the file has none."""
         return str(self.text.value.get("about", ""))
 
     def fail(self, message: str, keys: Keys, path: str | None = None) -> SpecError:

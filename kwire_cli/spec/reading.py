@@ -19,7 +19,7 @@ _NUMBER_DIGITS = 20
 
 
 def stated(keys: Mapping[str, Any], key: str) -> bool:
-    """Whether a key says anything: for Kafka an empty text and null are the same as an absent key."""
+    """Return whether a key says anything. To Kafka an empty text and null are the same as an absent key."""
     value = keys.get(key)
     return value is not None and value != ""
 

@@ -1,5 +1,6 @@
-"""What a path leads to: a file or folder of this machine, or what a URL names on a store such as S3. Bytes are read
-where they are.
+"""Paths to a file or folder of this machine, or to what a URL names on a store such as S3.
+
+Bytes are read where they are.
 """
 
 from kwire_cli.stores.opening import let_go, mapped, opened

@@ -225,9 +225,7 @@ def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None
 
 
 def let_go(view: memoryview, start: int, stop: int) -> None:
-    """Of a mapped file, take these bytes out of this process's memory; they are read again should somebody look at
-    them.
-    """
+    """Remove these bytes of a mapped file from this process's memory. They are read again when accessed."""
     file, page = view.obj, mmap.PAGESIZE
     first, last = -(-max(start, 0) // page) * page, min(stop, len(view)) // page * page
     if isinstance(file, mmap.mmap) and len(file) == len(view) and hasattr(file, "madvise") and first < last:
@@ -235,7 +233,7 @@ def let_go(view: memoryview, start: int, stop: int) -> None:
 
 
 def _folder() -> str | None:
-    """Where a Spark task keeps what it needs for a while; None for where this machine does."""
+    """Return the folder for a Spark task's temporary files, or None for this machine's default."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
 
 

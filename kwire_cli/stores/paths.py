@@ -46,7 +46,10 @@ _PASSWORD = re.compile(r"//[^/?]*:[^/?]*@")
 
 @contextlib.contextmanager
 def told(url: str) -> Iterator[None]:
-    """Whatever goes wrong with a store is an InputError about this URL, that says what it takes."""
+    """Raise whatever goes wrong with a store as an InputError about this URL.
+
+    The error says what access to the store takes.
+    """
     try:
         yield
     except InputError:
@@ -141,13 +144,13 @@ R = TypeVar("R")
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether it is one of a store. `file://` is of this machine."""
+    """Return whether a path is a URL on a store. `file://` is of this machine."""
     text = os.fspath(path)
     return bool(_URL.match(text)) and not _LOCAL.match(text)
 
 
 def path_of(path: str | os.PathLike[str]) -> Place:
-    """What a path names, which need not be there: a URL something on a store."""
+    """Return the place that a path names, which need not exist: a Stored for a URL on a store, else a Path."""
     if isinstance(path, Path | Stored):
         return path
     text = os.fspath(path)
@@ -171,8 +174,9 @@ def location(path: str | os.PathLike[str]) -> str:
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a text that is no path is none, nor is an empty one, which as a path is
-    the folder one is in.
+    """Return whether a file or folder exists.
+
+    Return False for a text that is no path, and for an empty text, which as a path is the current folder.
     """
     try:
         return bool(path) and path_of(path).exists()
@@ -183,8 +187,9 @@ def exists(path: str | os.PathLike[str]) -> bool:
 def in_parallel(
     function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item
 ) -> list[R]:
-    """What a function gives for each item, in their order; some at once where the `path` of one is on a store, which
-    takes its time to answer.
+    """Return a function's result for each item, in the order of the items.
+
+    Some calls run at once if the `path` of an item is on a store, which takes its time to answer.
     """
     given = [*items]
     if not any(is_url(path(item)) for item in given):
@@ -229,7 +234,7 @@ class Stored(os.PathLike[str]):
 
     @classmethod
     def of(cls, url: str) -> Stored:
-        """What a URL names."""
+        """Return the file or folder that a URL names."""
         match = _PARTS.fullmatch(url)
         assert match is not None  # noqa: S101 - for the type checker: all URLs do
         return cls(match["root"], match["path"], match["query"] or "")
@@ -261,7 +266,7 @@ class Stored(os.PathLike[str]):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What stands between the slashes of the path, behind the root."""
+        """The root, and behind it the names between the slashes of the path."""
         return (self.root, *self.path.split("/"))
 
     @property
@@ -284,15 +289,15 @@ class Stored(os.PathLike[str]):
     absolute = resolve
 
     def exists(self) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether there is a file or folder."""
         return self.is_file() or self.is_dir()
 
     def is_file(self) -> bool:
-        """Whether there is a file."""
+        """Return whether there is a file."""
         return bool(self._info.is_file)
 
     def is_dir(self) -> bool:
-        """Whether there is a folder: on most stores, whether any file's name begins so."""
+        """Return whether there is a folder. On most stores: whether any file's name begins so."""
         return bool(self._info.type.name == "Directory")
 
     def is_symlink(self) -> bool:
@@ -308,16 +313,17 @@ class Stored(os.PathLike[str]):
         return Status(self._info.size, (self._info.mtime_ns or 0) / 1e9)
 
     def iterdir(self) -> Iterator[Stored]:
-        """What is in the folder."""
+        """Yield the files and folders in the folder."""
         yield from self._below(recursive=False)
 
     def rglob(self, pattern: str) -> Iterator[Stored]:
-        """What is in the folder and in those in it, by its name."""
+        """Yield the files and folders at any depth in the folder whose name matches `pattern`."""
         yield from (each for each in self._below(recursive=True) if fnmatch.fnmatchcase(each.name, pattern))
 
     def glob(self) -> list[str]:
-        """What the path matches as a glob, in order: `*`, `?`, `[…]`, and `**` for any folders, as those of
-        glob.glob.
+        """Return what the path matches as a glob, in order.
+
+        The signs are those of glob.glob: `*`, `?`, `[…]`, and `**` for any folders.
         """
         parts = self.path.split("/")
         plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
@@ -364,7 +370,7 @@ class Stored(os.PathLike[str]):
 
 
 def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
-    """What is in a folder, and matches these parts of a glob."""
+    """Yield the files and folders in a folder that match these parts of a glob."""
     part, *rest = parts
     if part == "**":
         below = [

@@ -209,7 +209,7 @@ class NullableStruct(construct.Subconstruct):
         self.presence = UVARINT if tagged else INTS["int8"]
 
     def is_null(self, mark: int) -> bool:
-        """Whether this presence marker says that there is no struct."""
+        """Return whether this presence marker says that there is no struct."""
         return mark <= 0 if self.tagged else mark < 0
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
@@ -420,8 +420,9 @@ def _missing(sc: Any, obj: dict[str, Any]) -> str:
 
 @dataclass(slots=True)
 class _Layout:
-    """What all parts of one declaration share. `room` bounds hostile definitions: structs that hold themselves or
-    double at every level.
+    """The state shared by all parts of one declaration.
+
+    `room` bounds hostile definitions: structs that hold themselves or double at every level.
     """
 
     spec: MessageSpec
@@ -431,7 +432,7 @@ class _Layout:
     depth: int = 0
 
     def tagged(self, field: FieldSpec) -> bool:
-        """Whether the field stands in the tag section."""
+        """Return whether the field is in the tag section."""
         return self.flexible and field.tag is not None and self.version in field.tagged_versions
 
     def enter(self, fields: int) -> None:

@@ -140,8 +140,9 @@ class Inspector(App[None]):
     # Reading, beside the screen
 
     def _turns(self, steps: Iterator[Any]) -> Iterator[Any]:
-        """What the steps give, one turn at a time; not while the screen makes anything of the bytes. It ends when the
-        worker is stopped.
+        """Yield what the steps give, one turn at a time, until the worker is stopped.
+
+        No step runs while the screen makes anything of the bytes.
         """
         worker = get_current_worker()
         while not worker.is_cancelled:
@@ -209,7 +210,7 @@ class Inspector(App[None]):
         self._tell()
 
     def _tell(self) -> None:
-        """How many there are, and how far reading is; called now and then."""
+        """Show the number of entries and how far reading is. Called now and then."""
         self.rows.fit()
         many = counted(len(self.listing), *self.listing.what)
         parts = [many]
@@ -288,7 +289,7 @@ class Inspector(App[None]):
     # Keys
 
     def action_help(self) -> None:
-        """What keys do."""
+        """Show the help screen with what each key does."""
         self.push_screen(Help())
 
     def action_prompt(self, what: str) -> None:

@@ -90,7 +90,7 @@ _NO_TIME = -(1 << 63)
 
 
 class _Stream(NamedTuple):
-    """What is known of a connection: the texts of its ends by side, which of them is the client, and its software."""
+    """The known facts of a connection: texts of its ends by side, the side of the client, and its software."""
 
     ends: tuple[str, str]
     client: int | None
@@ -98,7 +98,7 @@ class _Stream(NamedTuple):
 
 
 class _Strange(NamedTuple):
-    """What only lines have that are no frames."""
+    """The facts that only lines other than frames have."""
 
     code: str | None
     protocol: str | None
@@ -175,7 +175,7 @@ class Index:
             self._streams[line.stream] = _Stream(ends, of.client, of.software)
 
     def is_odd(self, number: int) -> bool:
-        """Whether a line has an anomaly."""
+        """Return whether a line has an anomaly."""
         return bool(self._odd[number])
 
     def request_of(self, number: int) -> int | None:
@@ -322,8 +322,9 @@ class Captures:
         self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
-        """What finds the lines that match: the capture is read again for them, which is quicker than making each line
-        again.
+        """Return a function that finds the lines that match a filter.
+
+        The function reads the capture again, which is quicker than making each line again.
         """
         return partial(self._select, self._filter_of(text).matches)
 
@@ -366,7 +367,7 @@ class Captures:
         return f"frame {number + 1}: {shown['title']}{version}, {shown['src']} to {shown['dst']}"
 
     def is_odd(self, number: int) -> bool:
-        """Whether it has an anomaly."""
+        """Return whether the entry has an anomaly."""
         return self._index.is_odd(number)
 
     def partner(self, number: int) -> int | None:

@@ -59,7 +59,7 @@ class BytesPane(Lines):
 
     @property
     def count(self) -> int:
-        """How many lines the bytes take."""
+        """The number of lines that the bytes take."""
         return -(-len(self._bytes.data) // self.row) if self._bytes else 0
 
     @property
@@ -125,7 +125,7 @@ class BytesPane(Lines):
         return "prefix" if offset < value else "value"
 
     def paint(self, style: str) -> Style:
-        """What is lit up looks the same everywhere."""
+        """Return the look of a style. Highlighted bytes look the same everywhere."""
         return _PAINTS.get(style) or super().paint(style)
 
     def marks(self, number: int) -> bool:  # noqa: ARG002 - as in other panes
@@ -179,7 +179,7 @@ class CostsPane(Lines):
 
     @property
     def count(self) -> int:
-        """How many fields there are."""
+        """The number of fields."""
         return len(self.rows)
 
     def show(self, look: Look | None) -> None:
@@ -256,7 +256,7 @@ class FieldsPane(Lines):
 
     @property
     def count(self) -> int:
-        """How many nodes are to be seen."""
+        """The number of visible nodes."""
         return len(self._shown)
 
     def show(self, look: Look | None) -> None:

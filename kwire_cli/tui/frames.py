@@ -64,7 +64,7 @@ class FrameRow:
         )
 
     def payloads(self) -> list[dict[str, Any]]:
-        """What is decoded of messages in its fields."""
+        """Return what is decoded of the messages in the row's fields."""
         return self.frame.payloads(self.redaction.frame(self.frame))
 
     def header(self, name: str) -> Any:
@@ -73,7 +73,7 @@ class FrameRow:
 
     @property
     def hides_head(self) -> bool:
-        """Whether the frame is hidden from its first byte on."""
+        """Return whether the frame is hidden from its first byte on."""
         return HEAD in self.redaction.frame(self.frame)
 
     @property
@@ -159,7 +159,7 @@ class Frames:
         self._read = True
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
-        """What finds the frames that match."""
+        """Return a function that finds the frames that match a filter."""
         return partial(self._select, self._filter_of(text).matches)
 
     def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
@@ -193,7 +193,7 @@ class Frames:
         ]
 
     def title(self, number: int) -> str:
-        """What a frame is."""
+        """Return the title of a frame."""
         return "".join(text for text, _ in frame_title(self._shown(number)))
 
     def _shown(self, number: int) -> Frame:
@@ -201,7 +201,7 @@ class Frames:
         return frame.shown(self.redaction.frame(frame))
 
     def is_odd(self, number: int) -> bool:
-        """Whether it has an anomaly."""
+        """Return whether the entry has an anomaly."""
         return bool(self._frames[number].anomalies)
 
     def partner(self, number: int) -> int | None:  # noqa: ARG002 - as above
@@ -294,7 +294,7 @@ class Segments:
         return Batch(self.source, position, size, self.source.layouts[self._magic[number]], what == _BATCH)
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
-        """What finds the batches that match."""
+        """Return a function that finds the batches that match a filter."""
         return partial(self._select, self._filter_of(text))
 
     def _select(self, found: Filter) -> Iterator[tuple[float, list[int]]]:
@@ -322,12 +322,12 @@ class Segments:
         return batch_row(self._item(number))
 
     def title(self, number: int) -> str:
-        """What it is, and where."""
+        """Return the title of a batch or gap, with its position."""
         item = self._item(number)
         return f"at {item.position}: {title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
 
     def is_odd(self, number: int) -> bool:
-        """Whether it has an anomaly, or is no batch."""
+        """Return whether an entry is a batch with an anomaly, or a gap other than padding."""
         return bool(self._odd[number])
 
     def partner(self, number: int) -> int | None:  # noqa: ARG002 - as above

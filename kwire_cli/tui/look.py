@@ -50,7 +50,7 @@ class Pace:
         self._since = time.monotonic()
 
     def is_due(self) -> bool:
-        """Whether it is somebody else's turn; if so, the next one begins."""
+        """Return whether the turn is over. If so, the next turn begins."""
         now = time.monotonic()
         if now - self._since < TURN:
             return False
@@ -166,7 +166,7 @@ class Buffer:
 
     @property
     def end(self) -> int:
-        """Where its bytes that are there end."""
+        """The offset at which the bytes in `data` end."""
         return self.at + len(self.data)
 
     def cells(self, start: int, end: int) -> list[str]:
@@ -175,7 +175,7 @@ class Buffer:
         return [MASK if self.is_masked(i) else f"{self.data[i]:02x}" for i in range(low, high)]
 
     def is_masked(self, index: int) -> bool:
-        """Whether the byte at this index of the data must not be seen."""
+        """Return whether the byte at this index of the data must not be shown."""
         at = bisect_right(self.masked, (index, len(self.data) + 1)) - 1
         return at >= 0 and index < self.masked[at][1]
 
@@ -207,7 +207,7 @@ class Look:
 
     @cached_property
     def has_parts(self) -> list[bool]:
-        """Whether anything stands below each node."""
+        """A flag for each node that tells whether anything stands below the node."""
         found = [False] * len(self.nodes)
         for parent in self.parents:
             if parent >= 0:
@@ -262,7 +262,7 @@ class Look:
 
 
 def look_of(entry: dict[str, Any], costs: list[Row], document: Callable[[], Any], notes: Iterable[str] = ()) -> Look:
-    """What an outline in JSON form holds (`view.html.outline`)."""
+    """Return the look of an outline in JSON form (`view.html.outline`)."""
     above: list[str | None] = []
     nodes = []
     for depth, name, kind, buffer, start, value, end, *pieces in entry["nodes"]:
@@ -322,14 +322,16 @@ class Listing(Protocol):
     """What has to be said of the file besides, once it was read."""
 
     def __len__(self) -> int:
-        """How many there are so far."""
+        """Return the number of entries so far."""
 
     def read(self) -> Iterator[float]:
         """Find them all: what share of the file has been read, now and then, as long as it is asked for."""
 
     def select(self, text: str) -> Callable[[], Iterator[tuple[float, list[int]]]]:
-        """What finds those that match a filter: the share that was looked at, and those found since, in order.
-        FilterError where it is none.
+        """Return a function that finds the entries that match a filter.
+
+        The function yields the share that was looked at and the entries found since, in order. Raises FilterError if
+        the text is no filter.
         """
 
     def heading(self, width: int) -> Line:
@@ -339,10 +341,10 @@ class Listing(Protocol):
         """One of them in a line, in the columns of the heading."""
 
     def title(self, number: int) -> str:
-        """What one of them is, in a few words."""
+        """Return a few words that say what an entry is."""
 
     def is_odd(self, number: int) -> bool:
-        """Whether it has an anomaly, or is one."""
+        """Return whether an entry has an anomaly, or is one."""
 
     def partner(self, number: int) -> int | None:
         """The response of a request, the request of a response; None where there is none."""

@@ -80,11 +80,11 @@ class Lines(ScrollView, can_focus=True):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         raise NotImplementedError
 
     def line(self, number: int) -> Line:
-        """What one of them says."""
+        """Return the content of a line."""
         raise NotImplementedError
 
     def fit(self) -> None:
@@ -153,7 +153,7 @@ class Lines(ScrollView, can_focus=True):
         )
 
     def marks(self, number: int) -> bool:
-        """Whether a line is to be seen as the one with the cursor."""
+        """Return whether a line is shown as the line with the cursor."""
         return number == self.cursor
 
     def paint(self, style: str) -> Style:
@@ -187,7 +187,7 @@ class ListPane(Lines):
 
     @property
     def count(self) -> int:
-        """How many are shown."""
+        """The number of entries shown."""
         return len(self.listing) if self.chosen is None else len(self.chosen)
 
     @property
@@ -308,7 +308,7 @@ class HelpLines(Lines):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self._lines)
 
     def line(self, number: int) -> Line:

@@ -1,1 +1,1 @@
-"""How results look."""
+"""Views of results."""

@@ -199,7 +199,7 @@ _STYLES = {"same": "text", "corrected": "warning", "explained": "bytes"}
 
 
 def paper_lines(paper: Paper) -> Iterator[Line]:
-    """What it proposed and what shipped, claim by claim, then the tables."""
+    """Yield what a paper proposed and what shipped, claim by claim, then the tables."""
     yield [(paper.title, "title")]
     for name, text in (("proposed", paper.proposed), ("shipped", paper.shipped)):
         yield from _paragraph(f"{name:<{LABEL}}", text)

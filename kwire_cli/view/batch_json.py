@@ -46,7 +46,10 @@ _MOST_NAMES, _LONGEST_NAME = 1000, 200
 
 
 class _Names(dict[bytes, bytes]):
-    """How a header begins, by the bytes of its name. A batch has the same few names in all its records."""
+    """The text with which a header begins, by the bytes of its name.
+
+    A batch has the same few names in all its records.
+    """
 
     def __missing__(self, name: bytes) -> bytes:
         text = b'{"key":%b,"value":' % encode_basestring(str(name, "utf-8")).encode()
@@ -97,7 +100,7 @@ def _header(name: str | int, data: bytes | None) -> bytes:
 
 @cache
 def text_reader() -> Callable[..., Any]:
-    """What reads records and leaves their text. Values are copied once only, into the whole."""
+    """Return a reader that makes text of records. Values are copied once only, into the whole text."""
     from kwire_cli.records.v2 import reader  # noqa: PLC0415 - not every batch is of this format
 
     then = (
@@ -218,8 +221,9 @@ _HIGHEST = (1 << 63) - (1 << 31)
 
 @dataclass(slots=True)
 class Lines:
-    """What lines look like, as `view.batch_json.line_pieces` takes it; and what came of it: how many batches, and
-    whether any has anomalies.
+    """The options of lines, as `view.batch_json.line_pieces` takes them, and what came of the lines.
+
+    `batches` counts the batches, and `odd` tells whether any of them has anomalies.
     """
 
     label: dict[str, Any]
@@ -267,12 +271,12 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
 
 
 def _label(label: dict[str, Any]) -> bytes:
-    """What stands before the keys of a line, as part of a format."""
+    """Return the text before the keys of a line, as part of a format."""
     return many_dumps(label)[1:-2].replace(b"%", b"%%") + b","
 
 
 def _is_plain(source: Source) -> bool:
-    """Whether records are nobody's messages, but for those of control batches."""
+    """Return whether a source's topic is not one of Kafka's own: only control records are messages then."""
     from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - a list of batches needs none of it
 
     return source.topic not in OWN_TOPICS
@@ -297,8 +301,9 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
 
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
-    """What makes the JSON of a records field of its bytes: the batches with their records, of a topic whose records are
-    nobody's messages.
+    """Return a function that makes the JSON of a records field from the field's bytes.
+
+    The JSON is the batches with their records, of a topic whose records are nobody's messages.
     """
     from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - only captures with records need it
 

@@ -41,7 +41,7 @@ MOST = 40
 
 
 def title_lines(comparison: Comparison, remark: str) -> Iterator[Line]:
-    """What is compared, and what is said about it."""
+    """Yield the title of a comparison, and the remark about it."""
     version = "" if comparison.version is None else f" {comparison.version}"
     yield [(f"{comparison.message or 'all messages'}{version}", "title"), ("  bytes of the body", "dim")]
     yield from ([(line, "dim")] for line in wrap(remark, WIDTH, break_long_words=False, break_on_hyphens=False))
@@ -76,7 +76,7 @@ def form_lines(comparison: Comparison) -> Iterator[Line]:
 
 
 def loss_lines(comparison: Comparison) -> Iterator[Line]:
-    """What forms can't carry, and what they need beside the values."""
+    """Yield the values that forms can't carry, and the fields that forms need beside the values."""
     lost: dict[tuple[str, str, str, int], list[str]] = {}
     filled: dict[tuple[str, str], list[str]] = {}
     refused: dict[str, list[str]] = {}
@@ -106,8 +106,9 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
 
 
 def flexible_lines(comparison: Comparison, headers: int = 0) -> Iterator[Line]:
-    """What flexible versions save and cost (KIP-482): by array, string, buffer, tag section; `headers` is what they
-    cost beside bodies.
+    """Yield what flexible versions save and cost (KIP-482), by array, string, buffer and tag section.
+
+    `headers` is what flexible headers cost beside bodies, in bytes.
     """
     plain, flexible = comparison.sums.get(INFLEXIBLE), comparison.sums.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:

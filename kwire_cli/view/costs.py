@@ -95,8 +95,9 @@ def percent(part: int, whole: int) -> float:
 
 
 def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
-    """What records cost: by whom they are of, no more than `top` of these, by how many are in a batch, by codec; then
-    what is in them.
+    """Yield what records cost: by the report's dimensions, by the number in a batch, by codec, and by content.
+
+    At most `top` rows are shown by dimensions, and the rest as one row.
     """
     sizes = report.batches
     dimensions = [name for name in report.tables[0].dimensions if name not in WITHIN]
@@ -196,7 +197,7 @@ def _contents(contents: list[Content], total: Batches) -> Iterator[Line]:
 
 
 def limit_lines(found: list[Distance]) -> Iterator[Line]:
-    """How far the largest of each kind is from its limit, and what that limit counts."""
+    """Yield how far the largest of each kind is from its limit, and what the limit counts."""
     heading = ("limit", "counts", "largest", "limit of", "limit %", "", "where")
     rows: list[Any] = []
     for each in found:
@@ -218,7 +219,7 @@ def limit_lines(found: list[Distance]) -> Iterator[Line]:
 
 
 def where_text(where: dict[str, Any]) -> str:
-    """Where something is, in one cell."""
+    """Return the place of something as the text of one cell."""
     topic = "" if where.get("topic") is None else f" {where['topic']}"
     partition = "" if where.get("partition") is None else f"-{where['partition']}"
     place = [where["file"]] if "file" in where else []
@@ -262,7 +263,7 @@ def _cells(key: Sequence[str], row: Change) -> tuple[Any, ...]:
 
 
 def outcome_lines(overlaid: Overlaid, *, in_records: bool) -> Iterator[Line]:
-    """How many messages were written again, and what stayed as it was."""
+    """Yield how many messages were written again, and which messages stayed as they were."""
     saved = overlaid.before - overlaid.after
     what = "messages in records" if in_records else "bodies"
     again, size = counted(overlaid.rewritten, "message"), counted(overlaid.before, "byte")
@@ -314,8 +315,10 @@ BATCHING_DIGITS = {"records/batch": 1, "overhead/record": 2, "mean wait ms": 1}
 
 
 def batching_lines(outcome: Outcome, top: int | None = None) -> Iterator[Line]:
-    """What was sent, a line a pair that makes a difference, and the smallest pair that reaches most of the saving; then
-    that of each producer.
+    """Yield the table of linger.ms and batch.size tried on the records, and the pair that serves best.
+
+    The table has what was sent, and a line for each pair that makes a difference. The pair named is the smallest one
+    that reaches most of the saving. The pairs of each producer follow if there are several producers.
     """
     total = outcome.total
     what = f"{counted(total.records, 'record')} to {counted(total.partitions, 'partition')}"
@@ -401,7 +404,7 @@ def _numbers(tried: Tried, made: Made, most: int, setting: Setting | None) -> tu
 
 
 def _producers(producers: list[Tried], top: int | None) -> Iterator[Line]:
-    """What would have served each producer, which has settings of its own."""
+    """Yield a table of the pair that would have served each producer, which has settings of its own."""
     heading = (
         "producer",
         "partitions",

@@ -220,8 +220,9 @@ def change_lines(found: Sequence[Change]) -> Iterator[Line]:
 
 
 def cost_lines(found: Sequence[Cost]) -> Iterator[Line]:
-    """What values cost before and after, and what one side can't carry of them; default values only where that
-    changed.
+    """Yield the costs of values before and after, and the values that one side can't carry.
+
+    Default values have lines only if their cost changed.
     """
     telling = [cost for cost in found if cost.values == "given" or cost.difference != 0]
     if found and not telling:
@@ -261,7 +262,7 @@ def cost_document(cost: Cost) -> dict[str, Any]:
 
 
 def _price_document(price: Price) -> dict[str, Any]:
-    """What became of values that were given; of default values there is nothing to tell."""
+    """Return what became of given values as JSON. There is nothing to tell of default values."""
     lost = [{"path": loss.path, "count": loss.number, "ignorable": loss.ignorable} for loss in price.lost]
     filled = [{"path": filled.path, "count": filled.number, "default": filled.value} for filled in price.filled]
     return {"lost": lost, "filled": filled, "refusal": price.refusal}

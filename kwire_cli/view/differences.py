@@ -61,7 +61,7 @@ def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = F
 
 
 def summary(comparison: Comparison) -> str:
-    """How many differences there are, in one line."""
+    """Return the number of differences of each kind, in one line."""
     if not comparison.other_bytes:
         return "no difference"
     counts = comparison.counts

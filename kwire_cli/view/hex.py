@@ -204,7 +204,7 @@ class DeclaredPart:
 
     @property
     def exact(self) -> bool:
-        """Whether the declaration took all of them."""
+        """Return whether the declaration took all of the bytes."""
         return self.raw.lost < 0 and self.raw.used == self.raw.stop
 
 

@@ -43,7 +43,10 @@ _SMALLEST, _LARGEST = 1e-3, 1e7
 
 
 def _malformed(error: UnicodeError) -> tuple[str, int]:
-    """Of a surrogate in UTF-8 Java makes one U+FFFD, Python one a byte; of all else both make the same."""
+    """Replace malformed UTF-8 as Java does: a surrogate becomes one U+FFFD.
+
+    Python makes a U+FFFD of each byte of a surrogate. For all else both make the same.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
     data, start = error.object, error.start
@@ -116,10 +119,10 @@ _BEFORE_JSON = {"LeaderChange": "LeaderChange:"}
 
 @dataclass
 class Trouble:
-    """What is wrong by DumpLogSegments' own checks, by absolute path; it says so on standard error, behind the last
-    file.
+    """The faults found by DumpLogSegments' own checks, by absolute path.
 
-    Pairs are of what the index says and what the log has, or of offsets that follow each other.
+    DumpLogSegments prints them on standard error, behind the last file. Pairs are of what the index says and what the
+    log has, or of offsets that follow each other.
     """
 
     mismatches: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -170,8 +173,9 @@ class Consecutive:
 
 
 def log_heading(name: FileName, file: str) -> Iterator[str]:
-    """What stands before the batches of a log or snapshot; nothing where its name says no offset. `file` is the name
-    without its folder.
+    """Yield the line before the batches of a log or snapshot. `file` is the name without its folder.
+
+    Yield nothing if the name says no offset, unless it is that of a bootstrap snapshot.
     """
     if name.kind is Kind.LOG and name.base_offset is not None:
         yield f"Log starting offset: {name.base_offset}"
@@ -324,7 +328,7 @@ def _as_declared(
 
 
 def _whole(part: Payload | None) -> bool:
-    """Whether Kafka's generated classes would read it; bytes behind it are nothing to them."""
+    """Return whether Kafka's generated classes would read a payload. They ignore bytes behind it."""
     return bool(part and part.body and part.body.complete and not part.body.guess)
 
 

@@ -278,7 +278,7 @@ def _table(columns: Shown, table: list[list[str]], widths: list[int]) -> Iterato
 
 
 def _unnamed(row: FileRow) -> FileRow:
-    """What a line says beside its kind and its name."""
+    """Return the fields of a line other than its kind and its name."""
     apart = {"kind", *NAMED_BY.get(row["kind"], ())}
     return {name: value for name, value in row.items() if name not in apart}
 
@@ -303,7 +303,7 @@ def _field(name: str, value: Any, branch: str, below: str) -> Iterator[Line]:
 
 
 def _flat(value: FileRow) -> bool:
-    """Whether it fits on a line: a few values, none of which holds others."""
+    """Return whether a value fits on a line: a few fields, without nested values."""
     return len(value) <= 10 and all(not isinstance(each, dict | list) or not each for each in value.values())
 
 

@@ -159,8 +159,9 @@ def fitted(texts: Sequence[str], columns: Sequence[str], widths: Sequence[int] |
 
 
 def plain_rows(columns: Sequence[str], widths: Sequence[int] | None = None) -> Callable[[Captured], str] | None:
-    """What makes a line of the table, without colours, of a line of the capture; None where a column is the path of a
-    field.
+    """Return a function that makes a line of the table from a line of the capture, without colours.
+
+    Return None if a column is the path of a field.
     """
     if not all(ALIASES.get(name, name) in COLUMNS for name in columns):
         return None
@@ -310,7 +311,7 @@ def bar(value: float, most: float) -> str:
 
 
 def bar_share(text: str) -> float | None:
-    """What share of the longest bar a text is, where it is one."""
+    """Return the share of the longest bar that a text is, or None if the text is no bar."""
     if not text or set(text) - {*_PARTS[1:]}:
         return None
     return sum(_PARTS.index(letter) for letter in text) / (BAR * 8)

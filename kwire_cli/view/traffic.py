@@ -193,7 +193,10 @@ def client_lines(rows: list[Row]) -> Iterator[Line]:
 
 
 def upgrade_lines(rows: list[Row], release: str) -> Iterator[Line]:
-    """What a release would say to each client: those of whom it accepts all are only counted."""
+    """Yield what a release would say to each client.
+
+    Clients of which the release accepts everything are only counted.
+    """
     counts = verdict_counts(rows)
     parts = [(f"{counts[verdict]} {verdict}", STYLES[verdict]) for verdict in VERDICTS if counts[verdict]]
     head: Line = [(f"Kafka {release}: ", "title"), (counted(len(rows), "client"), "")]
@@ -293,7 +296,7 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def interval_line(stats: Stats, seconds: float, time: str) -> Line:
-    """What went by in so many seconds: rates, latencies and errors."""
+    """Return the line for an interval of so many seconds: rates, latencies and errors."""
     groups = stats.groups["api"].values()
     requests, size = (
         sum(each.requests for each in groups),

@@ -129,7 +129,7 @@ def anomaly_lines(found: Iterable[Anomaly]) -> Iterator[Line]:
 
 
 def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
-    """What a frame is, whether that is a guess, and what its input called it."""
+    """Return the title of a frame: what it is, whether that is a guess, and what its input called it."""
     name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
     version = f" version {frame.api_version}" if frame.api_version is not None else ""
     line = [
@@ -148,7 +148,7 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
 
 
 def message_title(decoded: Decoded) -> Line:
-    """What a body was decoded as."""
+    """Return the title of a body: the message and version that it was decoded as, and its size."""
     size = _bytes(decoded.stop - decoded.start)
     return [
         (decoded.message, "title"),
@@ -166,8 +166,7 @@ def _bytes(count: int) -> str:
 
 
 class _Look:
-    """What is needed to show an item: the message that it belongs to, what must not be seen, and whether all of a long
-    value is shown.
+    """The context to show an item: its message, what must not be seen, and whether long values are shown whole.
 
     `topic` is that of the struct at work, as far as its fields say.
     """
@@ -252,8 +251,9 @@ def _list(item: Item, look: _Look) -> Line:
 
 
 def _children(item: Item) -> Iterator[tuple[str, str, Item]]:
-    """What stands below an item: (name, note, item); counts, markers and empty tag sections are not shown, tagged
-    fields stand beside the others.
+    """Yield the items below an item as (name, note, item).
+
+    Counts, markers and empty tag sections are not shown. Tagged fields stand beside the others.
     """
     node = item.node
     if isinstance(node, Nullable):
@@ -366,7 +366,7 @@ def tree_lines(
 def _cut_lines(
     batch: CutBatch, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
 ) -> Iterator[Line]:
-    """What can be read of a batch whose end is missing."""
+    """Yield the lines of a batch whose end is missing, as far as it can be read."""
     size = f"{batch.size} of {counted(batch.whole_size, 'byte')}"
     if batch.has_head:
         yield from _batch_lines(batch, size, records, notes, hide, full=full, pretty=pretty)
@@ -426,7 +426,7 @@ def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool)
 
 
 def _fields(batch: Batch) -> Iterator[Line]:
-    """What a batch says of itself; not what its format lacks."""
+    """Yield the lines of a batch's own fields, without fields that its format lacks."""
     head = batch.head
     yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), _checksum(batch)]
     yield [("compression", "name"), (f": {batch.compression}", "")]

@@ -95,7 +95,7 @@ class InOrder:
 
 
 def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
-    """How many pairs there are before the first of two that differ."""
+    """Return the number of equal pairs before the first pair that differs."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
@@ -144,12 +144,13 @@ class At(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What a message has where it differs from another one.
+    """The value of one message at a place where two messages differ.
 
-    `path` is by index, `value` in JSON form with secrets redacted, `offset` and `size` those of all its bytes: none
-    where it stands for a default that was left out, and for what is in a record set. `item` is what they stand for in
-    the tree of `body`; where there is none to be shown, `is_bytes` says that the value is bytes in base64. `raw` are
-    the bytes where nothing else differs.
+    `path` is by index. `value` is in JSON form with secrets redacted. `offset` and `size` are those of all bytes of
+    the value. Both are None for a default that is not in the bytes, and for a value in a record set.
+
+    `item` is the value's item in the tree of `body`. If there is no item to show, `is_bytes` says that the value is
+    bytes in base64. `raw` are the bytes, if nothing else differs.
     """
 
     path: str
@@ -222,17 +223,17 @@ class Comparison:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many differences there are of each kind."""
+        """The number of differences of each kind."""
         return Counter(each.kind for each in self.differences)
 
     @property
     def other_values(self) -> bool:
-        """Whether any value differs, and not only bytes."""
+        """Return whether any value differs, and not only bytes."""
         return any(each.kind != "bytes" for each in self.differences)
 
     @property
     def other_bytes(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(self.differences or self.rewritten)
 
     def rewrite(self, field_path: str, forms: tuple[str, str], sizes: tuple[int, int]) -> None:
@@ -298,8 +299,9 @@ def parts_of(item: Item) -> Parts:
 
 
 def reached(item: Item) -> bool:
-    """Whether the bytes reach what says that an item is there: a leaf itself, a count, a presence marker, the first
-    field of a struct.
+    """Return whether the bytes reach the part that says that an item is there.
+
+    That part is a leaf itself, a count, a presence marker, or the first field of a struct.
     """
     return item.whole or (bool(item.parts) and reached(item.parts[0]))
 

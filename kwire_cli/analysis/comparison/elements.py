@@ -77,7 +77,10 @@ class Look:
         return value(item, self.tree, _PLAIN)
 
     def side(self, item: Item, path: str, *, raw: bool = False) -> Side:
-        """What this message has; with its bytes where they are asked for, unless there may be a secret in them."""
+        """Return this message's side of a difference.
+
+        With `raw` the side has the item's bytes, unless there may be a secret in them.
+        """
         shown = self._shown(item)
         secret = item.span in self.form.hidden if item.span >= 0 else bool(self.form.hidden)
         data = self.raw(item) if raw and not secret else None
@@ -221,14 +224,14 @@ def _distinct(rows: Sequence[Row], names: tuple[str, ...]) -> bool:
 
 
 def _element_fields(look: Look, item: Item) -> Sequence[FieldSpec]:
-    """What the definition says of the fields of an array's elements."""
+    """Return the definitions of the fields of an array's elements."""
     spec = look.body.spec
     known = field_at(spec, item.node.path.replace("[]", ""))
     return spec.struct_fields(known) if known else ()
 
 
 def _identities(look: Look, row: Sequence[Item]) -> list[Hashable]:
-    """What makes elements equal: values, or the bytes of structs, which in another layout always differ."""
+    """Return what makes elements equal: values, or the bytes of structs, which differ in another layout."""
     return [leaf_value(each, look.tree) if isinstance(each.node, Leaf) else look.raw(each) for each in row]
 
 
@@ -254,7 +257,10 @@ _INSIDE = {"batch": {"records": "record"}}
 def record_differences(
     a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder
 ) -> Iterator[Difference]:
-    """What differs between the items of two record sets in JSON form; `shown` are the same with secrets redacted."""
+    """Yield the differences between the items of two record sets in JSON form.
+
+    `shown` are the same items with secrets redacted.
+    """
     yield from _lists(a, b, shown, at, order, "batch")
 
 

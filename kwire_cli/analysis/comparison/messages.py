@@ -58,10 +58,10 @@ def form_name(item: Item) -> str:
 
 
 def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()) -> Comparison:  # noqa: B008 - a tuple of texts
-    """What differs between two messages of the same name, each at its own version; added to `out`, below `at` where
-    they are parts of others.
+    """Return the differences between two messages of the same name, each at its own version.
 
-    InputError for messages of different names. Nothing else is raised, whatever their bytes.
+    The differences are added to `out`, below `at` if the messages are parts of others. Raises InputError for messages
+    of different names, and nothing else, whatever their bytes.
     """
     if a.body.message != b.body.message:
         raise InputError(
@@ -237,7 +237,7 @@ class _Walk:
             self.tell("changed", at, p, q, "another kind of field in each version")
 
     def null(self, item: Item, look: Look) -> bool:
-        """Whether a field is null."""
+        """Return whether a field is null."""
         if isinstance(item.node, Leaf):
             return leaf_value(item, look.tree) is None
         if isinstance(item.node, Array):
@@ -354,11 +354,13 @@ def compare_frames(
     hide: Hide,
     at: At = At(),  # noqa: B008 - a tuple of texts
 ) -> Comparison:
-    """What differs between two frames, below `at`; paths in their headers begin with `header`.
+    """Return the differences between two frames, below `at`. Paths in their headers begin with `header`.
 
-    `hidden` are the spans to redact by part, `hide` gives those of a payload. InputError where they are not both
-    requests, or both responses, of one api, or where a body could not be read. A size prefix follows from what it
-    counts: it is compared only where it lies.
+    `hidden` are the spans to redact by part, and `hide` gives the spans to redact in a payload. A size prefix follows
+    from the bytes that it counts, so size prefixes are compared only if one of them is wrong.
+
+    Raises InputError if the frames are not both requests, or both responses, of one api, or if a body could not be
+    read.
     """
     for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
         if not frame.body:

@@ -51,8 +51,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """What a copy has where the two differ: offsets, epoch, CRC (None for a gap), and the file, position and size in
-    it.
+    """One copy's batch or gap where two copies differ: file, position, size, offsets, epoch and CRC.
+
+    The offsets, the epoch and the CRC are None for a gap.
     """
 
     file: str
@@ -80,8 +81,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two copies differ: a kind of KINDS, the offset, what each copy has there (None for nothing), and what there
-    is to say.
+    """A difference between two copies: a kind of KINDS, the offset, both sides and a description.
+
+    `a` and `b` are what each copy has at the offset, or None if the copy has nothing there.
     """
 
     kind: str
@@ -92,7 +94,7 @@ class Difference:
 
     @property
     def legal(self) -> bool:
-        """Whether Kafka brings such a difference about."""
+        """Return whether Kafka itself causes differences of this kind."""
         return self.kind in LEGAL
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +105,7 @@ class Difference:
 
 @dataclass
 class Copy:
-    """What a copy has in all: batches, bytes, its first and last offset (None without a batch)."""
+    """The totals of a copy: batches, bytes, and its first and last offset (None if there is no batch)."""
 
     batches: int = 0
     size: int = 0
@@ -166,10 +168,11 @@ class Comparison:
 
 @dataclass
 class Found:
-    """How many records are the same, the offset of the first that is not, how many only one copy has, and the first of
-    these.
+    """The result of a comparison of records: how many are the same, and which ones differ.
 
-    `keyless` tells whether one of these has no key, so that compaction can't have removed it from the other copy.
+    `changed` is the offset of the first record that differs. `only_a` and `only_b` count the records that only one
+    copy has, and `lacking` is the first offset of these records. `keyless` tells whether any of these records has no
+    key, so that compaction can't have removed it from the other copy.
     """
 
     same: int = 0
@@ -264,12 +267,12 @@ class _Cursor:
 
 
 def _sides(side: Side | None, lacks: str) -> tuple[Side | None, Side | None]:
-    """What both copies have where the copy `lacks`, "a" or "b", has nothing."""
+    """Return both sides of a difference where the copy `lacks`, "a" or "b", has nothing."""
     return (side, None) if lacks == "b" else (None, side)
 
 
 def side_of(file: str, batch: Batch) -> Side:
-    """What there is to say of a batch."""
+    """Return the description of a batch as one side of a difference."""
     head = batch.head
     return Side(
         file,
@@ -376,7 +379,10 @@ def _bytes(batch: Batch) -> memoryview:
 
 
 def _kind(x: Batch, y: Batch) -> tuple[str, str]:
-    """What differs between two batches of the same offsets whose bytes are not the same."""
+    """Return the kind and detail of the difference between two batches of the same offsets.
+
+    The bytes of the two batches must differ.
+    """
     p, q = x.head, y.head
     if told := _wrong_or_other_epoch([x], [y]):
         return told
@@ -398,7 +404,10 @@ def _kind(x: Batch, y: Batch) -> tuple[str, str]:
 
 
 def _wrong_or_other_epoch(a: list[Batch], b: list[Batch]) -> tuple[str, str] | None:
-    """What makes a look at records needless: a wrong checksum, or another leader epoch."""
+    """Return a difference that makes reading the records needless, or None.
+
+    The difference is an invalid checksum (CORRUPT) or another leader epoch (EPOCH).
+    """
     wrong = [name for name, batches in (("a", a), ("b", b)) if not all(batch.crc_valid for batch in batches)]
     if wrong:
         return "CORRUPT", f"the checksum is wrong in {' and '.join(wrong)}"
@@ -412,7 +421,7 @@ def _wrong_or_other_epoch(a: list[Batch], b: list[Batch]) -> tuple[str, str] | N
 
 
 def _lacks(found: Found) -> tuple[str, str]:
-    """What it means that one copy has records that the other lacks."""
+    """Return the kind and detail of a difference where one copy has records that the other lacks."""
     lacks, count = ("b", found.only_a) if found.only_a else ("a", found.only_b)
     detail = f"{lacks} lacks {count} of {found.same + count} records, the first at offset {found.lacking}"
     return "MISSING" if found.keyless else "COMPACTED", detail
@@ -474,7 +483,7 @@ def _kind_of_overlap(a: list[Batch], b: list[Batch], last: int) -> tuple[str, in
 
 
 def _rest(out: Comparison, left: _Cursor, right: _Cursor) -> None:
-    """What one copy has behind the end of the other."""
+    """Add the differences for what one copy has after the end of the other."""
     for cursor, other, lacks in ((left, out.b, "b"), (right, out.a, "a")):
         batch = cursor.batch
         if batch is None:

@@ -77,7 +77,7 @@ _PLACES: dict[int, Places] = {}
 
 
 def places(found: Roles) -> Places:
-    """Those of a layout; found once."""
+    """Return the places of a layout. They are computed only once."""
     known = _PLACES.get(id(found.entry))
     if known is None:
         entry = found.entry
@@ -278,7 +278,7 @@ class Account:
             yield Part(path, kind, kind, 0, size, count)
 
     def inside(self) -> Iterator[Part]:
-        """What compressed records consist of; these bytes are not on the wire."""
+        """Yield the parts of compressed records. These bytes are not on the wire."""
         for prefix, found in self.record_sets.items():
             yield from found.inside(prefix)
 
@@ -404,8 +404,9 @@ class Opened:
 
 
 def _fetched(response: Any) -> str:
-    """Whether the records of a Fetch response are fetched by a consumer or replicated by a follower, which says its
-    node id.
+    """Return whether the records of a Fetch response are "fetched" by a consumer or "replicated" by a follower.
+
+    A follower gives its node id.
     """
     return "replicated" if any(number >= 0 for number in _numbers(response.request, "replicaId")) else "fetched"
 

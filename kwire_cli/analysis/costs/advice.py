@@ -270,7 +270,10 @@ def _row(row: Any, names: dict[str, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """What is to be priced: a plan on all messages, and the one of the first half on those from the place `rest` on."""
+    """Plans to be priced: `whole` on all messages, and `earlier` on the messages from the place `rest` on.
+
+    `earlier` is the plan of the first half.
+    """
 
     whole: Plan
     earlier: Plan

@@ -38,7 +38,7 @@ gets shorter, change that by a byte here and there; choosing neglects this, `pre
 
 
 class Choice(NamedTuple):
-    """How a field is to be written: under an encoding (None: as it is), and with which tag (None: in its place)."""
+    """Choice of how to write a field: its encoding (None: unchanged) and its tag (None: in its place)."""
 
     encoding: str | None
     tag: int | None
@@ -118,7 +118,7 @@ def best(field: Field) -> Option:
 
 
 def choose(catalog: Catalog, fields: Fields, *, least: int = 1) -> Plan:
-    """What to change of which field, wherever that would have saved at least so many bytes."""
+    """Return the changes to fields that would each have saved at least `least` bytes."""
     chosen: dict[str, dict[str, tuple[str | None, bool]]] = {}
     for (message, path), field in fields.items():
         if field.cells:
@@ -189,8 +189,10 @@ NOTHING = Choice(None, None)
 
 
 class Predicted:
-    """What messages save under a plan: `messages` are those that it speaks of, `saved` their bytes, below 0 where they
-    grow.
+    """Savings of messages under a plan.
+
+    `messages` counts the messages that the plan speaks of. `saved` is the number of bytes that they save, below 0 if
+    they grow.
     """
 
     def __init__(self, catalog: Catalog, plan: Plan) -> None:
@@ -248,7 +250,7 @@ class _Steps:
         return self.struct(node)
 
     def planned(self, node: Node) -> bool:
-        """Whether the plan says anything about what is in an array or nullable struct."""
+        """Return whether the plan changes anything inside an array or nullable struct."""
         return any(path.startswith((f"{node.path}.", f"{node.path}[]")) for path in self.plan)
 
     def leaf(self, node: Leaf) -> Step:

@@ -56,7 +56,7 @@ class Probe:
     values: Counter[bytes] = field(default_factory=Counter)
 
     def end_of(self, spans: Spans, at: int) -> int:
-        """Where the field ends whose first span is `at`."""
+        """Return the end of the field whose first span is `at`."""
         first, after, nodes = spans.node[at], at + 1, spans.node
         while after < len(nodes) and first < nodes[after] <= self.last:
             after += 1
@@ -64,8 +64,9 @@ class Probe:
 
 
 def can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
-    """Whether Kafka's generator takes the field as a tagged one in all flexible versions; structs that can't be null
-    are left as they are.
+    """Return whether Kafka's generator accepts the field as a tagged one in all flexible versions.
+
+    Return False for structs that cannot be null: these are left as they are.
     """
     if (
         field.tag is not None
@@ -150,14 +151,17 @@ def _in_field(
 
 
 def at_default(decl: Any, data: Any, default: bytes | None) -> bool:
-    """Whether these bytes of a field are its default: of a float, -0.0 is 0.0 too, since writers compare numbers."""
+    """Return whether these bytes of a field are its default.
+
+    For a float, -0.0 equals 0.0, since writers compare numbers.
+    """
     return data == default or (
         isinstance(decl, Float64) and default is not None and bool(decl.read(data) == decl.read(default))
     )
 
 
 def default_bytes(field: FieldSpec, node: Node) -> bytes | None:
-    """What the field is written as at its default, in the form of this layout; None where that can't be."""
+    """Return the bytes of a field at its default, in the form of this layout. None if there are no such bytes."""
     if isinstance(node, Struct):
         return None
     decl = node.decl if isinstance(node, Leaf) else node.count.decl if isinstance(node, Array) else node.presence.decl  # type: ignore[union-attr]
@@ -200,7 +204,7 @@ class Observed:
         self._in_block += 1
 
     def seen(self) -> Seen:
-        """What was seen so far."""
+        """Return what was seen so far."""
         self._close()
         return self._seen
 
@@ -276,7 +280,7 @@ class Observed:
         probe.values.clear()
 
     def _close(self) -> None:
-        """What was seen since this was done last goes to its block."""
+        """Move what was seen since the last call to its block."""
         for entry in self._looked:
             _, name, probes = self._probes[entry]
             for probe in probes.values():

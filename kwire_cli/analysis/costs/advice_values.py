@@ -62,13 +62,13 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Field:
-    """What was seen of one field. `cells` are for integers alone; the others have counts of where they could be tagged,
-    and of where they are.
+    """Observations of one field. `cells` are for integers only.
 
-    `total` are the times it could be tagged, `defaults` those at its default, `default_bytes` what these take,
-    `headers` the bytes of the tags and sizes that the rest would need. Of a field that is tagged, `total` are the
-    structures, `present` those that have it, `headers` the bytes of its tags and sizes, and `default_bytes` what it
-    would take in the others if it were no tagged field.
+    Other fields count where they could be tagged, and where they are. For an untagged field, `total` is how often it
+    could be tagged, `defaults` how often it is at its default, and `default_bytes` the bytes of these defaults.
+    `headers` is the bytes of the tags and sizes that the rest would need. For a tagged field, `total` is the number
+    of structures, `present` the number of structures that have the field, and `headers` the bytes of its tags and
+    sizes. `default_bytes` is then what the field would take in the other structures if it were not tagged.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class Field:
 
     @property
     def count(self) -> int:
-        """How many integers there were."""
+        """The number of integers."""
         return sum(self.cells.values())
 
 
@@ -95,7 +95,7 @@ Fields = dict["Key", Field]
 
 
 def together(parts: Iterable[Fields]) -> Fields:
-    """What was seen in several parts."""
+    """Merge the observations of several parts."""
     out: Fields = {}
     for part in parts:
         _add(out, part)
@@ -160,7 +160,10 @@ def _digest(data: bytes) -> bytes:
 
 
 class Halves(NamedTuple):
-    """How many messages the first half has, what was seen in it and in the rest, and where the rest begins."""
+    """Observations of the first half and of the rest.
+
+    `messages` is the number of messages in the first half, and `rest` the place where the rest begins.
+    """
 
     messages: int
     first: Fields
@@ -170,11 +173,10 @@ class Halves(NamedTuple):
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen of all messages: how many, their bytes, how many are not regular, their strings, and their fields
-    by where the messages are.
+    """Observations of all messages: their number, bytes, strings and fields.
 
-    `blocks` are messages and their fields by place, shifted right by `shift` bits: as few that there are at most
-    BLOCKS.
+    `irregular` counts the messages that are not regular. `blocks` are messages and their fields by place, shifted
+    right by `shift` bits. `shift` is as small as possible with at most BLOCKS blocks.
     """
 
     messages: int = 0
@@ -217,7 +219,7 @@ class Seen:
                 self._put(block >> by, messages, fields)
 
     def fields(self) -> Fields:
-        """What was seen of each field, in all messages."""
+        """Return the observations of each field, in all messages."""
         return together(fields for _, fields in self.blocks.values())
 
     def halves(self) -> Halves:
@@ -263,7 +265,7 @@ class Message(NamedTuple):
 
 
 def place_of(number: int) -> int:
-    """Where the first thing of an input would be, among several that are counted from 0."""
+    """Return the place of the first item of an input, given the input's number, counted from 0."""
     return number << PLACES
 
 

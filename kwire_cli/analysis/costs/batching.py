@@ -33,8 +33,10 @@ class Setting(NamedTuple):
 
 @dataclass(slots=True)
 class Made:
-    """What came of a setting: bytes as if nothing were compressed, and on the wire as they would be; how long records
-    waited in all, milliseconds.
+    """Result of a setting.
+
+    `bytes` counts bytes as if nothing were compressed, and `wire` the bytes as they would be on the wire. `waited` is
+    the total time that records waited, in milliseconds.
     """
 
     batches: int = 0
@@ -45,13 +47,13 @@ class Made:
 
 @dataclass(slots=True)
 class Tried:
-    """What a producer sent beside what it would have sent under each setting; `client` is its client id, None for all
-    together.
+    """Batches that a producer sent, and those it would have sent under each setting.
 
-    `partitions` counts those that it sent to, for each of its producer ids. `payload` are the bytes of keys, values and
-    headers, which are the same whatever the batches. `by_record` counts the records with a time of their own; the
-    others have that of their request or batch. `older` counts those that came in another format than v2, in which they
-    are written here. `packed` says that some are compressed.
+    `client` is the producer's client id, None for all producers together. `partitions` counts the partitions that the
+    producer sent to, for each of its producer ids. `payload` is the bytes of keys, values and headers, which are the
+    same for any batches. `by_record` counts the records with a time of their own. The other records have the time of
+    their request or batch. `older` counts the records that came in another format than v2, in which they are written
+    here. `packed` says that some records are compressed.
     """
 
     client: str | None
@@ -235,7 +237,7 @@ class _Producer:
             )
 
     def end(self) -> Tried:
-        """What came of it; batches that are open are sent when they have waited."""
+        """Return the result. Open batches are sent when they have waited for `linger`."""
         for states in self._open.values():
             for at, (setting, made) in enumerate(self.tried.made.items()):
                 batch = states[at]
@@ -266,7 +268,7 @@ class Accumulators:
         producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told, records)
 
     def outcome(self) -> Outcome:
-        """What came of all settings."""
+        """Return the results of all settings."""
         producers = sorted(
             (producer.end() for producer in self._producers.values()), key=lambda tried: -tried.sent.bytes
         )

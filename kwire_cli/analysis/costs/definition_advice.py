@@ -189,7 +189,7 @@ CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
 
 
 def conventions(definition: Definition) -> list[Finding]:
-    """Where a definition does not keep a convention."""
+    """Return advice for each place where a definition does not keep a convention."""
     report = Report(definition.report.file, definition.report.text)
     for rule, judge in CONVENTIONS.items():
         for spot, wrong in judge(definition):
@@ -297,7 +297,7 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
 
 
 def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
-    """What a tagged field costs at a version where it is written, at its least value that is not its default."""
+    """Return the cost of a tagged field at its least non-default value, at a version that writes the field."""
     plain = replace(field, tag=None, tagged_versions=NONE)
     other = {field.json_name: _other_value(spec, field, version)}
     value = _size(spec, [plain], other, version) - _SECTION

@@ -153,7 +153,7 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
 
 
 def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
-    """Whether an overlay says anything about a message."""
+    """Return whether an overlay changes a message."""
     return spec.name in overlay.messages or "*" in overlay.messages
 
 
@@ -287,8 +287,9 @@ class Sum:
 
     @property
     def by_kind(self) -> dict[str, tuple[int, int]]:
-        """How many there are of what KINDS names, and their bytes that are no value; last the values: of how many
-        fields, and their bytes.
+        """The number of each thing in KINDS with its overhead bytes, and last the values with their bytes.
+
+        The number of the values is the number of fields that have a value.
         """
         found = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
         for _, kind, count, prefix, value in self._parts():
@@ -352,8 +353,9 @@ class Comparison:
 
 
 def difference_by_kind(a: Sum, b: Sum) -> list[tuple[str, int, int, int]]:
-    """Where two forms of the same messages differ: what, how many there are, and the bytes in each form, which add up
-    to the sizes.
+    """Return the differences of two forms of the same messages, as rows of kind, number and bytes in each form.
+
+    The bytes of each form add up to its size.
     """
     first, second = a.by_kind, b.by_kind
     rows = []
@@ -418,7 +420,7 @@ class Comparing:
 
     @property
     def messages(self) -> int:
-        """How many there were."""
+        """The number of messages."""
         return sum(comparison.given.messages for comparison in self.found.values())
 
     def _comparison(self, message: str, version: int) -> Comparison:

@@ -44,7 +44,7 @@ def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
 
 @cache
 def width_of(kind: str, encoding: str) -> Callable[[int], int]:
-    """What says in how many bytes a number is written."""
+    """Return a function that gives the number of bytes in which a number is written."""
     rows = sorted(widths(kind, encoding))
     lows, sizes = [low for low, _, _ in rows], [size for _, _, size in rows]
     return lambda number: sizes[bisect_right(lows, number) - 1]
@@ -146,31 +146,31 @@ class Form:
 
     @property
     def is_flexible(self) -> bool:
-        """Whether structures end in a tag section."""
+        """Tell whether structures end in a tag section."""
         return self.version in self.spec.flexible_versions if self.flexible is None else self.flexible
 
     @cached_property
     def layout(self) -> MessageStruct:
-        """What builds the bytes."""
+        """The declaration that builds the bytes."""
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
     def entry(self) -> Entry:
-        """What reads them."""
+        """The entry that reads the bytes."""
         return lower(self.layout)
 
     @cached_property
     def integers(self) -> dict[str, int]:
-        """What the integers of a case are, by their encoding."""
+        """The values of the integers in a case, by their encoding."""
         return integers_at(self.layout, self.case) if self.case else {}
 
     @cached_property
     def known(self) -> dict[int, tuple[Any, ...]]:
-        """What was found out about structs of this form, by the identity of their fields."""
+        """Facts about structs of this form, by the identity of their fields."""
         return {}
 
     def tagged(self, field: FieldSpec) -> bool:
-        """Whether a field stands in the tag section."""
+        """Return whether a field is in the tag section."""
         return self.is_flexible and field.tag is not None and self.version in field.tagged_versions
 
 
@@ -209,8 +209,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a message's values are in a form: the spans of the bytes. `refusal` says why nothing could be written; then
-    there are none.
+    """Price of a message's values in a form: the spans of the bytes.
+
+    `refusal` says why nothing could be written. There are no spans then.
     """
 
     form: Form
@@ -240,7 +241,7 @@ class Price:
 
 
 def parts_in(sums: Sums) -> Iterator[Part]:
-    """What was counted, by field and kind."""
+    """Yield the sums by field and kind."""
     for leaf, number, prefix, value in zip(sums.program.leaves, sums.count, sums.prefix, sums.value, strict=False):
         if number:
             yield Part(leaf.path, leaf.kind, number, prefix, value)
@@ -330,12 +331,15 @@ class _Walk:
         return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
 
     def nullable(self, field: FieldSpec) -> bool:
-        """Whether null is a value of this field here; of a number it is the declaration's to refuse."""
+        """Return whether null is a value of this field here. For a number, the declaration refuses null."""
         can_be = field.is_array or field.struct_name or field.type in _EMPTY
         return not can_be or self.form.version in field.nullable_versions
 
     def default(self, field: FieldSpec) -> Any:
-        """What stands where nothing was given; what is empty where that is null and can't be."""
+        """Return the value of a field that was not given.
+
+        This is the default, or an empty value if the default is null and the field cannot be null.
+        """
         value = None if field.default == "null" else default_value(field)
         if value is None and not self.nullable(field):
             value = [] if field.is_array else {} if field.struct_name else _EMPTY[field.type]
@@ -344,7 +348,7 @@ class _Walk:
         return _Walk(self.form).struct(self.form.spec.struct_fields(field), {}, "")
 
     def is_default(self, field: FieldSpec, value: Any) -> bool:
-        """Whether leaving the value away says the same."""
+        """Return whether omitting the value says the same."""
         if field.struct_name and not field.is_array and isinstance(value, dict) and field.default != "null":
             subs = {sub.json_name: sub for sub in self.form.spec.struct_fields(field)}
             return all(key in subs and self.is_default(subs[key], part) for key, part in value.items())
@@ -377,8 +381,9 @@ class _Walk:
 
 
 def price(form: Form, value: Any) -> Price:
-    """What the values cost in a form. They are in JSON form, records as base64 text; what cannot be written at all is a
-    refusal.
+    """Return the price of the values in a form. Values that cannot be written at all give a refusal.
+
+    The values are in JSON form, records as base64 text.
     """
     fit = carried(form, value)
     try:
@@ -389,7 +394,10 @@ def price(form: Form, value: Any) -> Price:
 
 
 def price_as_given(form: Form, decoded: Decoded) -> Price:
-    """What the bytes of a decoded message are as they came: another encoder may write the same values in fewer."""
+    """Return the price of a decoded message's bytes as they came.
+
+    Another encoder may write the same values in fewer bytes.
+    """
     return Price(form, decoded.raw)
 
 

@@ -75,7 +75,7 @@ class Place:
 
 
 def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
-    """What of a message can be had in any number: elements, or bytes."""
+    """Yield the places of a message that can have any number of elements or bytes."""
     for path, field in fields_by_path(spec):
         if (
             version in field.versions
@@ -86,9 +86,9 @@ def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
 
 
 def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
-    """How many elements each array of the message has, and how many bytes a string that was spoken of.
+    """Return the number of elements of each array of a message, and of bytes of each string in `paths`.
 
-    InputError where the message has no such field, nothing of such a role, or would be too large.
+    Raises InputError if the message has no such field, has nothing of such a role, or would be too large.
     """
     places = {place.path: place for place in places_of(spec, version)}
     _check(spec, version, places, roles, paths)
@@ -131,7 +131,7 @@ class _Making:
         return out
 
     def left_out(self, field: FieldSpec, path: str) -> bool:
-        """Whether it is a tagged field that nobody spoke of."""
+        """Return whether a field is tagged and has no count, neither for itself nor for a field in it."""
         tagged = field.tag is not None and self.version in field.tagged_versions
         return tagged and not any(
             known == path or known.startswith((f"{path}.", f"{path}[].")) for known in self.counts
@@ -223,7 +223,7 @@ def _alone(field: FieldSpec) -> FieldSpec:
 
 
 def _inside_versions(spec: MessageSpec, path: str, version: int) -> bool:
-    """Whether all that the field is in is there at the version."""
+    """Return whether all fields that contain a field exist in the version."""
     return all(
         version in field.versions
         for above, field in fields_by_path(spec)
@@ -232,8 +232,9 @@ def _inside_versions(spec: MessageSpec, path: str, version: int) -> bool:
 
 
 def _is_rare(field: FieldSpec) -> bool:
-    """Whether an array is empty most of the time: replicas that are offline, or moving, and topics that a session
-    forgets.
+    """Return whether an array is empty most of the time.
+
+    Such arrays are replicas that are offline or moving, and topics that a session forgets.
     """
     return field.json_name.startswith("forgotten") or (
         field.entity_type == "brokerId" and field.json_name not in _REPLICAS
@@ -314,7 +315,7 @@ class Wanted:
 
     @property
     def says(self) -> str:
-        """What they are, in words."""
+        """The generated records in words."""
         parts = [f"keys of {self.key_size} bytes" if self.key_size is not None else "null keys"]
         parts.append(f"values of {self.value_size} bytes" if self.value_size is not None else "null values")
         if self.header_names:

@@ -65,7 +65,7 @@ class Register:
         self._next = USER_RANGE.first
 
     def number(self, name: str) -> int | None:
-        """That of a name; None where all numbers that it could get are taken."""
+        """Return the number of a name, or None if all numbers that the name could get are taken."""
         known = self._numbers.get(name)
         if known is not None:
             return known
@@ -77,7 +77,7 @@ class Register:
         return self._next
 
     def name(self, number: int) -> str:
-        """That of a number; the number itself where it has none."""
+        """Return the name of a number, or the number itself as text if it has no name."""
         return self._names.get(number, str(number))
 
 
@@ -366,7 +366,10 @@ class Fitted(NamedTuple):
 
 
 def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
-    """What of a batch and its records the form can carry; everything else is added to `lost`, by what it is."""
+    """Return the part of a batch and its records that the form can carry.
+
+    Everything else is counted in `lost`, by what it is.
+    """
     head = batch.head
     said: dict[str, Any] = {}
     place: dict[str, Any] = {"baseOffset": head.base_offset}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Kind(enum.StrEnum):
-    """What a byte is there for."""
+    """Purpose of a byte."""
 
     VALUE = "value"
     RECORD_KEY = "record key"
@@ -114,33 +114,34 @@ def class_of(kind: Kind) -> str:
 
 
 def in_body(leaf: Leaf) -> Kinds:
-    """Of the body of a message."""
+    """Return the kinds of a leaf in the body of a message."""
     return _OF_LEAF.get(leaf.kind, (Kind.LENGTH, Kind.VALUE))
 
 
 def in_header(leaf: Leaf) -> Kinds:
-    """Of the header of a request or response, all of whose bytes are that."""
+    """Return the kinds of a leaf in the header of a request or response. All bytes count as header."""
     return (Kind.GAP, Kind.GAP) if leaf.kind == "gap" else (Kind.MESSAGE_HEADER, Kind.MESSAGE_HEADER)
 
 
 def in_size(leaf: Leaf) -> Kinds:
-    """Of the size prefix of a frame."""
+    """Return the kinds of a leaf in the size prefix of a frame."""
     return (Kind.GAP, Kind.GAP) if leaf.kind == "gap" else (Kind.FRAME_SIZE, Kind.FRAME_SIZE)
 
 
 def in_batch(leaf: Leaf) -> Kinds:
-    """Of a batch: its header, and the records in it, which stand in an array."""
+    """Return the kinds of a leaf in a batch: in its header, or in its records, which are in an array."""
     return _of_records(leaf, Kind.RECORD_FRAMING if "[]" in leaf.path else Kind.BATCH_HEADER)
 
 
 def in_records(leaf: Leaf) -> Kinds:
-    """Of records alone, and of messages of formats that have no batches."""
+    """Return the kinds of a leaf in records alone, and in messages of formats that have no batches."""
     return _of_records(leaf, Kind.RECORD_FRAMING)
 
 
 def in_wrapper(leaf: Leaf) -> Kinds:
-    """Of a message whose value is other messages, compressed (formats v0 and v1); its own key, if it has one, is none
-    of theirs.
+    """Return the kinds of a leaf in a message whose value is other messages, compressed (formats v0 and v1).
+
+    The key of this message, if it has one, does not count as a record key.
     """
     prefix, value = _of_records(leaf, Kind.BATCH_HEADER)
     prefix = Kind.BATCH_HEADER if prefix is Kind.RECORD_FRAMING else prefix
@@ -216,7 +217,7 @@ class Sums:
         self.value[node] -= size
 
     def parts(self, prefix: str, kinds: KindsOf) -> Iterable[Part]:
-        """What was counted, with `prefix` before the paths."""
+        """Yield the counted bytes of each leaf that occurs, with `prefix` before the paths."""
         for leaf, before, value, count in zip(self.program.leaves, self.prefix, self.value, self.count, strict=False):
             if count:
                 yield Part(prefix + (leaf.path or "gap"), *kinds(leaf), before, value, count)

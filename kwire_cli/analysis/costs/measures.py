@@ -174,7 +174,7 @@ DIMENSIONS = (*OF_MESSAGE, *WITHIN)
 
 
 def key_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What makes of a message the values of these dimensions, which are in OF_MESSAGE."""
+    """Return a function that gives a message's values of these dimensions, which are in OF_MESSAGE."""
     if not names:
         return lambda _: ()
     getters = [OF_MESSAGE[name] for name in names]
@@ -310,7 +310,7 @@ class Largest:
     before: int = 0
 
     def turn_to(self, place: dict[str, Any]) -> None:
-        """What comes next is from another input, which is behind all of this one."""
+        """Set the input that the following things come from. Its places come after all places of this input."""
         self.place = place
         self.before += 1 << PLACES
 
@@ -339,8 +339,9 @@ class Largest:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far the largest thing is from its limit. `source` says where that is from: given, asked (by the client), or
-    default.
+    """Distance of the largest thing seen from its limit.
+
+    `source` says where the limit is from: given, asked (by the client), or default.
     """
 
     limit: Limit
@@ -350,12 +351,12 @@ class Distance:
 
     @property
     def share(self) -> float:
-        """Of the limit."""
+        """The share of the limit that is used, infinite for a limit of 0."""
         return self.seen.size / self.bytes if self.bytes else float("inf")
 
     @property
     def over(self) -> bool:
-        """Whether it is larger than the limit allows."""
+        """Tell whether the largest thing is larger than the limit allows."""
         return self.seen.size > self.bytes
 
     def to_json(self) -> dict[str, Any]:
@@ -371,7 +372,10 @@ class Distance:
 
 
 def distances(largest: Largest, given: Mapping[str, int]) -> list[Distance]:
-    """How far everything that was seen is from its limit; `given` are limits by the names of their configurations."""
+    """Return the distance of everything that was seen from its limit.
+
+    `given` maps names of configurations to limits.
+    """
     out = []
     for limit in LIMITS:
         seen = largest.seen.get(limit.key)

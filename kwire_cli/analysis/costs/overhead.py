@@ -60,7 +60,7 @@ class Table:
 
     @property
     def counts(self) -> str:
-        """What `count` counts."""
+        """The unit of `count`: "count" or "messages"."""
         return "count" if set(self.dimensions) & {*WITHIN} else "messages"
 
     def to_json(self) -> Iterator[dict[str, Any]]:
@@ -77,11 +77,11 @@ class Table:
 
 @dataclass(slots=True)
 class Content:
-    """What keys, values or headers of records take, compressed ones as they decompress: how many there are, their
-    bytes, and those of their lengths.
+    """Bytes of the keys, values or headers of records, compressed records as they decompress.
 
-    `largest` is the largest one, None where that is not known; of headers the most bytes that those of one record take,
-    lengths and count included.
+    `count` is how many there are, `bytes` their bytes, and `framing` the bytes of their lengths. `largest` is the
+    size of the largest one, or None if that is not known. For headers it is the most bytes that the headers of one
+    record take, with lengths and count.
     """
 
     name: str
@@ -166,7 +166,7 @@ def accounted(tallies: Tallies | Summed) -> list[Accounted]:
 
 
 def by_values(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """What sorts values of the same dimensions: those that there are not come first."""
+    """Return the sort key for values of the same dimensions. Missing values come first."""
     return [(value is not None, value) for value in key]
 
 

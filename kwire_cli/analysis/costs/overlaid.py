@@ -43,16 +43,16 @@ class Cost(NamedTuple):
 
     @property
     def difference(self) -> int | None:
-        """How many bytes more; None where one of them could not be written."""
+        """The number of additional bytes, or None if one of the two could not be written."""
         return None if self.old.size is None or self.new.size is None else self.new.size - self.old.size
 
 
 def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | None = None) -> list[Cost]:
-    """What there is to price of two forms: default values on each side, with arrays empty and with one element each,
-    and values in JSON form.
+    """Return the prices to compare between two forms: of default values, and of given values in JSON form.
 
-    The values are of either definition; `renamed` are the paths of the new one by those of the old one that are the
-    same fields.
+    The default values of each side are priced with empty arrays and with one element in each array. The given values
+    belong to either definition. `renamed` maps paths of the old definition to those of the new one, for fields that
+    are the same.
     """
     found = [Cost("default", price(old, {}), price(new, {}))]
     one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
@@ -114,8 +114,10 @@ def _element(field: FieldAt) -> Any:
 
 
 def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form, Form]]:
-    """Of two definitions: the versions with other layouts in one than in the other, once for those that are alike; then
-    the highest of both.
+    """Yield the pairs of forms of two definitions to compare.
+
+    These are the versions whose layouts differ between the definitions, once for versions that are alike. The highest
+    versions of both follow if they differ.
     """
     stretches = Stretches(old), Stretches(new)
     for _, group in groupby(
@@ -139,8 +141,9 @@ and again."""
 
 
 def is_regular(entry: Entry, spans: Spans) -> bool:
-    """Whether the values say all that the bytes do: everything was read, and any correct writer would write these very
-    bytes.
+    """Return whether the values say everything that the bytes do.
+
+    They do if everything was read, and if any correct writer would write these very bytes.
     """
     try:
         fold_of(entry, "size")(spans)
@@ -164,9 +167,10 @@ def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
 
 
 def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
-    """Whether the values of a message can be written under an overlay as they are.
+    """Return whether the values of a message can be written under an overlay as they are.
 
-    No field comes or goes, and what may be left out at its default still may be, at the same one.
+    The overlay must not add or remove a field. A field that may be omitted at its default must stay so, at the same
+    default.
     """
 
     def presence(spec: MessageSpec) -> list[tuple[str, bool, bool]]:
@@ -204,7 +208,7 @@ class Overlaid:
         self._known: dict[tuple[str, int, bytes], Spans] = {}
 
     def form(self, message: str, version: int) -> Form | None:
-        """How a message is written under the overlay; None where that is as it was."""
+        """Return the form of a message under the overlay, or None if the overlay does not change the message."""
         key = (message, version)
         if key not in self._forms:
             spec = self._laid.message(message)

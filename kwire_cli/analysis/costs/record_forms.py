@@ -67,7 +67,7 @@ class Gathering:
                 yield waiting.pop(key)
 
     def end(self) -> Iterator[dict[str, Any]]:
-        """What is left."""
+        """Yield the batches that are left."""
         for waiting in self.waiting.values():
             yield from waiting.values()
         self.waiting = {}
@@ -79,7 +79,7 @@ _CODECS = {name: number for number, name in COMPRESSION.names.items()}
 
 
 class Codec(NamedTuple):
-    """How batches are compressed: a name of COMPRESSION or AS_IS, and a level or None for Kafka's own."""
+    """The compression of batches: a name of COMPRESSION or AS_IS, and a level or None for Kafka's own level."""
 
     name: str
     level: int | None = None
@@ -91,7 +91,7 @@ class Codec(NamedTuple):
 
     @property
     def library(self) -> str | None:
-        """What compresses; None where nothing does, or each batch keeps its own codec."""
+        """The library that compresses, or None if nothing is compressed or each batch keeps its own codec."""
         return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
 
 
@@ -217,7 +217,10 @@ as many."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to write: each form with each number of records in a batch (or AS_IS, ALL) and each codec."""
+    """Plan of what to write: each form with each batch size and each codec.
+
+    A batch size is a number of records in a batch, or AS_IS or ALL.
+    """
 
     forms: tuple[str, ...]
     batches: tuple[int | str, ...]
@@ -329,13 +332,14 @@ def _write(item: dict[str, Any], prices: list[Price]) -> None:
 
 
 def _codec(price: Price, own: str) -> str:
-    """What batches of a price are compressed with that came with their own codec."""
+    """Return the codec of a price's batches that came with their own codec."""
     return own if price.codec.name == AS_IS else price.codec.name
 
 
 def _is_alone(price: Price, own: str) -> bool:
-    """Whether each record is a message by itself, whose bytes are the same whatever is sent along with it: they are
-    written once only.
+    """Return whether each record is a message by itself: uncompressed, in a form without batches.
+
+    The bytes of these messages do not depend on what is sent along with them, so they are written only once.
     """
     return price.form not in WITH_BATCHES and _codec(price, own) == "none"
 

@@ -46,11 +46,12 @@ _MESSAGES = "messages[]."
 
 @dataclass(slots=True)
 class Found:
-    """What a batch holds. `payload` are keys, values and headers of records; of compressed ones as they decompress.
+    """Content of a batch.
 
-    `key`, `value` and `headers` are the largest; `content` is the most bytes from the length of the key to the end of a
-    record, of a message without a batch all of it. `packed` and `unpacked` are as in `batch_sizes.Batches`. `unread`
-    says that not all could be decompressed.
+    `payload` is the bytes of keys, values and headers of records. Compressed records count as they decompress. `key`,
+    `value` and `headers` are the largest sizes. `content` is the most bytes from the length of the key to the end of
+    a record, or all of a message without a batch. `packed` and `unpacked` are as in `batch_sizes.Batches`. `unread`
+    says that not everything could be decompressed.
     """
 
     records: int = 0
@@ -113,12 +114,12 @@ class Walked:
         found.unread = found.unread or not found.records
 
     def parts(self, prefix: str) -> Iterator[Part]:
-        """What was counted on the wire, with `prefix` before the paths."""
+        """Yield the parts that were counted on the wire, with `prefix` before the paths."""
         for kinds, sums in self._wire.items():
             yield from sums.parts(prefix, kinds)
 
     def inside(self, prefix: str) -> Iterator[Part]:
-        """What was counted of decompressed records."""
+        """Yield the parts of decompressed records."""
         for before, sums in self._inside.items():
             yield from sums.parts(prefix + before, in_records)
         if self._gaps_inside[1]:
@@ -130,7 +131,7 @@ def _rows(spans: Spans) -> Iterator[tuple[int, int, int]]:
 
 
 def _look(spans: Spans, kinds: KindsOf, found: Found, *, alone: bool) -> None:
-    """What records hold; `alone` is a message that is no part of a batch."""
+    """Add the content of records to `found`. `alone` says that they are a message outside a batch."""
     leaves = spans.program.leaves
     start, content, headers = spans.start, -1, 0
     if alone:
@@ -175,11 +176,11 @@ them yet (DefaultRecord)."""
 
 
 class Told(NamedTuple):
-    """What is told of a batch.
+    """Facts about a batch.
 
-    `size` is its size as if it were not compressed, `payload` the bytes of keys, values and headers, `packing` how many
-    bytes a byte of its records takes on the wire; `rows` are its records as `records.measuring.Meter` gives them, None
-    where it can't.
+    `size` is its size as if it were not compressed, and `payload` the bytes of keys, values and headers. `packing` is
+    how many bytes a byte of its records takes on the wire. `rows` are its records as `records.measuring.Meter` gives
+    them, or None if it cannot.
     """
 
     batch: Batch
@@ -341,7 +342,7 @@ class RecordSets:
             self.sizes.largest = max(key, largest[0]), max(value, largest[1]), max(headers, largest[2])
 
     def parts(self, prefix: str = "") -> Iterator[Part]:
-        """What was counted on the wire, with `prefix` before the paths."""
+        """Yield the parts that were counted on the wire, with `prefix` before the paths."""
         if self._heads:
             for leaf in _leaves().head:
                 size = self._heads * leaf.decl.length
@@ -355,7 +356,7 @@ class RecordSets:
             yield Part(f"{prefix}gap", kind, kind, 0, size, count)
 
     def inside(self, prefix: str = "") -> Iterator[Part]:
-        """What was counted of decompressed records; nobody sent these bytes."""
+        """Yield the parts of decompressed records. Nobody sent these bytes."""
         yield from _metered(self._inside, prefix)
         yield from self._walked.inside(prefix)
 

@@ -68,7 +68,7 @@ class Loose:
 
     @property
     def is_frame(self) -> bool:
-        """Whether it is a request or a response."""
+        """Tell whether the frame is a request or a response."""
         return self.frame is not None and self.frame.kind != "unknown"
 
     @property
@@ -117,12 +117,12 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 
 
 def number_of(subject: Any) -> dict[str, Any]:
-    """What a message is called: its number."""
+    """Return the name of a message: its number."""
     return {"frame": subject.number}
 
 
 def no_frame(seen: Seen) -> tuple[str, Kind]:
-    """What the bytes of a line that is no frame are called, and of which kind they are."""
+    """Return the name and the kind of the bytes of a line that is not a frame."""
     if seen.content and not seen.reason:
         return seen.protocol or "", Kind.TLS
     return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
@@ -160,7 +160,7 @@ class Tallies:
         self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
 
     def account(self, key: Key) -> Account:
-        """That of these values."""
+        """Return the account of these values. It is created if it does not exist."""
         found = self.accounts.get(key)
         if found is None:
             found = self.accounts[key] = Account()
@@ -220,7 +220,7 @@ class Tallies:
             self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
 
     def _is_split(self, subject: Any) -> bool:
-        """Whether the body's bytes belong to several."""
+        """Return whether the bytes of the body belong to several topics or partitions."""
         return self._splits and ("partition" in self._at or len(subject.topics) > 1)
 
     def _see_request(self, line: Any) -> None:
@@ -348,7 +348,7 @@ class SummedAccount:
         return _of(self._parts)
 
     def inside(self) -> Iterator[Part]:
-        """What compressed records consist of, by path."""
+        """Yield the parts of compressed records, by path."""
         return _of(self._inside)
 
 

@@ -32,7 +32,7 @@ ENCODINGS = "--encoding fixed --encoding packed --encoding upacked --cases"
 
 
 def encoding_table(catalog: Catalog) -> Table:
-    """What the encodings are worth for the document's message."""
+    """Return the table of the encodings' worth for the document's message."""
     rows: list[tuple[Cell, ...]] = []
     fixed = measured.priced(catalog, "fixed")
     for name in ("fixed", "packed", "upacked"):

@@ -104,7 +104,7 @@ def rules_broken(fields: str, book: str = "kafka9927") -> tuple[str, ...]:
 
 
 def syntax_error() -> str:
-    """What is wrong with the JSON of the document's other example."""
+    """Return the error in the JSON of the document's other example, or an empty text if there is none."""
     try:
         load_text(definition(TOO_SMALL_AS_PRINTED))
     except SpecError as error:
@@ -143,8 +143,9 @@ def partition(
 
 
 def formula(catalog: Catalog, encoding: str, *, elements: bool = True) -> tuple[int, int]:
-    """What a partition has without elements, and what each element adds; ValueError if that is not the same in all
-    three arrays.
+    """Return the size of a partition without elements, and the bytes that each element adds.
+
+    Raises ValueError if these bytes are not the same in all three arrays.
     """
     empty = partition(catalog, encoding, 0, 0, 0, elements=elements)
     added = {

@@ -296,7 +296,7 @@ def _example() -> tuple[Claim, ...]:
 
 
 def _savings(catalog: Catalog) -> tuple[Claim, ...]:
-    """What varint lengths save."""
+    """Return the claims about the savings of varint lengths."""
     where = "More Efficient Serialization for Variable-Length Objects"
     metadata = measured.priced(catalog, MESSAGES[0])
     versions = measured.priced(catalog, API_VERSIONS_60)

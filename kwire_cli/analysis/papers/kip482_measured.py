@@ -1,4 +1,4 @@
-"""What is measured of KIP-482: by writing it, and by reading again where the bytes went."""
+"""Measurements of KIP-482: messages are written, and read again to see where the bytes went."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def savings(kind: str) -> list[tuple[int, int, int]]:
 
 
 def compact_lengths(kind: str) -> tuple[int, ...]:
-    """What the first byte of the compact form is for null, for nothing, and for one element or byte."""
+    """Return the first byte of the compact form for null, for an empty value, and for one element or byte."""
     layout: Any = (
         ArrayOf(INTS["int8"], compact=True, nullable=True)
         if kind == "array"
@@ -124,7 +124,10 @@ def varint_bytes() -> tuple[int, int]:
 
 
 def longer_unsigned() -> int:
-    """How many numbers from 0 to 2147483647 take more bytes as an unsigned varint than as a zig-zag one."""
+    """Return how many numbers take more bytes as an unsigned varint than as a zig-zag one.
+
+    The numbers are those from 0 to 2147483647.
+    """
     found = 0
     for low, high, size in widths("int32", "upacked32"):
         for other_low, other_high, other in widths("int32", "packed32"):
@@ -164,8 +167,9 @@ def _section(fields: list[tuple[int, bytes]]) -> bytes:
 
 
 def absent_fields(catalog: Catalog) -> int:
-    """What both kinds of authorized operations would cost in MetadataResponse 10, tagged and at their defaults, beyond
-    a message without them.
+    """Return the bytes that both kinds of authorized operations would add to MetadataResponse 10.
+
+    They are tagged and at their defaults. The comparison is with a message without them.
     """
     spec = catalog.message("MetadataResponse")
     tagged = changed(spec, lambda _, field: _as_tagged(field) if field.name.endswith("AuthorizedOperations") else field)
@@ -188,7 +192,7 @@ def blank_operations(catalog: Catalog, topics: int) -> int:
 
 
 def kept(catalog: Catalog) -> bool:
-    """Whether bytes with a tag that no definition knows come out as they went in."""
+    """Return whether bytes with a tag that no definition knows come out as they went in."""
     spec = catalog.message("HeartbeatResponse")
     data = written_form(
         Form("as given", spec, 4), {"throttleTimeMs": 0, "errorCode": 0, UNKNOWN_KEY: [{"tag": 1000, "data": "AAEC"}]}
@@ -198,7 +202,7 @@ def kept(catalog: Catalog) -> bool:
 
 
 def tagged_arrays(catalog: Catalog) -> int:
-    """How many of the shipped tagged fields are arrays of structs."""
+    """Return how many of the shipped tagged fields are arrays of structs."""
     specs = [catalog.message(entry.name) for entry in catalog]
     return sum(
         field.tag is not None and field.is_array and bool(field.struct_name)
@@ -215,7 +219,7 @@ def _as_tagged(field: FieldSpec) -> FieldSpec:
 
 
 def violations(rules: str, text: str = FOO) -> tuple[str, ...]:
-    """What a rule book finds in the example, by rule and field."""
+    """Return the findings of a rule book in the example, by rule and field."""
     return tuple(f"{finding.rule} {finding.path}" for finding in check(text, rules=rules))
 
 
@@ -225,7 +229,7 @@ def syntax_errors() -> list[tuple[str, str]]:
 
 
 def tagged_array_findings(rules: str) -> int:
-    """How many times a rule book objects to a tagged array."""
+    """Return how many times a rule book objects to a tagged array."""
     tagged = '"taggedVersions": "9+", ' if rules == "kip482" else ""
     text = FOO.replace(
         '"type": "string", "tag": 0, "taggedVersions": "9+" }',
@@ -256,7 +260,7 @@ class Priced(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """What all lengths and counts save."""
+        """The bytes that all lengths and counts save."""
         return sum(size for _, size in self.lengths.values())
 
 
@@ -274,14 +278,14 @@ def priced(catalog: Catalog, message: Message) -> Priced:
 
 
 def structs_in(value: Any) -> int:
-    """How many structures a message's values have."""
+    """Return the number of structures in a message's values."""
     if isinstance(value, dict):
         return 1 + sum(map(structs_in, value.values()))
     return sum(map(structs_in, value)) if isinstance(value, list) else 0
 
 
 def structs_of(catalog: Catalog, message: Message) -> int:
-    """How many structures a message has."""
+    """Return the number of structures in a message."""
     return structs_in(_values(catalog, message)[2])
 
 

@@ -82,7 +82,7 @@ def highest_key() -> int:
 
 
 def header_costs() -> dict[str, list[int]]:
-    """What 1 to all of NAMES cost as headers of a message with the payload, by form."""
+    """Return the costs of 1 to all of NAMES as headers of a message with the payload, by form."""
     forms = tuple(form for form in HEADER_FORMS if form not in REDUCED)
     out: dict[str, list[int]] = {form: [] for form in forms}
     for count in range(1, len(NAMES) + 1):
@@ -171,7 +171,7 @@ def paper(catalog: Catalog, *, times: bool) -> Paper:  # noqa: ARG001 - the same
 
 
 def _format(catalog: Catalog) -> tuple[Claim, ...]:
-    """What is said of the message."""
+    """Return the claims about the message."""
     where = "Wire protocol change"
     return (
         Claim(
@@ -221,7 +221,7 @@ def _format(catalog: Catalog) -> tuple[Claim, ...]:
 
 
 def _keys() -> tuple[Claim, ...]:
-    """What is said of keys."""
+    """Return the claims about keys."""
     vendors = tuple(each.key for each in OPEN_SOURCE_REGISTER if each.by != "Apache Kafka")
     own = tuple(each.key for each in LOCAL_REGISTER)
     client = next(each for each in KEY_RANGES if (each.space, each.use) == ("Local", "Client"))
@@ -279,7 +279,7 @@ def _keys() -> tuple[Claim, ...]:
 
 
 def _prices() -> tuple[Claim, ...]:
-    """What headers cost, and what the reductions save."""
+    """Return the claims about the cost of headers, and about what the reductions save."""
     costs = {form: sizes[-1] for form, sizes in header_costs().items()}
     names, numbers, values = sum(map(len, NAMES)), 4 * len(NAMES), HEADER_SIZE * len(NAMES)
     lengths, shipped_lengths = costs["kip82-draft"] - numbers - values, costs["v2"] - names - values

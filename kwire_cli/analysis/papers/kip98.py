@@ -37,7 +37,7 @@ _DRAFT = "kip98-draft"
 
 
 def overheads(form: str, batches: Sequence[int] = BATCHES, data: int = DATA) -> tuple[int, ...]:
-    """What batches of so many of the document's messages have beyond keys and values."""
+    """Return the bytes beyond keys and values of batches with these numbers of the document's messages."""
     rows = [row(bytes(KEY), bytes(data - KEY), timestamp=1_480_000_000_000 + number) for number in range(max(batches))]
     return tuple(len(written(form, rows[:count])) - count * data for count in batches)
 
@@ -80,7 +80,7 @@ def beyond_old(key: int | None, value: int | None) -> int:
 
 
 def inputs() -> tuple[tuple[str, int], ...]:
-    """What reaches the ends: what a message is, and its bytes beyond key and value."""
+    """Return the inputs that reach the ends: a description of each message, and its bytes beyond key and value."""
     return tuple(
         (says, beyond(*how))
         for says, how in (
@@ -142,7 +142,7 @@ def uncovered(layout: Layout, header: Any) -> list[str]:
 
 
 def offset_delta() -> int:
-    """That of a set of 3 messages from offset 10 on."""
+    """Return the offsetDelta of a set of 3 messages from offset 10 on."""
     found: int = kip98.HEADER.parse(written(_DRAFT, [row(None, b"")] * 3, baseOffset=10))["offsetDelta"]
     return found
 
@@ -164,7 +164,7 @@ def highest_sequence() -> int:
 
 
 def _records(form: str, rows: list[dict[str, Any]], **more: Any) -> list[Record]:
-    """What is read of what was written."""
+    """Write the rows as a batch and return the records that are read from it."""
     return [record for batch in items(source_of(written(form, rows, **more), form=form)) for record in batch.records()]  # type: ignore[union-attr]
 
 
@@ -205,7 +205,7 @@ def paper(catalog: Catalog, *, times: bool) -> Paper:  # noqa: ARG001 - the same
 
 
 def _fields() -> tuple[Claim, ...]:
-    """What is said of fields before any size is."""
+    """Return the claims about fields, which come before any claim about sizes."""
     commit, abort = marker_numbers("v2")
     return (
         Claim(

@@ -20,11 +20,11 @@ VERDICTS: Mapping[Verdict, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a document says in one place, and what kwire measured.
+    """Claim of a document in one place, and kwire's measurement.
 
-    `says` and `measured` are numbers, or short texts where the claim has none, in the same order; `where` is the
-    heading that it stands under. `why` explains the difference, `repeat` is the command that measures the same, or the
-    input. `differing` is the verdict where they are not equal.
+    `says` and `measured` are numbers in the same order, or short texts if the claim has no numbers. `where` is the
+    heading above the claim. `why` explains the difference. `repeat` is the command that measures the same, or the
+    input. `differing` is the verdict if `says` and `measured` are not equal.
     """
 
     where: str

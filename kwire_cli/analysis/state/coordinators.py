@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """What a record type is of a group: the type of group, and which part. `member` parts have a member id in their
-    key.
+    """The meaning of a record type for a group: the type of group, and the part.
+
+    Parts with `member` set have a member id in their key.
     """
 
     group: str
@@ -340,17 +341,17 @@ class StateBatch(NamedTuple):
 
 @dataclass
 class SharePartition:
-    """What is known of a partition. Batches come in layers, of the snapshot and of each update, with the start offset
-    from then on.
+    """The known state of a share partition.
 
-    They are combined once they are shown: to do that with each update would be more work than the log is long.
+    Batches come in layers, of the snapshot and of each update, with the start offset from then on. The layers are
+    combined only when shown: combining them at each update would be more work than the log is long.
     """
 
     said: dict[str, Any]
     layers: list[tuple[int, list[StateBatch]]]
 
     def to_json(self) -> dict[str, Any]:
-        """What is known, with the batches as they stand."""
+        """Return the known state, with the layers of batches combined."""
         batches = self.layers[0][1] if len(self.layers) == 1 else flattened(self.layers)
         return self.said | {"stateBatches": [_batch_json(batch) for batch in batches]}
 
@@ -410,8 +411,9 @@ def apply_share(state: ShareState, event: Event) -> None:
 
 
 def merged(known: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
-    """What an update changes but batches (ShareCoordinatorShard.merge): -1 as start offset or leader epoch leaves it as
-    it was.
+    """Return the fields other than batches as an update leaves them (ShareCoordinatorShard.merge).
+
+    A start offset or leader epoch of -1 in the update keeps the known value.
     """
     return {
         "startOffset": known["startOffset"] if update["startOffset"] == -1 else update["startOffset"],

@@ -48,8 +48,9 @@ class Kept(NamedTuple):
 
 @dataclass
 class Passed:
-    """What a fold saw: its first and last offset (None without any record), batches, bytes that were no batch, wrong
-    checksums.
+    """Counts of what a fold saw: records, batches, gaps and their bytes, and batches with a wrong checksum.
+
+    `first` and `last` are the first and the last offset, None without any record.
     """
 
     first: int | None = None
@@ -119,7 +120,7 @@ def type_of(key: bytes | None) -> int | None:
 
 
 def whole(payload: Payload) -> bool:
-    """Whether all of a payload could be decoded, with no null where Kafka's reader takes none."""
+    """Return whether a payload was decoded completely, with no null where Kafka's reader takes none."""
     if not payload.body or not payload.body.complete:
         return False
     return not payload.body.raw.flags or all(note.code != "NULL_NOT_ALLOWED" for note in payload.body.anomalies)

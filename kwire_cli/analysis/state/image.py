@@ -68,8 +68,9 @@ class Image:
         return rows_of(self, hide)
 
     def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """What `rows` gives, by kind: `{"quorum":{…},"features":[…],"brokers":[…],"topics":[…],…}`; `hide` finds what
-        to redact, None shows all.
+        """Return the rows by kind: `{"quorum":{…},"features":[…],"brokers":[…],"topics":[…],…}`.
+
+        `hide` finds what to redact, None shows all.
         """
         out: dict[str, Any] = {name: [] for name in LISTS.values()}
         for row in self.rows(hide=hide):
@@ -187,7 +188,7 @@ def _with_listeners(catalog: Catalog, record: str, data: dict[str, Any]) -> dict
 
 
 def _hidden(payload: RecordPayload, hide: Hide | None) -> dict[str, Any]:
-    """What a record says, with its secrets redacted."""
+    """Return the data of a record, with its secrets redacted."""
     if not payload.value:
         return {}
     data: dict[str, Any] = payload.value.json_data(

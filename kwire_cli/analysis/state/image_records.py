@@ -148,7 +148,7 @@ def _merge(partition: Data, change: Data) -> None:
 
 
 def _clear_elr(image: Image, _: RecordPayload, data: Data) -> bool:
-    """Of one topic, or of all where it names none."""
+    """Clear the eligible leader replicas of one topic, or of all topics if the record names none."""
     one = image.ids.get(data["topicName"])
     for topic_id in [*image.elr] if not data["topicName"] else [one] if one else []:
         known = image.topics.get(topic_id, {"partitions": {}})["partitions"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class State(Protocol):
-    """What a topic says."""
+    """The state of a topic, folded from its records."""
 
     unknown: Counter[str]
     """Record types that are not known, by number or name, and how often they were seen."""
@@ -61,8 +61,9 @@ class Segment:
 
 @dataclass
 class Folded:
-    """What a partition says up to an offset, and what was gone through for it; `snapshot` is the label of the one that
-    it began with.
+    """The state of a partition at an offset, and counts of what was read for it.
+
+    `snapshot` is the label of the snapshot that the fold began with.
     """
 
     topic: str
@@ -87,9 +88,10 @@ def apply(topic: str, state: State, event: Event) -> None:
 def fold(
     catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition: int | None = None, at: int | None = None
 ) -> Folded:
-    """What the segments of one partition say up to the offset `at`, included; None for all of it.
+    """Return the state of one partition, folded from its segments up to and including the offset `at`.
 
-    A KRaft log begins with its newest snapshot that covers no more than that, whatever the log holds before it.
+    None for `at` folds all segments. A KRaft log begins with its newest snapshot that covers no more than that,
+    whatever the log holds before the snapshot.
     """
     out = Folded(topic, partition, new_state(catalog, topic))
     found = list(segments)
@@ -187,8 +189,9 @@ class Answer:
             }
 
     def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """What the topic says, in lines of which each has a `kind`, and a `logPartition` where the topic may have
-        several partitions.
+        """Yield the lines of the topic's state, each with a `kind`.
+
+        A line has a `logPartition` too if the topic may have several partitions and the partition is known.
         """
         found = []
         for part in self.parts:

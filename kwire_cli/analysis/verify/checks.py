@@ -76,7 +76,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Checked:
-    """How much was looked at: files that were read, segments and snapshots among them, and their batches."""
+    """Counts of files read, of the segments and snapshots among them, and of their batches."""
 
     files: int = 0
     logs: int = 0
@@ -92,7 +92,7 @@ class Checked:
 def from_anomalies(
     file: Place, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None
 ) -> Iterator[Fault]:
-    """What is odd in a file by itself."""
+    """Yield the anomalies of a file by itself as faults."""
     for anomaly in anomalies:
         yield Fault(
             anomaly.code,
@@ -344,8 +344,9 @@ class Producers:
         return problems, aborted
 
     def compare(self, entries: Iterable[ProducerEntry], end_offset: int) -> Iterator[tuple[ProducerEntry | None, str]]:
-        """Where a snapshot of this offset says something else: the entry, None where one is missing, and what is wrong
-        with it.
+        """Yield each entry of a snapshot of this offset that differs from the log, and what is wrong.
+
+        The entry is None if the snapshot lacks one.
         """
         said = {entry.producer_id: entry for entry in entries}
         for producer_id, entry in said.items():
@@ -406,7 +407,7 @@ class Producers:
 
 
 def is_whole(head: Head) -> bool:
-    """Whether compaction took no record out of a batch of format v2."""
+    """Return whether compaction removed no record from a batch of format v2."""
     return head.records_count == head.last_offset - head.base_offset + 1
 
 

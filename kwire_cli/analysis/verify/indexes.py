@@ -254,7 +254,7 @@ class TransactionIndexCheck:
 
 
 def ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[OffsetEntry]:
-    """Those that come after all before them; the others are faults by themselves."""
+    """Yield the entries that come after all entries before them. All others are faults by themselves."""
     last, place = base - 1, -1
     for entry in entries:
         if entry.offset > last and entry.position > place:
@@ -309,7 +309,7 @@ class Segment:
         self.aborted = TransactionIndexCheck(paths[Kind.TRANSACTION_INDEX], log.path, entries[Kind.TRANSACTION_INDEX])
 
     def own_faults(self) -> Iterator[Fault]:
-        """What is odd in the indexes by themselves."""
+        """Yield the anomalies of the indexes by themselves as faults."""
         for kind, contents in self.contents.items():
             file = self.files[kind]
             if file:

@@ -48,8 +48,10 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
 
 
 def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
-    """What can be verified without the rest, in order: a file, or of a folder its log directories' own files and each
-    of their partitions.
+    """Yield the parts that can be verified on their own, in order.
+
+    The only part of a file is the file. The parts of a folder are its log directories' own files and each of their
+    partitions.
 
     Raises:
         InputError: A folder cannot be read.
@@ -179,7 +181,10 @@ class _Verification:
             self.producers.missing(self.start)
 
     def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
-        """Those of offsets up to this one, before the batch that begins there; None at the end of the log."""
+        """Yield the faults of snapshots of offsets up to `upto`, before the batch that begins there.
+
+        `upto` is None at the end of the log.
+        """
         while self.snapshots and (upto is None or self.snapshots[0][1] <= upto):
             file, end_offset = self.snapshots.pop(0)
             contents = _read(file.path, self.checked)

@@ -30,8 +30,9 @@ MODULES = {"errors": "stats", "latency": "stats", "topics": "stats", "upgrade": 
 
 @dataclass
 class Summary:
-    """How much was looked at, None where that was not counted or is said already: files, bytes, rows; and what could
-    not be read.
+    """Amounts that a report looked at: files, bytes, rows, and the number of faults.
+
+    An amount is None if it was not counted or is said already. `faults` counts what could not be read.
     """
 
     files: int | None = None
@@ -42,8 +43,9 @@ class Summary:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is made of: inputs, how it is shown, and the options of the command; `summary` is for what it
-    looked at.
+    """Request for a report: inputs, output format, and the options of the command.
+
+    `summary` takes the amounts that the report looked at.
     """
 
     environment: Environment

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def show(asked: Asked) -> int:
-    """Which encodings and tags would have paid for the messages in captures, request logs, and segments of Kafka's own
-    topics.
+    """Show which encodings and tags would have paid for messages.
+
+    The messages come from captures, request logs, and segments of Kafka's own topics.
     """
     from kwire_cli.analysis.costs.advice_values import named
     from kwire_cli.cli.advise import APART, show_advice

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def show(asked: Asked) -> int:
-    """Who speaks to the brokers; with --to whom a newer release would refuse, and 1 where there is anyone."""
+    """Show the clients that speak to the brokers.
+
+    With --to, show the clients that a newer release would refuse, and return 1 if there are any.
+    """
     from kwire_cli.cli.reports.counting import counted
     from kwire_cli.pipeline.reports import CLIENTS
 

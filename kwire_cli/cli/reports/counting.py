@@ -1,4 +1,4 @@
-"""What reports on exchanges have in common: they are counted by tasks, and what could not be read is said."""
+"""Common parts of reports on exchanges: counting in tasks, and notes on what could not be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_captures(asked: Asked) -> dict[str, Any]:
-    """How captures are read, as the pipeline takes it."""
+    """Return the options for reading captures, as the pipeline takes them."""
     options, note = asked.options, asked.environment.note
     return {
         "port": options["port"],

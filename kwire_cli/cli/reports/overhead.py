@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def show(asked: Asked) -> int:
-    """Where the bytes of captures and segments go: by api, of segments by topic and partition, or by what --by says;
-    and by kind.
+    """Show where the bytes of captures and segments go, by kind and by the groups of --by.
+
+    The default groups are the api for captures, and topic and partition for segments.
     """
     from kwire_cli.analysis.costs.measures import OF_MESSAGE
     from kwire_cli.analysis.costs.tallies import Tallies

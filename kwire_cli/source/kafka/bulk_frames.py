@@ -115,7 +115,10 @@ class _Reader:
 
 
 def _in_order(rows: npt.NDArray[Any], half: Half) -> tuple[Ints, int]:
-    """How many of these come as they should, and the state after them, of both directions in the order of the ends."""
+    """Return the state after the segments that came in order, and how many of them there are.
+
+    The state is of both directions, in the order of the ends.
+    """
     state = np.array([[half.next, 0, half.acked], [half.peer.next, 0, half.peer.acked]], np.int64)
     names = ("direction", "sequence", "acknowledgment", "size", "missing", "flags")
     columns = [rows[name].astype(np.int64) for name in names]
@@ -224,7 +227,7 @@ def _request_heads(catalog: Catalog, side: _Side) -> npt.NDArray[Any]:
 
 @lru_cache(maxsize=4)
 def _head_type(kind: str, catalog: Catalog) -> np.dtype[Any]:
-    """What stands at the front of all headers of a kind: those of version 0."""
+    """Return the type of what all headers of a kind begin with: the fields of version 0."""
     return numpy_type(declare(header_spec(catalog, kind), 0))
 
 
@@ -259,7 +262,7 @@ def _groups(kind: str, keys: Ints, versions: Ints, side: _Side, layouts: Layouts
 
 
 def _all_answered(walk: Walk) -> bool:
-    """Whether none of these Produce requests says that it wants no answer (acks 0)."""
+    """Return whether all of these Produce requests want an answer (acks is not 0)."""
     leaf = next(leaf for leaf in walk.program.leaves if leaf.path == "acks")
     spans = np.flatnonzero(walk.node == leaf.id)
     acks = np.empty(len(spans), np.int64)

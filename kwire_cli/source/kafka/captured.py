@@ -53,11 +53,10 @@ SESSIONS_SINCE = 7
 
 @dataclass
 class Names:
-    """What is known so far, at first the one id that no message tells. Sessions are kept by broker and session id, as
-    lists of topic names or ids.
+    """The names known so far, at first only the name of the one topic id that no message tells.
 
-    `ahead` reads the whole capture for names, where that can be done; it is asked once, when a topic id comes that has
-    none yet.
+    Sessions are kept by broker and session id, as lists of topic names or ids. `ahead` reads the whole capture for
+    names, if possible. It is asked once, when a topic id without a known name comes.
     """
 
     topics: dict[str, str] = field(default_factory=lambda: {CLUSTER_METADATA_ID: CLUSTER_METADATA})
@@ -80,7 +79,7 @@ class Names:
         return self.brokers.get(address)
 
     def learn(self, line: Captured, broker: str) -> None:
-        """What a frame tells; `broker` is the address of the broker's end."""
+        """Learn the names that a frame tells. `broker` is the address of the broker's end."""
         seen = line.seen
         head, plain = seen.head, seen.plain
         if head is None or (plain is not None and plain.layout in self._silent):
@@ -253,7 +252,7 @@ class Captured:
 
     @property
     def is_frame(self) -> bool:
-        """Whether it is a request or a response."""
+        """Tell whether the frame is a request or a response."""
         return self.seen.kind in {"request", "response"}
 
     @property
@@ -338,7 +337,7 @@ class Captured:
 
     @property
     def guess(self) -> bool:
-        """Whether what it is was found from the bytes alone."""
+        """Return whether the frame was identified from its bytes alone."""
         return not self.seen.plain and self.frame is not None and self.frame.guess
 
     @property
@@ -466,7 +465,10 @@ class Captured:
     # Shown
 
     def reading(self, hide: Hide | None = None, shown: Callable[[bytes], Any] | None = None) -> RecordsAs:
-        """How its records are read: with the names of the capture; `hide` and `shown` as there."""
+        """Return how to read the frame's records, with the names of the capture.
+
+        `hide` and `shown` are as in `RecordsAs`.
+        """
         return RecordsAs(self.connection.catalog, self.names.topic, hide, shown=shown)
 
     def to_json(
@@ -517,7 +519,7 @@ class Captured:
         return out
 
     def _plain_document(self, records: str, reading: RecordsAs | None) -> dict[str, Any] | None:
-        """What `Frame.to_json` gives, where nothing is odd."""
+        """Return what `Frame.to_json` gives for a frame without anomalies, or None for any other frame."""
         plain = self.plain
         if plain is None:
             return None

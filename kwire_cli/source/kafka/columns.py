@@ -195,7 +195,7 @@ class LineRow:
         return opened_batches(*read, reading, self.hidden().get("body", frozenset()), deep=deep)
 
     def payloads(self) -> list[dict[str, Any]]:
-        """What is decoded of messages in its fields."""
+        """Return what is decoded of the messages in the row's fields."""
         return self.line.frame.payloads(self.hidden(), self.line.asked) if self.line.frame else []
 
     def value(self, name: str) -> Any:

@@ -59,7 +59,7 @@ NO_KEY_LOG = "there is no key log for it"
 
 
 class State(enum.Enum):
-    """What the bytes of a connection are."""
+    """The kinds of bytes that a connection carries."""
 
     OPENING = "opening"
     KAFKA = "kafka"
@@ -156,7 +156,7 @@ class Connection:
             self.state = State.KAFKA
 
     def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:
-        """What is complete with these bytes from `side`."""
+        """Return what is complete with these bytes from `side`."""
         if self.state is State.KAFKA and self._begun[side]:
             cuts = self._framers[side].feed(data, packet, time)
             if len(cuts) == 1:  # as most are
@@ -180,7 +180,7 @@ class Connection:
 
     @property
     def steady(self) -> bool:
-        """Whether all that comes next are requests and responses, and who sends which is beyond doubt."""
+        """Return whether only requests and responses can come next, and their senders are certain."""
         known = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
         return known and all(framer.steady for framer in self._framers) and all(seen.head for seen in self._pending)
 
@@ -207,7 +207,7 @@ class Connection:
         return [self._seen(self.client, cut) for cut in pending]
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
-        """What ends with the loss of the next `count` bytes from `side`."""
+        """Yield what ends with the loss of the next `count` bytes from `side`."""
         if self.state is State.FOREIGN:
             yield from self._flush_foreign()
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
@@ -216,7 +216,7 @@ class Connection:
         yield from self._cuts(side, self._framers[side].lose(count, packet, time))
 
     def end(self) -> Iterator[Seen]:
-        """What is left when the connection has ended, or the capture has."""
+        """Yield what is left at the end of the connection or the capture."""
         for side in (0, 1):
             yield from self._force_begin(side, *self._early_at[side])
             yield from self._cuts(side, self._framers[side].end())
@@ -311,8 +311,9 @@ class Connection:
             yield self._seen(side, cut)
 
     def _turned(self, side: int, cut: Cut) -> bool:
-        """Whether the sides were taken for one another, as a frame shows that is an answer without a question; from
-        then on they are not.
+        """Swap the sides if a frame shows that they were confused, and return whether they were.
+
+        The frame is surely a request, but would have been an answer without a question.
         """
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
@@ -436,7 +437,7 @@ class Connection:
         return seen.frame
 
     def _is_of_client(self, frame: Frame) -> bool:
-        """Whether a request names the client as another one of the connection did."""
+        """Return whether a request names the same client as an earlier request of the connection."""
         return (
             frame.kind == "request"
             and frame.header is not None

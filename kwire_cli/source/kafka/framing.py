@@ -33,11 +33,11 @@ BELIEVABLE = 16
 
 
 class Cut(NamedTuple):
-    """What framing makes of a direction's bytes, with the packet and time (ns) of the last of them.
+    """A piece of one direction's bytes, as framing cuts them.
 
-    `kind` is frame; skipped, for bytes in which no frame was recognised; or lost, for bytes that the capture does not
-    have (`data` is empty then). `missing` are the bytes of a frame that were lost or never came, or the number of those
-    lost.
+    `packet` and `time` (ns) are of the last of these bytes. `kind` is frame; skipped, for bytes in which no frame was
+    recognised; or lost, for bytes that the capture does not have (`data` is empty then). `missing` is the number of
+    bytes of a frame that were lost or never came, or the number of lost bytes.
     """
 
     kind: str
@@ -48,21 +48,22 @@ class Cut(NamedTuple):
 
 
 class Search(Protocol):
-    """What finds frames where framing is lost (`recognition.Recogniser`)."""
+    """The interface of a search for frames where framing is lost (`recognition.Recogniser`)."""
 
     def restart(self, at: int) -> None:
         """Frames may begin from `at` on in the buffer."""
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is
-        in the buffer.
+        """Return where a frame begins, or -1 - position if no frame begins before that position.
+
+        `last` says that nothing follows what is in the buffer.
         """
 
     def skip(self, count: int) -> None:
         """The first `count` bytes of the buffer are gone."""
 
     def believes(self, buffer: bytearray, at: int) -> bool:
-        """Whether a frame that says to be big looks like one."""
+        """Return whether a frame with a large size looks like a frame."""
 
 
 class Framer:
@@ -83,7 +84,7 @@ class Framer:
 
     @property
     def steady(self) -> bool:
-        """Whether what is fed next goes on with the frame in the buffer, or begins one."""
+        """Return whether the next bytes go on with the frame in the buffer, or begin a frame."""
         return self.synchronised and not self._rest
 
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
@@ -195,7 +196,7 @@ class Framer:
             self._lose_framing(0)
 
     def end(self) -> Iterator[Cut]:
-        """What is left when nothing more comes: a frame that was cut off, or bytes in which no frame was recognised."""
+        """Yield what is left at the end: a frame that was cut off, or bytes in which no frame was recognised."""
         if not self.synchronised and self.buffer:
             yield from self._go_on(last=True)
         if not self.buffer:
@@ -220,10 +221,10 @@ GSSAPI_TAG = 0x60
 
 
 class Sides:
-    """What the frames of both sides say. `opener` is the side that opened the connection; `from_start`: nothing is
-    missing before their first frames.
+    """The evidence in the frames of both sides for which side is the client.
 
-    `sure` tells whether the client that was found is beyond doubt.
+    `opener` is the side that opened the connection. `from_start` says that nothing is missing before the first
+    frames. `sure` tells whether the client that was found is beyond doubt.
     """
 
     __slots__ = ("_against", "_asked", "_catalog", "_for", "_from_start", "_opener", "_surely", "sure")
@@ -281,7 +282,7 @@ class Sides:
 
 
 def surely_request(catalog: Catalog, cut: Cut) -> bool:
-    """Whether a frame is a whole request that names its client, and in which nothing is odd."""
+    """Return whether a frame is a complete request that names its client and has no anomaly."""
     data = cut.data
     named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
     if not named:
@@ -295,5 +296,5 @@ def _request(catalog: Catalog, data: bytes) -> Frame:
 
 
 def is_first_token(cut: Cut) -> bool:
-    """Whether a frame begins as the first token of GSSAPI does."""
+    """Return whether a frame begins as the first token of GSSAPI does."""
     return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG

@@ -1,17 +1,16 @@
-"""Where frames begin in one direction of a connection, after a loss and in mid-stream.
+"""The places where frames begin in one direction of a connection, after a loss and in mid-stream.
 
 Rules
-- A place may begin a request if a size, an api key, a version and a client id stand there that can be ones; a response,
-  if a size does before the correlation id of a request that waits, or if a piece of data begins there: senders mostly
-  begin to send with a frame.
-- While nobody knows who the client is, size prefixes that meet at the last byte decide, from the beginning of a piece
-  on. What reads as a request further on in such a piece has to name its client, as the bytes of answers may look so
-  too.
-- A place is confirmed when its frame is whole and either the data end there or another frame of the kind begins. The
-  first confirmed one is it.
-- Where nothing is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed,
+- A place may begin a request if a possible size, api key, version and client id stand there. It may begin a response
+  if a possible size stands before the correlation id of a pending request, or if a piece of data begins there: senders
+  mostly begin to send with a frame.
+- While the client is not known, size prefixes that meet at the last byte decide, from the beginning of a piece on.
+  What reads as a request further on in the piece has to name its client, as the bytes of answers may look the same.
+- A place is confirmed when its frame is complete and either the data end there or another frame of the kind begins.
+  The first confirmed place wins.
+- If no place is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed,
   and an answer that has both the id and the beginning of a piece.
-- Every place is judged once when it is seen, and once more at each point where the frames that it says begin or end: no
+- Every place is judged once when it is seen, and once more at each point where one of its frames begins or ends: no
   byte is searched twice.
 """
 
@@ -54,7 +53,7 @@ class Asked(Protocol):
 
     @property
     def head(self) -> RequestHead | None:
-        """What its header begins with, None where that was lost."""
+        """The first fields of the request's header, or None if they were lost."""
 
 
 class Places:
@@ -97,7 +96,7 @@ class Places:
         return next(iter(self._alive), None)
 
     def all(self) -> list[int]:
-        """Those that are left, in the order in which they were seen."""
+        """Return the places that are left, in the order in which they were seen."""
         return list(self._alive)
 
     def shift(self, count: int) -> None:
@@ -278,8 +277,9 @@ class Recogniser:
             search.skip(count)
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Where a frame begins; or, as -1 - position, before where none does. `last` says that nothing follows what is
-        in the buffer.
+        """Return where a frame begins, or -1 - position if no frame begins before that position.
+
+        `last` says that nothing follows what is in the buffer.
         """
         role = self._from_client()
         if role is not self._role:
@@ -302,7 +302,7 @@ class Recogniser:
         return min(found, answer) if found >= 0 <= answer else max(found, answer)
 
     def believes(self, buffer: bytearray, at: int) -> bool:
-        """Whether a frame that says to be big looks like one."""
+        """Return whether a frame with a large size looks like a frame."""
         if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)

@@ -301,7 +301,7 @@ class Ongoing:
 
 
 def taken_up(kept: bytes, layouts: Layouts, origin: Origin = ALONE) -> Ongoing:
-    """What was put away, by this kwire."""
+    """Restore a state that was put away by the same kwire."""
     found: Ongoing = _Unpickler(io.BytesIO(kept), layouts, origin).load()
     return found
 
@@ -314,7 +314,7 @@ class _Pickler(pickle.Pickler):
         self._heads = heads(layouts.catalog)
 
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
-        """What stands for an object; None for one that is pickled."""
+        """Return the reference that stands for an object, or None for an object that is pickled."""
         kind = type(obj)
         if kind is Layouts or kind is Catalog:
             return (kind.__name__,)

@@ -309,8 +309,9 @@ def quorum_state(data: bytes) -> Contents[Property]:
 
 
 def clean_shutdown(data: bytes) -> Contents[Property]:
-    """What a `.kafka_cleanshutdown` says: nothing in older versions, then JSON with `version` and `brokerEpoch`. Never
-    raises.
+    """Return the contents of a `.kafka_cleanshutdown`. Never raises.
+
+    The file holds nothing in older versions, and else JSON with `version` and `brokerEpoch`.
     """
     if not data:
         return Contents(Kind.CLEAN_SHUTDOWN, 0, (), ())
@@ -432,11 +433,9 @@ TEXTS = READABLE - frozenset(_WITH_OFFSET)
 
 
 def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
-    """What the file says; what it is, and its base offset, are taken from its name.
+    """Return the contents of a file, whose kind and base offset are taken from its name.
 
-    Raises:
-        InputError: It cannot be read, or its name is of no kind in READABLE.
-
+    Raises InputError if the file cannot be read, or its name is of no kind in READABLE.
     """
     file = path_of(path)
     name = file_name(file.name)

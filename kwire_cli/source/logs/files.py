@@ -37,7 +37,7 @@ class File:
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
+        """The kind of the file, by its name."""
         return self.name.kind
 
 
@@ -230,7 +230,10 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
 
 
 def _named(path: str) -> list[Segment]:
-    """Those of one argument. A file that is named itself is taken for what it is said to be, whatever its name."""
+    """Return the segments that one argument names.
+
+    A file that is named itself is taken for what it is said to be, whatever its name.
+    """
     some: list[Place] = []
     for name in named(path):
         file = path_of(name)

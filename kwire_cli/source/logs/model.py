@@ -74,11 +74,12 @@ _LAST_OFFSET, _LAST_PARTITION = (1 << 63) - 1, (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a name says.
+    """The meaning of a file's name.
 
-    `base_offset` is the first offset of the segment; of a producer snapshot, and of a KRaft snapshot, the one after the
-    last that it covers. It is None where the name has none. `epoch` is that of a KRaft snapshot. `suffix` is `deleted`,
-    `swap`, `cleaned`, `tmp` or `part`, or several with dots between; empty for a file in use.
+    `base_offset` is the first offset of the segment. For a producer snapshot and a KRaft snapshot, it is the offset
+    after the last one that the snapshot covers. It is None if the name has no offset. `epoch` is the epoch of a KRaft
+    snapshot. `suffix` is `deleted`, `swap`, `cleaned`, `tmp` or `part`, or several of these with dots between. It is
+    empty for a file in use.
     """
 
     kind: Kind
@@ -100,7 +101,7 @@ class FolderName:
 
 
 def file_name(name: str) -> FileName:
-    """What a file with this name (without folders) is; Kind.OTHER for what is not Kafka's."""
+    """Return the meaning of a file's name (without folders). The kind of a file not of Kafka is Kind.OTHER."""
     if match := _SEGMENT.fullmatch(name):
         base, epoch = int(match["base"]), match["epoch"]
         return FileName(

@@ -124,7 +124,7 @@ def _cut(reader: Reader, size: int, index: Sequence[OffsetEntry]) -> list[tuple[
 
 
 def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
-    """Where the first batch from `target` on begins of which the index says so, and says its offset."""
+    """Return where the first batch from `target` on begins that the index lists with a valid offset, or None."""
     first = bisect_left(index, target, key=lambda entry: entry.position)
     for entry in index[first : first + _FARTHEST]:
         if entry.position >= target and reader.right_at(entry.position):
@@ -137,7 +137,10 @@ def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int |
 
 
 def _hopped(reader: Reader, start: int, target: int) -> int | None:
-    """Where the first batch from `target` on begins that can be reached from the one at `start`."""
+    """Return the position of the first batch at or after `target` that hops from the batch at `start` reach.
+
+    Return None if the hops reach no batch there.
+    """
     least = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
     for magic, layout in reader.layouts.items():
         least[magic] = layout.least
@@ -168,10 +171,10 @@ _TRIES = 16
 
 
 def whole(source: Source, start: int, most: int) -> int:
-    """Where to read to from `start` on, where a batch begins: about `most` bytes, one batch at least; `start` itself
-    where none is whole.
+    """Return where to stop reading from `start` on: after about `most` bytes, but at least one batch.
 
-    A batch with a wrong checksum, or bytes that are none, are taken for what they are when a right batch follows.
+    Return `start` itself if no batch is complete. A batch with an invalid checksum, or bytes that are no batch, are
+    taken for what they are when a valid batch follows.
     """
     reader = Reader(source, start)
     target = start + most
@@ -191,8 +194,9 @@ def whole(source: Source, start: int, most: int) -> int:
 
 
 def resumed(source: Source, at: int) -> int:
-    """Where to go on behind `at`: there, unless it is in the middle of what was only half written; then where that
-    begins.
+    """Return where to go on behind `at`, which is mostly `at` itself.
+
+    If `at` is in the middle of what was only half written, return where that begins.
     """
     if not at or Reader(source, at).right_at(at):
         return at

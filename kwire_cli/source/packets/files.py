@@ -28,9 +28,9 @@ MAGIC_SIZE = 4
 
 
 def is_capture(first_bytes: bytes) -> bool:
-    """Whether a file that begins so is a capture, packed or not.
+    """Return whether a file with this start is a capture, packed or not.
 
-    Of a zstd file give the first 128 KiB; of fewer the answer is yes, as it may be one.
+    Give the first 128 KiB of a zstd file. With fewer bytes the result is True, as the file may be a capture.
     """
     start = unpacked_start(first_bytes)
     return start is None or capture_format(start) is not None
@@ -65,12 +65,12 @@ class CaptureReader:
 
     @property
     def notices(self) -> list[Notice]:
-        """What the reader of the file has to be told, so far."""
+        """The notices so far for the reader of the file."""
         return self._reader.notices if self._reader else []
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets."""
+        """The remarks that apply to all packets."""
         return self._text.remarks if self._text else []
 
     @property
@@ -80,7 +80,7 @@ class CaptureReader:
 
     @property
     def stopped(self) -> bool:
-        """Whether the file's order was lost, so that feeding more gives nothing."""
+        """Return whether reading lost its place in the file, so that feeding more gives nothing."""
         return self._reader is not None and self._reader.stopped
 
     def feed(self, data: bytes) -> list[Packet]:
@@ -171,12 +171,12 @@ class Packets:
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets."""
+        """The remarks that apply to all packets."""
         return self._reader.remarks
 
     @property
     def notices(self) -> list[Notice]:
-        """What the reader of the file has to be told, so far."""
+        """The notices so far for the reader of the file."""
         return self._reader.notices + self._notices
 
     @property
@@ -271,7 +271,7 @@ def _is_capture(path: Place) -> bool:
 
 
 def _is_printed(first: bytes) -> bool:
-    """Whether a file that begins so, packed or not, holds packets that were printed as text."""
+    """Return whether a file with this start, packed or not, holds packets that were printed as text."""
     from kwire_cli.source.packets.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
 
     start = unpacked_start(first, OPENING) or b""

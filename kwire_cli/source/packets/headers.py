@@ -57,7 +57,10 @@ Carried = tuple[int, int]
 
 
 def carried(link: int, data: bytes) -> Carried:
-    """What a packet of this link type carries. OtherError for link types that are not read."""
+    """Return what a packet of this link type carries.
+
+    Raises OtherError for link types that are not read.
+    """
     reader = _READERS.get(link)
     if reader is None:
         raise OtherError(f"link type {link}")
@@ -65,7 +68,7 @@ def carried(link: int, data: bytes) -> Carried:
 
 
 def ethernet(data: bytes, at: int) -> Carried:
-    """What an Ethernet frame carries, VLAN tags passed over."""
+    """Return what an Ethernet frame carries, skipping VLAN tags."""
     (protocol,) = _ETHERNET.unpack(data, at)
     at += _ETHERNET.size
     return _untagged(protocol, data, at)
@@ -80,14 +83,14 @@ def raw_ip(data: bytes, at: int) -> Carried:
 
 
 def ether_name(protocol: int) -> str:
-    """What an EtherType is called in the summary of what was not read."""
+    """Return the name of an EtherType in the summary of what was not read."""
     if protocol < LEAST_ETHER_TYPE:
         return "llc"
     return ETHER_NAMES.get(protocol) or f"ethertype 0x{protocol:04x}"
 
 
 def point_to_point(data: bytes, at: int) -> Carried:
-    """What a PPP frame carries, with or without address and control before the protocol."""
+    """Return what a PPP frame carries, with or without address and control before the protocol."""
     if _PPP_ADDRESS.unpack(data, at)[0] == network.PPP_ALL_STATIONS:
         at += _PPP_ADDRESS.size
     (protocol,) = _PPP.unpack(data, at)
@@ -157,7 +160,7 @@ _EXTENSION, _FRAGMENT = fixed(network.EXTENSION), fixed(network.FRAGMENT)
 
 
 class Fragment(NamedTuple):
-    """Which piece of which datagram a packet is; `offset` in bytes, `more` unless it is the last."""
+    """A piece of a datagram: the datagram's `key`, the `offset` in bytes, and `more` unless it is the last."""
 
     key: tuple[bytes, int, int]
     offset: int
@@ -165,8 +168,9 @@ class Fragment(NamedTuple):
 
 
 class Datagram(NamedTuple):
-    """What an IP packet carries: a protocol's number, where its bytes begin and end, and between which addresses (both,
-    in one piece).
+    """The contents of an IP packet: protocol number, start and end of its bytes, and both addresses.
+
+    The two addresses are in one piece.
     """
 
     protocol: int
@@ -206,7 +210,7 @@ def ipv6(data: bytes, at: int, end: int) -> Datagram:
 
 
 def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) -> Datagram:
-    """What stands behind the extension headers, up to the first that says that this is a fragment."""
+    """Return what follows the extension headers, up to the first header that says that this is a fragment."""
     while True:
         if protocol in network.EXTENSIONS:
             protocol, length = _EXTENSION.unpack(data, start)
@@ -236,7 +240,7 @@ _IPV4_SIZE = fixed(network.IPV4).size
 
 
 def protocol_name(protocol: int) -> str:
-    """What an IP protocol is called in the summary of what was not read."""
+    """Return the name of an IP protocol in the summary of what was not read."""
     return network.PROTOCOL_NAMES.get(protocol) or f"ip protocol {protocol}"
 
 
@@ -266,8 +270,9 @@ class Wrapping(NamedTuple):
 
 
 def inside(protocol: int, data: bytes, at: int) -> Carried:
-    """What an IP packet of this protocol carries, if it is a tunnel; OtherError with the protocol's name if it is
-    none.
+    """Return what an IP packet of this protocol carries, if the protocol is a tunnel.
+
+    Raises OtherError with the protocol's name if the protocol is no tunnel.
     """
     return wrapping(protocol, data, at).carried
 

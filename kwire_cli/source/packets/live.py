@@ -62,12 +62,12 @@ class Capturing:
 
     @property
     def output(self) -> IO[bytes]:
-        """What it has captured, as a file."""
+        """The captured bytes, as a file."""
         output: Any = self._process.stdout
         return output  # type: ignore[no-any-return] # it was asked for
 
     def _has_ended(self) -> bool:
-        """Whether it has ended by itself; its output may have ended just before."""
+        """Return whether the process has ended by itself. Its output may have ended just before."""
         try:
             self._process.wait(_MOMENT)
         except subprocess.TimeoutExpired:
@@ -101,8 +101,9 @@ class Capturing:
 
 
 def capture_filter(ports: Sequence[int]) -> str:
-    """What is captured: TCP, of these ports if there are any. A packet of which only a tunnel's outside is seen is none
-    of them.
+    """Return the filter of what is captured: TCP, of these ports if there are any.
+
+    A packet of which only the outside of a tunnel is seen does not match.
     """
     return " or ".join(f"tcp port {port}" for port in ports) or "tcp"
 

@@ -73,12 +73,12 @@ class Segment(NamedTuple):
 
     @property
     def source(self) -> Endpoint:
-        """Who sent it."""
+        """The endpoint that sent the segment."""
         return endpoints(self.ends)[0]
 
     @property
     def destination(self) -> Endpoint:
-        """Who it was sent to."""
+        """The endpoint that the segment was sent to."""
         return endpoints(self.ends)[1]
 
 
@@ -123,7 +123,10 @@ class Chunk(NamedTuple):
 
 
 class Inserted(NamedTuple):
-    """How many bytes were new, how many were there before, and whether any of those differ from what was there."""
+    """The result of an insertion: how many bytes were new, and how many were there before.
+
+    `differs` tells whether any byte differs from the one that was there before.
+    """
 
     new: int
     duplicate: int

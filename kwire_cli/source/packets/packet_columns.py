@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 def hop_records(
     data: Any, at: int, stop: int, header: int, captured_at: int, little: Any, longest: int, out: Any
 ) -> tuple[int, int]:
-    """Where pcap's packets begin, as many as `out` has room for: how many that are, and where the first begins that is
-    not whole, or is too long.
+    """Find where pcap packets begin, as many as `out` has room for.
+
+    Return how many packets were found, and where the next one begins. The search ends at a packet that is incomplete
+    or too long.
     """
     count = 0
     while count < len(out) and at + header <= stop:
@@ -70,8 +72,9 @@ def hop_blocks(
     longest: int,
     out: Any,
 ) -> tuple[int, int]:
-    """Where pcapng's blocks of one kind begin, that follow each other and whose two lengths are right; else as
-    `hop_records`.
+    """Find where consecutive pcapng blocks of one kind begin whose two lengths agree.
+
+    The results are as in `hop_records`.
     """
     count = 0
     while count < len(out) and at + least <= stop:
@@ -109,11 +112,11 @@ def in_order(
     expected: int,
     state: Any,
 ) -> int:
-    """How many segments come as they should: the next one of their direction, nothing cut off, acknowledging nothing
-    that is yet to come.
+    """Return how many of the first segments came in order, and update `state`.
 
-    `state` has of each direction the number of the next byte, the bytes delivered, and what was last acknowledged: it
-    is moved on.
+    A segment in order is the next one of its direction, has the expected flags and nothing cut off, and acknowledges
+    nothing that is yet to come. `state` has for each direction the number of the next byte, the bytes delivered, and
+    what was last acknowledged.
     """
     mask = 0xFFFFFFFF
     for i in range(len(direction)):
@@ -129,7 +132,10 @@ def in_order(
 
 
 def hop_frames(data: Any, at: int, width: int, most: int, out: Any) -> tuple[int, int]:
-    """Where the whole frames begin, as many as there are; and where the rest begins, or -1 where a size is none."""
+    """Find where the complete frames begin.
+
+    Return how many frames were found, and where the rest begins, or -1 if a size is invalid.
+    """
     count = 0
     while at + width <= len(data):
         size = 0
@@ -212,7 +218,7 @@ class PacketColumns:
 
     @classmethod
     def joined(cls, parts: list[PacketColumns]) -> PacketColumns:
-        """Those of several, one after the other."""
+        """Return the packets of several parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
         none = np.zeros(0, np.int64)
@@ -284,7 +290,7 @@ class PcapngColumns:
 
     @property
     def stopped(self) -> bool:
-        """Whether the file's order was lost."""
+        """Return whether reading lost its place in the file."""
         return self._reader.stopped
 
     @property
@@ -366,7 +372,10 @@ class PcapngColumns:
         ), at
 
     def _block(self, data: Octets, at: int, stop: int) -> tuple[PacketColumns, int]:
-        """What stands at `at`, as the exact reader reads it."""
+        """Read the block at `at` with the exact reader.
+
+        Return its packets, and where reading goes on.
+        """
         reader = self._reader
         order = reader.state[0] or ORDERS["<"]
         if reader.stopped or stop - at < order.block.size:

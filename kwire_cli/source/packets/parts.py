@@ -69,10 +69,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Outline:
-    """How a file is cut; how many packets it has (None where it is packed, and that is not known), and the times of its
-    first and its latest one.
+    """The parts of a file, its number of packets, and the times of its first and its latest packet.
 
-    `secrets` are those for decryption that are in it; of a packed file those before its first packets.
+    The number of packets is None if the file is packed or a text. Both times are then that of the first packet.
+    `secrets` are the decryption secrets in the file; for a packed file, only the secrets before its first packets.
     """
 
     parts: tuple[Part, ...]
@@ -88,11 +88,9 @@ def mapped(path: str | os.PathLike[str]) -> Octets:
 
 
 def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
-    """How a capture is cut into parts of about `size` bytes.
+    """Return the outline of a capture, cut into parts of about `size` bytes.
 
-    Raises:
-        InputError: It cannot be read, or is no capture.
-
+    Raises InputError if the file cannot be read, or is no capture.
     """
     whole, file = opened(path), str(path)
     data = octets(whole.view(0, HEADER_SIZE))
@@ -248,7 +246,7 @@ class PartReader:
         self.notices += found.notices
 
     def _take(self, reader: Columns, gone: int) -> None:
-        """What the reader has to tell of a buffer, before which there were so many bytes."""
+        """Take over the new notices of a buffer's reader; `gone` bytes of the file were before the buffer."""
         self.notices += [
             notice._replace(position=notice.position + gone) for notice in reader.notices[len(self.notices) :]
         ]
@@ -269,13 +267,14 @@ def _buffers(pieces: Pieces) -> Iterator[bytes]:
 
 
 def packed(data: Octets) -> bool:
-    """Whether a file with these bytes is packed by gzip or zstd."""
+    """Return whether a file with these bytes is packed by gzip or zstd."""
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
 def _hops(data: Octets) -> bool:
-    """Whether a file with these bytes is a capture in which packets are found by hopping; if it is empty, reading it
-    says so.
+    """Return whether a file with these bytes is a capture in which packets are found by hopping.
+
+    Return True for an empty file too: reading the file says that it is empty.
     """
     return not len(data) or (not packed(data) and capture_format(data[:MAGIC_SIZE].tobytes()) is not None)
 
@@ -287,8 +286,9 @@ def begin(
     packets: int = 0,
     view: Callable[[int, int], Octets] | None = None,
 ) -> tuple[Columns, int]:
-    """What reads the packets of a file of which the `lead` bytes were read, and where it goes on. `view` gives bytes
-    that are not in `data`.
+    """Return a reader for a file's packets that has read the `lead` bytes, and where reading goes on.
+
+    `view` gives bytes that are not in `data`.
     """
     form = capture_format(data[:MAGIC_SIZE].tobytes())
     if form is None:
@@ -365,11 +365,9 @@ class Unpacked:
 
 
 def unpacked(file: str) -> Unpacked | None:
-    """What is in a packed file; None of one that is not packed.
+    """Return the facts about a packed file, or None if the file is not packed.
 
-    Raises:
-        InputError: As `grown`.
-
+    Raises InputError as `grown` does.
     """
     if not packed(mapped(file)):
         return None

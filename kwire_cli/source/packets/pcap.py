@@ -35,8 +35,9 @@ def pcap_order(header: bytes) -> str | None:
 
 
 class PcapFile(NamedTuple):
-    """What a file's header says: byte order, link type, nanoseconds that a fraction counts, and what no captured length
-    is above.
+    """The header of a pcap file: byte order, link type, and the nanoseconds that a fraction counts.
+
+    No captured length is above `longest`.
     """
 
     order: str
@@ -154,7 +155,7 @@ class Secrets(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """Of which link type the packets of an interface are, how much of them was captured, and how their times count."""
+    """An interface: the link type of its packets, how much of them was captured, and how their times count."""
 
     link: int
     snap_length: int

@@ -65,7 +65,7 @@ class Stretch:
         return end + signed(sequence - self.start - end)
 
     def takes(self, sequence: int) -> bool:
-        """Whether a segment is near enough to belong to this connection."""
+        """Return whether a segment is near enough to belong to this connection."""
         return not self.pieces or -FAR < self.place(sequence) - self.pieces[-1][1] < FAR
 
     def add(self, sequence: int, size: int, time: int) -> None:
@@ -126,9 +126,10 @@ def sketch(path: str) -> Sketch:
 
 
 def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
-    """Whether any two sketches of files with different numbers can't be of one capture.
+    """Return whether any two sketches of files with different numbers can't be of one capture.
 
-    Each comes with the number and the first time of its file, in the order of these times, until that is known.
+    Each sketch comes with the number and the first time of its file, in the order of these times. Sketches are taken
+    only until the answer is known.
     """
     known: dict[bytes, list[tuple[int, Stretch]]] = defaultdict(list)
     shared: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -158,7 +159,7 @@ def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
 
 
 def _other_numbers(one: Stretch, other: Stretch) -> bool:
-    """Whether two connections between the same ends at the same time have sequence numbers of their own."""
+    """Return whether two connections of the same ends and time have different sequence numbers."""
     if UNKNOWN not in {one.isn, other.isn}:
         return one.isn != other.isn
     if not one.pieces or not other.pieces:
@@ -399,7 +400,7 @@ def _common(one: str, other: str) -> int:
 
 
 def _hold_the_same(chains: list[Chain], sketched: Callable[[Sequence[str]], Iterable[Sketch]]) -> bool:
-    """Whether any two chains hold the same connections."""
+    """Return whether any two chains hold the same connections."""
     files = sorted(((file.first, number, file.path) for number, chain in enumerate(chains) for file in chain))
     found = sketched([path for _, _, path in files])
     return contradict((number, first, each) for (first, number, _), each in zip(files, found, strict=True))

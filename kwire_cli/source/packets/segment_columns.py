@@ -125,7 +125,7 @@ def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, momen
 
 
 def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints, npt.NDArray[Any], Octets]:
-    """Which of these packets have such headers and nothing odd in them, their segments, and their ends."""
+    """Return which packets have these common headers and no anomaly, their segments, and their ends."""
     layout = numpy_type(common.decl)
     found = read_rows(data, packets.position, layout)
     first = "ip.version_and_header_length" if common.version == 4 else "ip.version_and_flow"
@@ -198,7 +198,10 @@ def turn_ends(ends: Any, width: int, port: int, direction: Any) -> None:
 def _unusual(
     data: Octets, packets: PacketColumns, which: Ints, exact: Segments, kept: bytearray
 ) -> list[tuple[Ints, npt.NDArray[Any], Octets]]:
-    """Those packets one by one; what was put together from fragments goes to `kept`."""
+    """Return the segments of the packets in `which`, read one by one.
+
+    Payloads that were put together from fragments go to `kept`.
+    """
     base = data.__array_interface__["data"][0]
     view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that it is one
     found: dict[int, list[tuple[int, Segment]]] = {}
@@ -226,7 +229,7 @@ def _unusual(
 
 
 def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
-    """Where a payload is: in the data that begins at address `base`, or in `kept`."""
+    """Return where a payload is: in the data that begins at address `base`, or in `kept`."""
     if not len(payload):
         return 0
     at = int(np.frombuffer(payload, np.uint8).__array_interface__["data"][0]) - base

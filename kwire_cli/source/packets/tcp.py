@@ -67,7 +67,7 @@ class Connections:
         return half.connection if half is not None and half.connection.number == number else None
 
     def open_ones(self) -> list[Connection]:
-        """Those that are open, oldest first."""
+        """Return the open connections, oldest first."""
         found = {half.connection.number: half.connection for half in self.halves.values() if not half.connection.closed}
         return [found[number] for number in sorted(found)]
 
@@ -89,7 +89,10 @@ class Connections:
 
 
 def begins_another(half: Half, segment: Segment) -> bool:
-    """Whether a segment between the ends of a closed connection begins another one; else it is late."""
+    """Return whether a segment between the ends of a closed connection begins another connection.
+
+    Any other segment is late.
+    """
     if segment.flags & SYN:
         return segment.sequence != half.isn and not _late_syn(half, segment)
     size = len(segment.payload) + segment.missing
@@ -103,7 +106,7 @@ def begins_another(half: Half, segment: Segment) -> bool:
 
 
 def opens_another(half: Half, segment: Segment) -> bool:
-    """Whether a SYN is of another connection than the one that is open between its ends."""
+    """Return whether a SYN is of another connection than the open one between its ends."""
     start = (segment.sequence + 1) & MASK
     if _late_syn(half, segment):
         return False
@@ -116,8 +119,9 @@ def opens_another(half: Half, segment: Segment) -> bool:
 
 
 def _late_syn(half: Half, segment: Segment) -> bool:
-    """Whether a SYN opened what was seen before it. That of a new connection lies beyond the numbers of the one
-    before.
+    """Return whether a SYN opened the connection that was seen before it.
+
+    The SYN of a new connection lies beyond the sequence numbers of the connection before.
     """
     start = (segment.sequence + 1) & MASK
     return half.isn == UNKNOWN and (

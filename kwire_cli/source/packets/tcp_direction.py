@@ -38,8 +38,9 @@ def signed(difference: int) -> int:
 
 
 class Tag(NamedTuple):
-    """Of which packet a chunk is, and what that packet acknowledged: that has to be delivered first. `have`: bytes of
-    payload that were captured.
+    """The packet of a chunk, and what that packet acknowledged, which must be delivered first.
+
+    `have` counts the bytes of payload that were captured.
     """
 
     time: int | None
@@ -106,14 +107,15 @@ class Half:
         return self.position + signed(sequence - (self.next if self.next != UNKNOWN else self.anchor))
 
     def advance(self, size: int) -> None:
-        """That many bytes are delivered or given up."""
+        """Move on by `size` bytes that were delivered or given up."""
         self.next = (self.next + size) & MASK
         self.position += size
         self.since = 0
 
     def passed(self, size: int, acknowledged: int, packet: int) -> None:
-        """That many bytes, which came as they should, were delivered by others; what its last packet acknowledged, and
-        which that was.
+        """Move on by `size` bytes that came in order and were delivered by others.
+
+        `packet` is the last packet of these bytes, and `acknowledged` is what that packet acknowledged.
         """
         self.next = (self.next + size) & MASK
         self.position += size
@@ -158,15 +160,15 @@ class Half:
         self.unseen, self.hint, self.least = True, UNKNOWN, UNKNOWN
 
     def blocked(self) -> bool:
-        """Whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
+        """Return whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
         return self.ready() and self.peer.behind(self.held.chunks[0].tag.acknowledgment)
 
     def ready(self) -> bool:
-        """Whether the first chunk is next."""
+        """Return whether the first chunk is next."""
         return self.next != UNKNOWN and bool(self.held) and self.held.starts[0] <= self.position
 
     def hole(self) -> int:
-        """Where the hole ends that delivery waits at; UNKNOWN where there is none."""
+        """Return where the hole that blocks delivery ends, or UNKNOWN if there is no hole."""
         if self.next == UNKNOWN or self.ready():
             return UNKNOWN
         ends = [self.held.starts[0]] if self.held else []
@@ -179,7 +181,7 @@ class Half:
         return min(ends, default=UNKNOWN)
 
     def acknowledged(self, position: int) -> bool:
-        """Whether the other side has everything before this position."""
+        """Return whether the other side has everything before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
     def busy(self) -> bool:
@@ -189,8 +191,10 @@ class Half:
         return self.next == UNKNOWN and not self.unseen and (self.hint != UNKNOWN or self.peer.isn != UNKNOWN)
 
     def can_go_on(self) -> bool:
-        """Whether time alone decides: the stream's start, an answer before its question, or a hole that the other side
-        has filled.
+        """Return whether time alone decides when delivery goes on.
+
+        This is so at the unknown start of a stream, at an answer before its question, and at a hole whose bytes the
+        other side has acknowledged.
         """
         if self.next == UNKNOWN:
             return self.anchor != UNKNOWN

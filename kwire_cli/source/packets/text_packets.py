@@ -67,7 +67,7 @@ _OWN_SECTIONS = ("Frame", "Packet")
 
 @dataclass(slots=True)
 class Heading:
-    """What the lines above a packet say of it. `payload` counts the bytes within TCP."""
+    """The facts about a packet in the lines above it. `payload` counts the bytes within TCP."""
 
     time: int | None = None
     wire_length: int | None = None
@@ -110,8 +110,9 @@ class Clock:
 
 
 def section(line: str) -> bool | None:
-    """Whether a line is above the packet itself (True), above bytes that were made from packets (False), or neither
-    (None).
+    """Tell whether a line is above the packet itself (True) or above bytes made from packets (False).
+
+    Return None for any other line.
     """
     found = _SECTION.match(line)
     return None if found is None else found[1] in _OWN_SECTIONS
@@ -125,7 +126,7 @@ def node(line: str) -> tuple[int, Endpoint] | None:
 
 
 def heading(line: str, clock: Clock) -> Heading | None:
-    """What a packet's first line says, in whatever tool's words; None for any other line."""
+    """Return what a packet's first line says, in the words of any tool, or None for any other line."""
     if found := _FRAME.match(line):
         return Heading(wire_length=int(found[1]))
     summary = _SUMMARY.match(line)
@@ -212,7 +213,7 @@ class Link:
 
 
 def _end(kind: int, data: bytes) -> int | None:
-    """Where the IP packet ends that stands behind this link layer; None if there is none."""
+    """Return where the IP packet behind this link layer ends, or None if there is no IP packet."""
     try:
         protocol, at = headers.carried(kind, data)
         if protocol not in {ETHER_IPV4, ETHER_IPV6}:
@@ -266,10 +267,10 @@ _DETAILS = re.compile(rb"(?:Frame|Packet) \d+: \d+ bytes on wire \(\d+ bits\), \
 
 
 def is_packet_text(start: bytes, *, whole: bool) -> bool | None:
-    """Whether a text that begins so is a dump of packets: one of them has an IP header, or the ends of a followed
-    stream are named.
+    """Return whether a text with this start is a dump of packets, or None if more bytes are needed.
 
-    None: more bytes are needed. `whole` says that there are no more.
+    In a dump, a packet has an IP header, or the ends of a followed stream are named. `whole` says that there are no
+    more bytes.
     """
     more_needed = None if len(start) < OPENING and not whole else False
     start = start[:OPENING]
@@ -310,7 +311,7 @@ class TextReader:
 
     @property
     def remarks(self) -> list[str]:
-        """What should be known of all packets."""
+        """The remarks that apply to all packets."""
         dateless = (
             "times in this dump have no date and count from 1970-01-01; tcpdump -tttt and tshark -t ud print dates"
         )

@@ -253,7 +253,10 @@ def _host(text: str) -> str:
 
 
 def _software(document: dict[str, Any], request: dict[str, Any]) -> str | None:
-    """What the client says that it is, on this connection so far; an ApiVersions request says it first."""
+    """Return the client's software as said on this connection so far, or None.
+
+    An ApiVersions request is the first to say it.
+    """
     told = document.get("clientInformation")
     pairs = [(request.get("clientSoftwareName"), request.get("clientSoftwareVersion"))]
     pairs += [(told.get("softwareName"), told.get("softwareVersion"))] if isinstance(told, dict) else []
@@ -325,7 +328,7 @@ class LeftOut:
 
     @property
     def text(self) -> str | None:
-        """What to say of them; None where there are none."""
+        """The note on the first body that cannot be written and on how many follow, or None if all can be."""
         if not self.first:
             return None
         more = self.count - 1
@@ -396,7 +399,7 @@ def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
 
 
 def _unsaid(body: Decoded, sizes: list[int]) -> int:
-    """What records of these sizes add to a body, with what their lengths take more than those of empty ones."""
+    """Return how many bytes records of these sizes add to a body, their longer length prefixes included."""
     decl = next(leaf.decl for leaf in body.entry.program.leaves if leaf.kind == "records")
     lengths = [len(decl.prefix.build(size + decl.compact)) for size in (0, *sizes)]
     return sum(sizes) + sum(lengths[1:]) - len(sizes) * lengths[0]

@@ -40,7 +40,7 @@ class LogPart(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of the file."""
+        """Return whether the part is all of the file."""
         return self.stop is None
 
 
@@ -68,7 +68,7 @@ def lines_in(part: LogPart) -> Iterator[TextLine]:
 
 
 def _first_line(file: Mapped | Fetched, start: int) -> int:
-    """Where the first line begins from `start` on."""
+    """Return the position of the first line that begins at or after `start`, or the file's size."""
     at = start - 1
     for window in _windows(file, at):
         found = window.find(_NEWLINE)
@@ -137,7 +137,7 @@ class RequestLog:
 
 
 def read_line(reader: Reader, line: TextLine) -> Exchange | LineFault | None:
-    """What a line holds; None for a line of another logger."""
+    """Return the exchange or the fault in a line, or None if another logger wrote the line."""
     if line.data is None:
         return LineFault(
             line.number, "LINE_TOO_LONG", f"it has more than {LONGEST} bytes, and no request is as long", line.start

@@ -185,7 +185,7 @@ def _check(text: str, spans: list[tuple[int, int, int, str | None]]) -> None:
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
-    """Where a match of a pattern that may match nothing ends."""
+    """Return where the match of a pattern at `start` ends, or `start` if nothing matches."""
     found = pattern.match(text, start, end)
     return found.end() if found else start
 

@@ -23,23 +23,21 @@ def _nothing(_token: Token, _tokens: Tokens) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What sets a language apart.
+    """The properties that set a language apart.
 
-    Args:
-        name: In a sentence: "expected ... of {name}".
-        expected: The literals it has, in words.
-        lists: The brackets that hold lists of bytes, by the opening one.
-        string: The bytes of a string that stands on its own, None when it is none; it may take tokens that belong to
-            it.
-        calls: Functions that make bytes of what stands in their parentheses, by name; called with "(" as the next
-            token. None when they hold no string: a list follows, which is read as any.
-        marks: The punctuation that may stand around literals.
-        joins: The operator between two strings that are one literal.
-        lines: Whether a line's end ends a literal, outside all brackets.
-        least: The least element of a list; the greatest is 255.
-        casts: Whether elements may carry a cast, or be character constants, or begin with 0 and be octal.
-        buffer: The bytes of `<Buffer 00 2b>`.
-
+    - `name`: the language in a sentence, "expected ... of {name}".
+    - `expected`: the literals of the language, in words.
+    - `lists`: the brackets that hold lists of bytes, by the opening bracket.
+    - `string`: reads the bytes of a string that stands on its own, or None if the string holds no bytes. It may take
+      tokens that belong to the string.
+    - `calls`: functions that make bytes of what stands in their parentheses, by name. They are called with "(" as the
+      next token. They return None if the parentheses hold no string: a list follows, which is read as any list.
+    - `marks`: the punctuation that may stand around literals.
+    - `joins`: the operator between two strings that are one literal.
+    - `lines`: whether the end of a line ends a literal, outside all brackets.
+    - `least`: the least element of a list. The greatest is 255.
+    - `casts`: whether elements may carry a cast, be character constants, or begin with 0 and be octal.
+    - `buffer`: reads the bytes of `<Buffer 00 2b>`.
     """
 
     name: str
@@ -129,7 +127,10 @@ def _name(name: str | None, before: Token, token: Token, following: Token) -> st
 
 
 def _is_list(before: Token, token: Token, following: Token, language: Language) -> bool:
-    """Whether a bracket opens a list of bytes: it is no index, and what follows could be an element or a cast."""
+    """Return whether a bracket opens a list of bytes.
+
+    The bracket is no index, and what follows could be an element or a cast.
+    """
     if token.text == "[" and before.kind == "word" and before.text != "return" and before.text not in language.calls:
         return False
     return following.kind == "number" or (language.casts and (following.text == "(" or following.text.startswith("'")))
@@ -210,7 +211,7 @@ def parenthesis(tokens: Tokens) -> list[Token]:
 
 
 def string_body(token: Token) -> tuple[str, int]:
-    """What stands between a string's quotes, and where it begins in the whole text."""
+    """Return the text between a string's quotes, and where that text begins in the whole text."""
     text = token.text.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     quotes = 3 if len(text) >= 6 and text[:3] in ('"""', "'''") else 1
     return text[quotes:-quotes], token.end - len(text) + quotes

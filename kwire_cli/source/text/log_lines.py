@@ -84,13 +84,13 @@ def read_log_lines(text: str) -> Reading:
 
 
 def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
-    """Whether a run of bytes in a log is taken, by the first of these rules that holds.
+    """Return whether a run of bytes in a log is taken, by the first of these rules that holds.
 
-    - Its size prefixes lead from one frame to the next, the last of which may be cut.
+    - Its size prefixes lead from one frame to the next. The last frame may be cut.
     - It begins with the header of a request, with or without a size: a known api and version, and a printable client
       id.
-    - It is longer than any hash, and holds a zero byte. Of `numbers`, which may be partitions, one is also below 0 or
-      above 127.
+    - It is longer than any hash, and holds a zero byte. With `numbers`, which may be partitions, at least one number
+      is also below 0 or above 127.
     """
     if len(data) < LEAST:
         return False
@@ -116,8 +116,9 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
 
 
 class _Run(NamedTuple):
-    """What looks like bytes in a line: where, how it is written, its bytes if it has any, and what its writer left
-    out.
+    """A run in a line that looks like bytes: its place, how it is written, and its bytes if it has any.
+
+    `left` is what the run's writer omitted.
     """
 
     start: int
@@ -128,7 +129,7 @@ class _Run(NamedTuple):
 
     @property
     def proved(self) -> bool:
-        """Whether it is taken."""
+        """Return whether the run is taken."""
         data = self.data or b""
         if self.kind == "base64" and says_size(data, 0, len(data)) != len(data) - SIZE_BYTES:
             return False
@@ -199,7 +200,7 @@ def _are_bytes(values: list[int | None]) -> bool:
 
 
 def _dump_end(lines: list[str], at: int) -> int:
-    """Where the rows of a dump end that begins in this line."""
+    """Return where the rows of the dump that begins in this line end."""
     stop = at + 1
     while stop < len(lines) and (
         lines[stop].strip() == "*" or (_ROW.match(lines[stop]) and not _FIRST_ROW.match(lines[stop]))

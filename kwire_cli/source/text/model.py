@@ -45,7 +45,7 @@ Reader = Callable[[str], Reading]
 
 
 def is_comment(line: str) -> bool:
-    """Whether a whole line is a comment."""
+    """Return whether a whole line is a comment."""
     return line.lstrip().startswith(("#", "//"))
 
 
@@ -55,12 +55,12 @@ def comment_text(line: str) -> str | None:
 
 
 def first_visible(text: str) -> int:
-    """Where the first character that is no whitespace stands; 0 in an empty text."""
+    """Return where the first character that is not whitespace stands, or 0 in an empty text."""
     return len(text) - len(text.lstrip()) if text.strip() else 0
 
 
 def is_frame(data: bytes) -> bool:
-    """Whether bytes are a whole frame by their size prefix: four bytes that count those after them."""
+    """Return whether bytes are a whole frame: a four-byte size prefix, and as many bytes after it."""
     return len(data) >= 4 and int.from_bytes(data[:4]) == len(data) - 4
 
 
@@ -159,7 +159,7 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Where it ends in the whole text."""
+        """The position in the whole text where the token ends."""
         return self.start + len(self.text)
 
 

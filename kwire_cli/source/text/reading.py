@@ -43,7 +43,10 @@ _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r
 
 
 def recognised_binary(data: bytes) -> str | None:
-    """What a file is by its first bytes ("a packet capture (pcap)"), when it is one of binary form; else None."""
+    """Return the kind of a binary file by its first bytes, or None if it is of no known kind.
+
+    An example is "a packet capture (pcap)".
+    """
     return next((what for magic, what in MAGICS if data.startswith(magic)), None)
 
 
@@ -60,12 +63,12 @@ def as_text(data: bytes) -> str | None:
 
 
 def begins_as_text(start: bytes) -> bool:
-    """Whether a file that begins so may be text, in UTF-8 or UTF-16 (which has zeros)."""
+    """Return whether a file with this start may be text, in UTF-8 or UTF-16 (which has zeros)."""
     return not has_controls(start.replace(b"\0", b"") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start)
 
 
 def has_controls(data: bytes) -> bool:
-    """Whether bytes hold control characters that text does not."""
+    """Return whether bytes hold control characters that text does not."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 
@@ -167,7 +170,7 @@ def _article(what: str) -> str:
 
 
 def _share(form: str, text: str) -> float:
-    """How much of a text is written in the characters, rows or marks of a form, from 0 to 1."""
+    """Return how much of a text is in the characters, rows or marks of a form, from 0 to 1."""
     if form in _ALPHABETS:
         visible = len(_OTHERS.findall(text))
         return sum(map(len, _ALPHABETS[form].findall(text))) / max(visible, 1)
@@ -193,10 +196,10 @@ _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What was read: the form (one of FORMS, never auto), its chunks, at least one, and a sentence on what was
-    recognised and why.
+    """An input as it was read: its form, its chunks, and how the form was recognised.
 
-    `notes` say what is missing in it, with its place.
+    `form` is one of FORMS, never auto. There is at least one chunk. `detail` is a sentence on what was recognised and
+    why. `notes` say what is missing in the input, with its place.
     """
 
     form: str
@@ -222,7 +225,7 @@ def read_content(source: IO[bytes], form: str = "auto", *, file: str | None = No
 
 
 def _is_limited(start: bytes, form: str) -> bool:
-    """Whether an input that begins so is read as text."""
+    """Return whether an input that begins with these bytes is read as text."""
     return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
 
 
@@ -341,7 +344,7 @@ def _guess(text: str) -> Input:
 
 
 def _json_hint(text: str) -> str:
-    """What to do with JSON that kwire printed."""
+    """Return a hint to use kwire encode if the text is JSON that kwire printed, else an empty text."""
     return "; kwire encode makes bytes of JSON" if text.lstrip()[:1] == "{" and '"apiKey"' in text else ""
 
 
@@ -396,7 +399,7 @@ def _refuse_words(text: str) -> None:
 
 
 def _hint(text: str) -> str:
-    """What to try where the form asked for does not fit."""
+    """Return a hint at the form to try if the requested form does not fit."""
     try:
         return f"try --input {_guess(text).form}, which fits"
     except MismatchError:

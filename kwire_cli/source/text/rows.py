@@ -42,7 +42,7 @@ class Row:
 
     @property
     def empty(self) -> bool:
-        """Whether the row is only an offset: the end of its dump."""
+        """Return whether the row is only an offset, which is the end of its dump."""
         return not self.text.strip()
 
 
@@ -84,7 +84,7 @@ def scan(
 
 
 def _hex_prefix(line: str) -> int:
-    """How many characters of `line` could begin a row."""
+    """Return how many characters of `line` could begin a row."""
     rest = line.lstrip()
     bare = rest.removeprefix("0x")
     return len(line) - len(bare.lstrip("0123456789abcdefABCDEF"))
@@ -157,8 +157,9 @@ def _offset(row: Row, radix: int) -> int:
 
 
 def _restarts(row: Row, after: Row, offset: int, next_offset: int) -> bool:
-    """Whether `after` begins another dump: it is set apart, indented otherwise (the other side of a stream), or counts
-    from the start again.
+    """Return whether `after` begins another dump.
+
+    Another dump is set apart, indented differently (the other side of a stream), or counts from the start again.
     """
     return after.fresh or after.indent != row.indent or next_offset <= offset
 

@@ -53,7 +53,7 @@ class Suite(NamedTuple):
 
     @property
     def is_chacha(self) -> bool:
-        """Whether it is ChaCha20-Poly1305; else it is AES-GCM."""
+        """Return whether the suite is ChaCha20-Poly1305. Any other suite is AES-GCM."""
         return "_CHACHA20_" in self.name
 
 
@@ -166,10 +166,10 @@ class Cipher(Protocol):
     around: int
 
     def open(self, record: Record, sequence: int) -> Opened | None:
-        """What is in a record, if it is the one of this number under this key."""
+        """Return the type and text of a record, or None if it is not number `sequence` under this key."""
 
     def updated(self) -> Cipher | None:
-        """What comes after a KeyUpdate; None where there is no such thing."""
+        """Return the cipher after a KeyUpdate, or None if the TLS version has no key updates."""
 
 
 class Cipher13:

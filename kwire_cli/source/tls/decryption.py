@@ -50,7 +50,7 @@ class Decryption:
         self._keys = KeyLog(paths, self._blocks)
 
     def holds(self, connection: int) -> bool:
-        """Whether the bytes of a connection are not, or may not be, what was said in it."""
+        """Return whether a connection's bytes are not, or may not be, the data said in the connection."""
         return connection in self._streams
 
     def take(self, events: list[Event]) -> list[Event]:
@@ -76,7 +76,7 @@ class Decryption:
         return out
 
     def _session(self, connection: int) -> Session | None:
-        """What decrypts a connection; None where that can't be."""
+        """Return a session that decrypts a connection, or None if the package cryptography is not installed."""
         if not _installed():
             return None
         from kwire_cli.source.tls.session import Session  # noqa: PLC0415 - it needs the extra kwire[tls]

@@ -101,10 +101,9 @@ class KeyLog:
 
 
 def _begins_log(start: bytes) -> bool:
-    """Whether the first line that says anything, where there is one, is one of a key log, be its label another than
-    those above.
+    """Return whether the first line with content, if any, has the form of a key log's line.
 
-    One that has no end yet is not judged by its beginning.
+    The label may be another than those above. A short text without a line end is not judged by its beginning.
     """
     if b"\n" not in start and len(start) < _LONGEST:
         return True

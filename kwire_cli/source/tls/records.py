@@ -53,7 +53,7 @@ class Lost(NamedTuple):
 
 
 def reads_as_record(data: bytes | bytearray) -> bool:
-    """Whether bytes begin as a record does, and another one after it, as far as they are there."""
+    """Return whether bytes begin as a TLS record does, and go on with another one as far as they go."""
     at = 0
     for _ in range(2):
         if len(data) - at < _HEADER.size:
@@ -66,7 +66,7 @@ def reads_as_record(data: bytes | bytearray) -> bool:
 
 
 def begins_data(data: bytes) -> bool:
-    """Whether bytes that begin as a record does begin one of application data, as no connection does."""
+    """Return whether the record that these bytes begin is application data, with which no connection begins."""
     return bool(_HEADER.unpack(data, 0)[0] == network.APPLICATION_DATA) if len(data) >= _HEADER.size else False
 
 
@@ -155,18 +155,18 @@ class Records:
         return record
 
     def found(self) -> Lost:
-        """What was given is a record, behind these bytes."""
+        """Accept what `next` gave as a record, and return the lost bytes before the record."""
         if header := _header(self._buffer, self._at):
             self._advance(header.end - self._at)
         self.searching = False
         return self._taken_lost(None)
 
     def passed(self) -> None:
-        """What was given is none."""
+        """Reject what `next` gave as no record, and go on with the search one byte further."""
         self._pass(1)
 
     def _look(self) -> Record | None:
-        """What reads as a record, and has come whole."""
+        """Return the next bytes that read as a record, or None while the record is not complete."""
         while True:
             match = _MAYBE.search(self._buffer, self._at)
             self._pass((match.start() if match else max(len(self._buffer) - _BEGINNING + 1, self._at)) - self._at)
@@ -221,7 +221,7 @@ class Messages:
         self.restart()
 
     def restart(self) -> None:
-        """What comes next begins a message."""
+        """Forget the message so far: the next bytes begin a message."""
         self._kept = bytearray()
         self._type: int | None = None
         self._rest = 0
@@ -254,7 +254,7 @@ class Messages:
 
 
 class ClientHello(NamedTuple):
-    """What a ClientHello says that matters here."""
+    """The fields of a ClientHello that decryption needs."""
 
     random: bytes
     session_id: bytes
@@ -262,7 +262,10 @@ class ClientHello(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a ServerHello says that matters here. `preshared`: it goes on with a session, as TLS 1.3 does."""
+    """The fields of a ServerHello that decryption needs.
+
+    `preshared`: the ServerHello resumes a session in the way of TLS 1.3.
+    """
 
     random: bytes
     session_id: bytes
@@ -273,7 +276,7 @@ class ServerHello(NamedTuple):
 
     @property
     def retries(self) -> bool:
-        """Whether it asks for another ClientHello."""
+        """Return whether the server asks for another ClientHello."""
         return self.random == network.HELLO_RETRY
 
 
@@ -311,6 +314,6 @@ def _extensions(hello: Any) -> dict[int, bytes]:
 
 
 def alert_name(text: bytes) -> str:
-    """What an alert is called."""
+    """Return the name of an alert, or `alert` alone if its body cannot be parsed."""
     found = _parsed(network.ALERT_BODY, text)
     return "alert" if found is None else f"alert {network.ALERTS.get(found.description, found.description)}"

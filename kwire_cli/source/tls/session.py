@@ -90,7 +90,10 @@ class Coming:
 
     @property
     def is_1_3(self) -> bool:
-        """Whether it is TLS 1.3, as far as that is known: then a ChangeCipherSpec means nothing."""
+        """Return whether the connection is TLS 1.3, as far as known.
+
+        In TLS 1.3 a ChangeCipherSpec means nothing.
+        """
         return (
             self.version == network.TLS_1_3
             or self._retried
@@ -165,7 +168,10 @@ class Coming:
                 yield Cipher13(suite, secret)
 
     def lacking(self, side: int, *, waits: bool) -> str | None:
-        """Which keys of a side are not known, and why; None where all are, or it `waits` for none."""
+        """Return which keys of a side are unknown and why, or None if no key is missing.
+
+        Keys that the key log lacks count only if the side `waits` for a key.
+        """
         if self._asked is None:
             return "the ClientHello is not in the capture"
         if not self._answered and self._keys.find(keylog.MASTER, self._asked.random):
@@ -215,7 +221,7 @@ class Session:
         self._place = Place(None, 0)
 
     def feed(self, direction: int, data: bytes, time: int | None, packet: int) -> list[Event]:
-        """What comes of these bytes."""
+        """Take the next bytes of a direction, and return the events that they cause."""
         self._place = Place(time, packet)
         side = self._sides[direction]
         if reason := side.given_up or self._hellos.refused:
@@ -226,7 +232,7 @@ class Session:
         return self._taken()
 
     def lose(self, direction: int, count: int, kind: GapKind, time: int | None, packet: int) -> list[Event]:
-        """What comes of the loss of a direction's next bytes."""
+        """Take the loss of a direction's next bytes, and return the events that it causes."""
         self._place = Place(time, packet)
         side = self._sides[direction]
         if side.given_up or self._hellos.refused:
@@ -238,7 +244,7 @@ class Session:
         return self._taken()
 
     def end(self) -> list[Event]:
-        """What is left when the connection has ended."""
+        """Return the events of what is left when the connection has ended."""
         for side in self._sides:
             if left := side.records.left:
                 self._tell(side, left, reason=MISSING if side.records.searching else "a record is not whole")
@@ -364,7 +370,7 @@ class Session:
             self._tell(side, size, reason=MISSING)
 
     def _found(self, side: Side, record: Record) -> bool:
-        """Whether what reads as a record behind a loss is one; if so, it is taken."""
+        """Return whether the bytes that read as a record behind a loss are a record. If so, take it."""
         side.doubtful = True
         if not side.encrypted and record.type != network.APPLICATION_DATA and self._is_plain(side, record):
             self._lost(side, side.records.found().size, 0)
@@ -409,7 +415,7 @@ class Session:
             self._tell(side, 0, name)
 
     def _message(self, side: Side, message: Message) -> str:
-        """What a message is called, and what it changes."""
+        """Return the name of a handshake message, and apply what the message changes."""
         name = network.MESSAGES.get(message.type, f"handshake message {message.type}")
         if message.type == network.CLIENT_HELLO:
             name = self._hellos.asked(side.number, message.body) or name
@@ -430,6 +436,6 @@ class Session:
         return name
 
     def _goes_on(self, side: Side) -> bool:
-        """Whether there is another key to come, known or not."""
+        """Return whether another key of the side is to come, known or not."""
         self._seek(side)
         return bool(side.coming) or self._hellos.lacking(side.number, waits=True) is not None

@@ -39,7 +39,7 @@ class Stream:
         self._first: list[bytes | None] = [b"", b""]
 
     def take(self, event: Event) -> Sequence[Event]:
-        """What stands for an event of this stream."""
+        """Return the events that stand for an event of this stream."""
         if isinstance(event, End):
             self.done = True
             return [*self._let_go(), *(self._session or self._turns).end(), event]
@@ -94,7 +94,7 @@ class Stream:
         return [each for event in held for each in self._of_tls(event)]
 
     def _without_prefix(self, side: int, size: int) -> list[Event]:
-        """What a load balancer put in front of it goes through; then it is looked at anew."""
+        """Pass on the prefix that a load balancer put before the stream, then look at the rest anew."""
         held, self._held = self._held, []
         out: list[Event] = []
         self._first[side] = b""

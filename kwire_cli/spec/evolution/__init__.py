@@ -1,3 +1,1 @@
-"""How definitions change: what differs between two of them, and whether those who use one can talk with those who use
-the other.
-"""
+"""Changes of definitions: the differences of two, and whether users of one can talk with users of the other."""

@@ -367,7 +367,7 @@ def _of_message(match: Match) -> Iterator[Break]:
 
 
 def _of_definition(match: Match) -> Iterator[Problem]:
-    """What is so whatever the version."""
+    """Yield the problems that do not depend on a version."""
     if not match.new or not match.new.spec.valid_versions:
         return
     old, new = match.old.spec, match.new.spec
@@ -388,7 +388,7 @@ def _of_definition(match: Match) -> Iterator[Problem]:
 
 
 def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem]]:
-    """What is so at versions, with the definition that has them now."""
+    """Yield the problems at versions, with the definition that has these versions now."""
     old, new = match.old.spec, match.new
     if new and new.spec.valid_versions:
         deprecated = spans(part for versions in match.lost if (part := versions & old.deprecated_versions))

@@ -163,9 +163,7 @@ def _renumbered(a: FieldAt, b: FieldAt, old: StructAt, new: StructAt, where: str
 
 
 def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
-    """What changed in the value of a field that stands among the mandatory ones in both, or among the tagged ones in
-    both.
-    """
+    """Yield the problems of the value of a field that is mandatory in both layouts or tagged in both."""
     where, tagged = path + b.spec.json_name, b.tag is not None
     if _retyped(a, b):
         yield Problem("TAG_TYPE_CHANGED" if tagged else "TYPE_CHANGED", where, f"{kind_of(a)} became {kind_of(b)}")
@@ -198,7 +196,7 @@ def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
 
 
 def _retyped(a: FieldAt, b: FieldAt) -> bool:
-    """Whether one is another kind of thing: an array or none, a struct or none."""
+    """Return whether two fields differ in kind: array or not, struct or not, with or without a length."""
     return (
         a.spec.is_array != b.spec.is_array
         or bool(a.struct) != bool(b.struct)
@@ -270,7 +268,7 @@ class Part:
 
     @property
     def inside(self) -> str:
-        """What a path goes on with to the fields in this one."""
+        """The text that joins the path of this field and the name of a field in it."""
         return "[]." if str(self.facts["type"]).startswith("[]") else "."
 
 
@@ -338,7 +336,7 @@ def changes(old: Part, new: Part) -> list[Change]:
 
 
 def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Change]:
-    """What differs in the fields of two messages or structs, at their old path and their new one."""
+    """Yield the differences in the fields of two messages or structs, at their old and new paths."""
     pairs = pair(_tagged_last(old.parts), _tagged_last(new.parts), _alike)
     partner = {b.name: a for a, b in pairs.same}
     places = {part.name: number for number, part in enumerate(old.parts)}
@@ -408,7 +406,7 @@ def _kind(key: str, old: Any, new: Any, *, in_message: bool) -> Kind:
 
 
 def _alike(old: Part, new: Part) -> bool:
-    """Whether fields of different names may be one: the same type and tag, and versions that both have."""
+    """Return whether fields of different names may be one: same type and tag, and a version in common."""
     return _shape(old) == _shape(new) and old.facts["tag"] == new.facts["tag"] and bool(old.versions & new.versions)
 
 

@@ -145,7 +145,7 @@ def layout_at(spec: MessageSpec, version: int) -> StructAt:
 
 
 def tagged_at(spec: MessageSpec, field: FieldSpec, version: int) -> bool:
-    """Whether a field stands in the tag section at a version."""
+    """Return whether a field is in the tag section at a version."""
     return field.tag is not None and version in field.tagged_versions and version in spec.flexible_versions
 
 
@@ -166,7 +166,7 @@ def _form(kind: str, encoding: str | None, *, compact: bool) -> Wire:
 
 
 class Named(Protocol):
-    """What is paired: a field, or a message."""
+    """An item that can be paired: a field or a message."""
 
     @property
     def name(self) -> str:
@@ -297,7 +297,7 @@ def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
 
 
 def _written_out(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> int:
-    """How many fields there are with the structs in their places; the loader sees to it that they are not too many."""
+    """Return the number of fields with all structs written out in place. The loader bounds this number."""
     return len(fields) + sum(_written_out(spec, spec.struct_fields(field)) for field in fields if field.struct_name)
 
 

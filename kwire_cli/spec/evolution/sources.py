@@ -46,7 +46,7 @@ class Given:
 
     @property
     def spec(self) -> MessageSpec:
-        """What it says."""
+        """The content of the definition."""
         return self.definition.spec
 
     def place(self, path: str = "", key: str = "") -> Place:
@@ -58,7 +58,7 @@ class Given:
         return _from(self.start, text.nearest((*keys, key) if key else keys)) if text else self.start
 
     def _keys(self, path: str) -> tuple[str | int, ...]:
-        """What leads to a field through the JSON; to the last part of its path that is there."""
+        """Return the keys of a field in the JSON, or of the last part of its path that exists."""
         items = self.definition.items
         keys: tuple[str | int, ...] = ()
         for name in path.replace("[]", "").split(".") if path else ():
@@ -210,13 +210,14 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
 
 
 def is_revision(source: str) -> bool:
-    """Whether this names a git revision, and not a file or bytes in hex."""
+    """Return whether a source names a git revision, and not a file or bytes in hex."""
     return ":" in source and not _HEX.fullmatch(source) and not exists(source)
 
 
 def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
-    """Whether these sources name their definitions one by one, and are no folders, jars or lists of all that there
-    are.
+    """Return whether these sources name their definitions one by one.
+
+    Folders, jars and lists of all definitions do not.
     """
     return len(definitions) <= len(sources) and all(
         Path(name).suffix == ".json" and not (exists(name) and Path(name).is_dir()) for name in sources
@@ -224,8 +225,9 @@ def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
 
 
 def holds_definitions(source: str) -> bool:
-    """Whether this is a definition, or a folder, jar or git revision that holds some; what cannot be read holds
-    none.
+    """Return whether a source is a definition, or a folder, jar or git revision that has some.
+
+    Return False if the source cannot be read.
     """
     if not is_revision(source) and not (
         exists(source) and (Path(source).is_dir() or Path(source).suffix in {".json", ".jar"})
@@ -276,7 +278,10 @@ def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator
 
 
 def _is_definition(text: str) -> bool:
-    """Whether a file among others is meant as a definition. What is broken is, so that loading it says why."""
+    """Return whether a file among others is meant as a definition.
+
+    A broken definition counts, so that loading it says why.
+    """
     if '"validVersions"' not in text:
         return False
     try:
@@ -287,7 +292,7 @@ def _is_definition(text: str) -> bool:
 
 
 def _is_list(text: str) -> bool:
-    """Whether a file that was named holds a list, the first of which is a definition."""
+    """Return whether a file named by the user holds a list with a definition in it."""
     return text.lstrip().startswith("[") and '"validVersions"' in text
 
 

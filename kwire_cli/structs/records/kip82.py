@@ -101,7 +101,7 @@ def key_range(key: int) -> KeyRange:
 
 
 def ascending(keys: Sequence[int]) -> bool:
-    """Whether these keys are as the draft wants them: each greater than the one before it."""
+    """Return whether keys are as the draft wants them: each greater than the one before it."""
     return all(a < b for a, b in pairwise(keys))
 
 

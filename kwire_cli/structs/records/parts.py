@@ -239,11 +239,11 @@ def series(name: str, element: Any) -> MessageStruct:
 
 
 def offset_of(decl: Any, name: str) -> int:
-    """Where the field begins, if all before it have a fixed size.
+    """Return the offset at which a field begins, if all fields before it have a fixed size.
 
     Raises:
-        construct.SizeofError: They have not.
-        KeyError: There is no such field.
+        construct.SizeofError: A field before it has no fixed size.
+        KeyError: There is no field of this name.
 
     """
     at = 0

@@ -30,14 +30,14 @@ WIDTH = 110
 
 
 class Shown:
-    """What was said already: each rule and note once."""
+    """The rules and notes that were shown already, so that each is shown once."""
 
     def __init__(self) -> None:
         self.rules: set[str] = set()
         self.notes: set[str] = set()
 
     def first(self, kind: set[str], key: str) -> bool:
-        """Whether this is said for the first time; it counts as said from now on."""
+        """Return whether this is said for the first time. It counts as said from now on."""
         if key in kind:
             return False
         kind.add(key)
@@ -114,7 +114,7 @@ def cells(step: Step, start: int, end: int) -> str:
 
 
 def _value(catalog: Catalog, step: Step) -> Line:
-    """What the span says: a value, or of counts and the like what they count."""
+    """Return the text of a span: its value, or for counts and the like what they count."""
     item, part = step.item, step.part
     if item is None or part is None or step.type == "gap":
         return []

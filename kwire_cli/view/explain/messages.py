@@ -40,7 +40,10 @@ _RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
 
 @dataclass
 class _Shown:
-    """What was shown of a record set: kinds of batches, types and versions of records of Kafka's own."""
+    """The parts of a record set that were shown.
+
+    These are kinds of batches, and the types and versions of records of Kafka's own topics.
+    """
 
     batches: set[tuple[str, int, bool]] = field(default_factory=set)
     payloads: set[tuple[str, str, int | None]] = field(default_factory=set)
@@ -83,7 +86,7 @@ def explain_items(
 
 
 def _is_like_those(batch: Batch, shown: _Shown) -> bool:
-    """Whether there is nothing in a batch that was not shown, and nothing odd."""
+    """Return whether a batch has nothing that was not shown before, and no anomaly."""
     if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
         return False
     return not has_payloads(batch) or all(
@@ -147,7 +150,10 @@ def batch_part(batch: Batch, level: int = 0) -> Part:
 
 
 def _bases(batch: Batch) -> dict[str, int]:
-    """What differences in records count from. With LogAppendTime timestamps do not."""
+    """Return the values that differences in records count from.
+
+    With LogAppendTime timestamps do not count from a base.
+    """
     head = batch.head
     return {"baseOffset": head.base_offset} | (
         {"baseTimestamp": head.base_timestamp} if not head.timestamp_type else {}
@@ -203,7 +209,7 @@ def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[E
 
 
 def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
-    """What the key and value of a record of Kafka's own mean, each type once."""
+    """Yield the meaning of the key and value of a record of Kafka's own topics, each type once."""
     found = payload_of(batch, record)
     hide = look.reading.hide
     hidden = hide.record(batch, found.record if found else None) if hide else {}
@@ -239,8 +245,9 @@ INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True)
 class Look:
-    """What of an explanation is wanted: `every` element, or each kind once; and how records are read, which says what
-    of them is secret too.
+    """The extent of an explanation: `every` element or each kind once, and `reading`, how records are read.
+
+    `reading` also says which parts of records are secret.
     """
 
     every: bool
@@ -306,7 +313,7 @@ def explain_frame(
 
 
 def _ends(frame: Frame, names: list[str], name: str) -> str:
-    """What follows because a part has ended."""
+    """Return what follows because a part has ended."""
     if name == "body":
         return "the message ends here, and the frame with it" + (
             ": the next one on the connection begins with its own size" * frame.prefixed
@@ -368,7 +375,7 @@ def explain_payload(
 
 
 def prefix_steps(payload: Payload, level: int) -> Iterator[Event]:
-    """What stands before the message in a payload, and says which one it is."""
+    """Yield the prefix before the message in a payload, which says which message it is."""
     assert payload.body  # noqa: S101 - for the type checker
     stop = payload.body.start
     first = "the type of the record" if payload.type.isdecimal() else "the version of what follows"

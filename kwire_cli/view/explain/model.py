@@ -216,7 +216,7 @@ class Part:
 
     @property
     def data(self) -> Any:
-        """What the offsets of its spans count in."""
+        """The bytes in which the offsets of the part's spans count."""
         return self.tree.spans.data
 
 
@@ -278,7 +278,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is said between parts: what comes now, what is odd about the whole, or with `plain` a paragraph."""
+    """A remark between parts: what comes next, an anomaly of the whole, or with `plain` a paragraph."""
 
     text: str
     level: int = 0

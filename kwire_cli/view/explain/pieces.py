@@ -58,14 +58,14 @@ def varint_working(raw: bytes, bits: int = 32) -> str:
 
 
 def zigzag_working(raw: bytes, bits: int) -> str:
-    """That of the unsigned varint, and how it is undone: `…; even: 300 / 2 = 150`."""
+    """Return the working of the unsigned varint, and how zig-zag is undone: `…; even: 300 / 2 = 150`."""
     number = unsigned(raw, bits)
     undone = f"odd: -({number} + 1) / 2 = {-(number + 1 >> 1)}" if number & 1 else f"even: {number} / 2 = {number >> 1}"
     return f"{varint_working(raw, bits)}; {undone}"
 
 
 def upacked_working(raw: bytes, bits: int) -> str:
-    """That of the unsigned varint, and the sign of its highest bit."""
+    """Return the working of the unsigned varint, and the sign of its highest bit."""
     number = unsigned(raw, bits)
     signed = f"; less {1 << bits}, as bit {bits - 1} is set: {number - (1 << bits)}" if number >> (bits - 1) else ""
     return varint_working(raw, bits) + signed
@@ -153,7 +153,7 @@ def _masked(pieces: list[Piece], part: Part, item: Item) -> tuple[Piece, ...]:
 
 
 def _together(part: Part, leaf: Leaf, raw: bytes) -> Iterator[str]:
-    """What a difference makes together with what it counts from: `baseOffset 3 + 1: its offset is 4`."""
+    """Yield the sum of a difference and its base: `baseOffset 3 + 1: its offset is 4`."""
     base, what = DIFFERENCES.get(part.layout, {}).get(leaf.path, ("", ""))
     if base in part.bases:
         number = leaf.decl.read(raw)
@@ -162,7 +162,7 @@ def _together(part: Part, leaf: Leaf, raw: bytes) -> Iterator[str]:
 
 
 def number_working(decl: Any, raw: bytes) -> str:
-    """How the bytes of a number, boolean or uuid become its value."""
+    """Return how the bytes of a number, boolean or uuid become its value."""
     rule = rules.number_rule(decl)
     if isinstance(decl, Varint):
         working = (
@@ -179,8 +179,9 @@ def number_working(decl: Any, raw: bytes) -> str:
 
 
 def prefix_working(decl: Any, raw: bytes, one: str, null: str) -> tuple[str, int]:
-    """How a length or count is read, in text that ends in `17 bytes` where `one` is byte, and the number; below 0 it is
-    `null`.
+    """Return how a length or count is read, and the number.
+
+    The text ends in `17 bytes` if `one` is byte, and in `null` for a number below 0.
     """
     prefix = decl.prefix
     number = int(prefix.read(raw)) - decl.compact
@@ -251,7 +252,9 @@ def _size(item: Item, data: Any, rule: str = "") -> tuple[list[Piece], str]:
 
 
 def covered(item: Item, parent: Item, special: Special) -> tuple[int, int] | None:
-    """Which bytes a checksum covers: from its field on, to the end of the struct, or to the checksum where that stands
+    """Return the bytes that a checksum covers, or None if they are not all there.
+
+    They begin with the field `covers_from`. They end with the struct, or at the checksum if the checksum stands
     behind them.
     """
     begins = next((part.start for part in parent.parts if part.node.name == special.covers_from), None)
@@ -306,5 +309,5 @@ def content_rule(leaf: Leaf) -> str:
 
 
 def is_array(item: Item) -> bool:
-    """Whether it holds elements."""
+    """Return whether the item holds elements."""
     return isinstance(item.node, Array | Series)

@@ -363,7 +363,10 @@ def node_type(node: Node) -> str:
 
 
 def element_text(node: Node) -> str:
-    """What an element is: `INT32`, or `a struct: name STRING, partitions ARRAY of INT32, tagged fields`."""
+    """Return the text of an element's type.
+
+    This is `INT32`, or `a struct: name STRING, partitions ARRAY of INT32, tagged fields`.
+    """
     if isinstance(node, Nullable):
         node = node.struct
     if not isinstance(node, Struct):

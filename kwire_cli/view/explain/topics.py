@@ -127,7 +127,7 @@ def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
 
 
 def explain_anomaly(code: str) -> Iterator[Event]:
-    """What an anomaly of kwire means."""
+    """Yield the meaning of an anomaly of kwire."""
     yield Remark(code)
     yield say(f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
 
@@ -173,7 +173,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
 
 
 def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
-    """What an api is: its key, its versions, what its messages begin with."""
+    """Yield the explanation of an api: its key, its versions, and what its messages begin with."""
     yield Remark(f"{api.name}, api key {api.key}")
     if api.aliases:
         yield say(f"Once called {', '.join(api.aliases)}.")

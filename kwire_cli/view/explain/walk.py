@@ -73,7 +73,10 @@ def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:
 
 
 def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
-    """How many bytes a leaf would need of which these, fewer, are there; `hidden` leaves what they say unsaid."""
+    """Return how many bytes a leaf would need; `raw` are the fewer bytes that are there.
+
+    With `hidden` the text does not tell what these bytes say.
+    """
     decl = leaf.decl
     here = f"{_bytes(len(raw))} here" if raw else "none is here"
     if leaf.kind == "tag-header":
@@ -102,7 +105,10 @@ def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
 
 
 def _prefix_of(leaf: Leaf) -> Any:
-    """What the bytes of a leaf begin with: the number itself, or that of its length."""
+    """Return the declaration of what a leaf's bytes begin with: the number itself, or its length.
+
+    Return None if the leaf begins with neither.
+    """
     decl = leaf.decl
     if leaf.kind == "tag-count":
         return UVARINT
@@ -112,7 +118,7 @@ def _prefix_of(leaf: Leaf) -> Any:
 
 
 def remaining(root: Item, data: Any) -> Iterator[str]:
-    """What would come after the field in which the bytes ended, the innermost first."""
+    """Yield what would come after the field in which the bytes ended, the innermost first."""
     chain = [root]
     while chain[-1].parts and not chain[-1].parts[-1].whole:
         chain.append(chain[-1].parts[-1])
@@ -185,7 +191,7 @@ class _Walk:
             yield gap_step(self.part, self.between(tree.gap.start, tree.gap.start + 1))
 
     def between(self, start: int, end: int) -> Sequence[Anomaly]:
-        """What is odd about these bytes."""
+        """Return the anomalies in these bytes."""
         return [anomaly for _, anomaly in self.odd[bisect_left(self.places, start) : bisect_left(self.places, end)]]
 
     def inside(self, item: Item, path: str) -> Iterator[Step | Skipped]:
@@ -209,7 +215,7 @@ class _Walk:
             yield self.skipped(run, first, path)
 
     def known(self, item: Item) -> bool:
-        """Whether an element is whole, has nothing odd, and nothing that was not shown before."""
+        """Return whether an element is whole, has no anomaly, and has nothing that was not shown before."""
         if not item.whole or self.between(item.start, max(item.end, item.start + 1)):
             return False
         return all(key in self.seen for key in _keys(item, self.part.data))

@@ -39,7 +39,7 @@ MOST_WALKED = 8 << 20
 
 
 def entry(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline) -> dict[str, Any]:
-    """What a page knows of a batch of a segment."""
+    """Return a page's entry for a batch of a segment."""
     buffer = outline.buffer(f"batch at {item.position}", item.source.data, item.position, item.end)
     add(catalog, item, hide, outline, 0, buffer)
     return outline.to_json(item.anomalies)
@@ -48,8 +48,9 @@ def entry(catalog: Catalog, item: Batch, hide: Hide | None, outline: Outline) ->
 def gap_entry(
     catalog: Catalog, item: Gap, data: Any, hide: Hide | None, topic: str | None, outline: Outline
 ) -> dict[str, Any]:
-    """What a page knows of bytes that are no batch, and of a batch that is cut; bytes that may be secret are not
-    shown.
+    """Return a page's entry for bytes that are no batch, and for a cut batch.
+
+    Bytes that may be secret are not shown.
     """
     buffer = outline.buffer(f"gap at {item.position}", data, item.position, item.end)
     _add_gap(catalog, item, hide, topic, outline, "(no batch)", 0, buffer)
@@ -171,7 +172,7 @@ def row(item: Batch | Gap) -> dict[str, Any]:
 
 
 def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> Mapping[tuple[int, int], Below]:
-    """What keys and values of Kafka's own records mean, by the offsets at which they stand."""
+    """Return the meanings of keys and values of Kafka's own records, by the offsets at which they stand."""
     if not has_payloads(item):
         return {}
     origin = 0 if area.compressed else area.origin

@@ -71,7 +71,7 @@ class Outline:
 
     @property
     def has_room(self) -> bool:
-        """Whether another field is taken."""
+        """Return whether there is room for another field."""
         return self.full or len(self._nodes) < MOST_NODES
 
     def buffer(self, name: str, data: Any, start: int, stop: int) -> int:
@@ -291,7 +291,7 @@ class _Walk:
         outline.reach(place.buffer, place.end)
 
     def value(self, item: Item) -> Line:
-        """What a leaf says."""
+        """Return the value of a leaf."""
         leaf, data = item.leaf, self.tree.spans.data
         if item.span not in self.form.hidden:
             if leaf.kind == "count":
@@ -308,7 +308,7 @@ class _Walk:
         )
 
     def summary(self, item: Item) -> Line:
-        """What stands beside a struct or array."""
+        """Return the text beside a struct or array."""
         first = next(iter(item.each()), None)
         if first is None:
             return [] if item.whole else [("not reached", "warning")]
@@ -323,7 +323,7 @@ class _Walk:
 
 
 def gaps(parts: Iterator[tuple[int, int]], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """What of [start, stop) is in none of the parts, which are in order."""
+    """Yield the ranges of [start, stop) that no part covers. The parts are in order."""
     for low, high in parts:
         if start < low:
             yield start, low

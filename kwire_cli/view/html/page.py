@@ -82,7 +82,7 @@ class Page:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is taken."""
+        """Return whether the page takes no more entries."""
         return len(self._rows) >= self._most or self._text >= MOST_TEXT
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ class Page:
         self._write(text)
 
     def turn_to(self, kind: str) -> None:
-        """What comes is frames, or batches; InputError where the page has others already."""
+        """Expect frames or batches from now on. Raises InputError if the page has entries of the other kind."""
         if self._rows and kind != self._kind:
             raise InputError(
                 f"a page has frames or batches, and this one has {self._kind}: give these inputs one by one"
@@ -220,8 +220,9 @@ def blocks_of(lines: Iterable[Line]) -> list[Block]:
 def bars(
     title: str, items: Iterable[tuple[str, float]], *, whole: float | None = None, note: str = "", unit: str = "byte"
 ) -> Block:
-    """How many bytes, or of another `unit` (one of them, or ms), there are by name; with `whole` what share of it each
-    is.
+    """Return a bar chart of bytes, or of another `unit`, by name.
+
+    `unit` is the name of one, or ms. With `whole` the chart also shows each bar's share of it.
     """
     found = [{"name": name, "value": value} for name, value in items]
     return {"type": "bars", "title": title, "items": found, "all": whole, "note": note, "unit": unit}
@@ -255,7 +256,7 @@ class _Branch:
 
 
 def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: str = "") -> Block:
-    """How many `unit` there are of each."""
+    """Return a histogram: the number of `unit` for each name."""
     return {
         "type": "histogram",
         "title": title,
@@ -266,7 +267,7 @@ def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: 
 
 
 def heading(text: str) -> Block:
-    """What the blocks that follow are of."""
+    """Return a heading that says what the following blocks are of."""
     return {"type": "text", "title": escaped(text), "text": ""}
 
 
@@ -438,8 +439,9 @@ def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
 
 
 def _parted(found: Histogram) -> list[tuple[str, int]]:
-    """How many latencies are in each step up to a bound of milliseconds, from the smallest to the largest that there is
-    any of.
+    """Return the number of latencies in each step up to a bound in milliseconds.
+
+    The steps run from the smallest to the largest one that has any latency.
     """
     counts: Counter[int] = Counter()
     for seconds, count in found.amounts():
