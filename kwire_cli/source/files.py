@@ -186,6 +186,15 @@ def source_name(source: Any) -> str | None:
     return str(source)
 
 
+def _unfinished(packed: bytes) -> bool:
+    """Return whether a zstd frame that unpacks to nothing so far does not end within these bytes."""
+    import zstandard  # noqa: PLC0415 - only for such files
+
+    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    unpacker.decompress(packed)
+    return not unpacker.eof
+
+
 def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
     """Return the start of a file, unpacked from its first bytes: at most `limit` bytes.
 
@@ -202,7 +211,8 @@ def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
         import zstandard  # noqa: PLC0415 - only for such files
 
         try:
-            return zstandard.ZstdDecompressor().stream_reader(first).read(limit) or None
+            start = zstandard.ZstdDecompressor().stream_reader(first).read(limit)
+            return start or (None if _unfinished(first) else b"")
         except zstandard.ZstdError:
             return b""
     return first

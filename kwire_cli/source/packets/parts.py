@@ -71,8 +71,7 @@ class Part:
 class Outline:
     """The parts of a file, its number of packets, and the times of its first and its latest packet.
 
-    The number of packets is None if the file is packed or a text. Both times are then that of the first packet.
-    `secrets` are the decryption secrets in the file; for a packed file, only the secrets before its first packets.
+    The number of packets is None if the file is packed or a text. `secrets` are the decryption secrets in the file.
     """
 
     parts: tuple[Part, ...]
@@ -95,13 +94,12 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     whole, file = opened(path), str(path)
     data = octets(whole.view(0, HEADER_SIZE))
     if not _hops(data):
-        part = Part(file)
-        inside = PartReader(part, 1)
+        inside, first, latest = PartReader(Part(file)), NO_TIME, NO_TIME
         for _, packets in inside.chunks():
-            if len(packets):
-                first = int(packets.time[0])
-                return Outline((part,), None, first, first, tuple(inside.secrets))
-        return Outline((part,), 0, NO_TIME, NO_TIME)
+            first = int(packets.time[0]) if first == NO_TIME else first
+            latest = max(latest, int(packets.time.max()))
+        count = 0 if first == NO_TIME else None
+        return Outline((inside.part,), count, first, latest, tuple(inside.secrets))
     reader, at = begin(data, file, ())
     parts: list[Part] = []
     first = latest = moment = NO_TIME

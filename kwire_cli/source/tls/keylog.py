@@ -103,11 +103,11 @@ class KeyLog:
 def _begins_log(start: bytes) -> bool:
     """Return whether the first line with content, if any, has the form of a key log's line.
 
-    The label may be another than those above. A short text without a line end is not judged by its beginning.
+    The label may be another than those above. A short line that does not end yet is not judged.
     """
-    if b"\n" not in start and len(start) < _LONGEST:
-        return True
-    lines = (line for line in map(bytes.strip, start.splitlines()) if line and not line.startswith(b"#"))
+    whole, end, last = start.rpartition(b"\n")
+    text = whole + end + last if len(last) >= _LONGEST else whole
+    lines = (line for line in map(bytes.strip, text.splitlines()) if line and not line.startswith(b"#"))
     first = next(lines, None)
     return first is None or _ANY_LINE.match(first) is not None
 

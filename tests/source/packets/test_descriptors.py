@@ -2,6 +2,7 @@
 whole.
 """
 
+import gzip
 import random
 import re
 from collections import defaultdict
@@ -160,6 +161,11 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
         return sorted(re.sub(r"^\(\d+|'packet': \d+", "", line) for line in lines)
 
     assert without_packets(together(both)) == without_packets(whole(one))
+    packed = [path.with_suffix(".pcap.gz") for path in both]
+    for path, plain in zip(packed, both, strict=True):
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in packed]).points] == [2]
+    assert without_packets(together(packed)) == without_packets(whole(one))
 
 
 def test_places(tmp_path):

@@ -328,6 +328,9 @@ def test_is_capture_needs_few_bytes():
         assert is_capture(pcapng_file([], order)[:4])
     assert is_capture(gzip.compress(pcap_file(FEW))[:64])
     assert not is_capture(b"\x1f\x8b" + bytes(30))
+    assert is_capture(zstandard.compress(pcap_file(FEW))[:12])
+    assert not is_capture(zstandard.compress(b""))
+    assert not is_capture(gzip.compress(b""))
     assert capture_format(pcapng_file([])) == "pcapng"
     assert capture_format(pcap_file([])) == "pcap"
     assert capture_format(b"\0\0\0\x2b") is None

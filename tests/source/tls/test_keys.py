@@ -59,9 +59,10 @@ def test_lines_of_a_key_log(tmp_path):
     assert log.find("EXPORTER_SECRET", OTHER) is None
 
 
-def test_a_key_log_that_grows(tmp_path):
+@pytest.mark.parametrize("before", ["", "# comment\n", "\n\n"])
+def test_a_key_log_that_grows(before, tmp_path):
     path = tmp_path / "keys"
-    path.write_text("")
+    path.write_text(before)
     log = KeyLog([str(path)])
     assert log.find("CLIENT_RANDOM", RANDOM) is None
     with path.open("a") as file:
