@@ -193,9 +193,8 @@ def _frames(asked: Asked, counted: Counted, found: Input) -> None:
         counted.decodable = counted.decodable or frame.kind != "unknown"
         if frame.guess:
             asked.environment.note(
-                f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its "
-                f"bytes alone; "
-                "--api and --version say what it is"
+                f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its bytes "
+                "alone; --api and --version say what it is"
             )
 
 

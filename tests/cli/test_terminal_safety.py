@@ -18,10 +18,7 @@ from kwire_cli.cli import environment as environment_module
 from kwire_cli.cli.environment import Environment
 from kwire_cli.view.lines import is_hidden
 
-HOSTILE = (
-    "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p"
-    "\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
-)
+HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
 """A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what can't be
 seen."""
 ACTS = re.compile(

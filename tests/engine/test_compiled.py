@@ -146,12 +146,9 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
 
 def test_a_second_process_finds_the_machine_code(tmp_path):
     text = (
-        "from kwire_cli.engine import compiled as c, numba_loops as gathers\n"
-        "import numpy as np\n"
-        "out = np.zeros(1, np.int64)\n"
-        "run = c.compiled(gathers.varints)\n"
-        "run(c.octets(bytes([0x96, 1])), np.zeros(1, np.int64), 32, False, out)\n"
-        "print(out[0], sum(run.stats.cache_hits.values()))\n"
+        "from kwire_cli.engine import compiled as c, numba_loops as gathers\nimport numpy as np\nout = np.zeros(1, "
+        "np.int64)\nrun = c.compiled(gathers.varints)\nrun(c.octets(bytes([0x96, 1])), np.zeros(1, np.int64), 32, "
+        "False, out)\nprint(out[0], sum(run.stats.cache_hits.values()))\n"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     said = [

@@ -42,10 +42,9 @@ def encoding_table(catalog: Catalog) -> Table:
     size = measured.priced(catalog, "upacked", elements=False)
     rows.append(("upacked, by the document's grammar: not in arrays", size, size - fixed, size / fixed))
     note = (
-        f"MetadataResponse 9 with a topic of 100 partitions, two replicas in sync, 2 brokers: {REPEAT} "
-        f"{ENCODINGS}. In the best case every integer "
-        f"is 0, in the worst {dearest('int16', 'packed16')} and {dearest('int32', 'packed32')} (packed) or "
-        f"{dearest('int32', 'upacked32')} (upacked)."
+        f"MetadataResponse 9 with a topic of 100 partitions, two replicas in sync, 2 brokers: {REPEAT} {ENCODINGS}. In "
+        f"the best case every integer is 0, in the worst {dearest('int16', 'packed16')} and "
+        f"{dearest('int32', 'packed32')} (packed) or {dearest('int32', 'upacked32')} (upacked)."
     )
     return Table("The response in each encoding", ("encoding", "bytes", "+/-", "of fixed"), tuple(rows), note)
 
@@ -59,9 +58,8 @@ def size_table(catalog: Catalog) -> Table:
         rows.append((f"{elements / PARTITIONS:.2f}", fixed, best, worst, fixed - best, worst - best, worst - fixed))
     heading = ("elements a partition", "fixed", "best case", "worst case", "fixed-best", "worst-best", "worst-fixed")
     note = (
-        "Differences do not depend on names of hosts and topics, which the document does not say. No "
-        "number of elements gives all three: the first "
-        "two fit about 3.4 to 3.6, the last one 4."
+        "Differences do not depend on names of hosts and topics, which the document does not say. No number of "
+        "elements gives all three: the first two fit about 3.4 to 3.6, the last one 4."
     )
     return Table("The printed sizes, and kwire's for other numbers of elements", heading, tuple(rows), note)
 
@@ -95,9 +93,8 @@ def _times(catalog: Catalog, *, full: bool) -> Table:
     said = f"Fixed took {base.encode * 1e6:.0f} µs to encode, {base.decode * 1e6:.0f} µs to decode"
     said += f", {base.compiled * 1e6:.2f} µs compiled" if base.compiled else ""
     note = (
-        f"Measured now, on this machine; other machines and other runs differ. {said}. Encode: by "
-        f"construct; decode: the kernel as plain Python, and "
-        f"compiled by numba{'' if full else ' (with --times)'}."
+        f"Measured now, on this machine; other machines and other runs differ. {said}. Encode: by construct; decode: "
+        f"the kernel as plain Python, and compiled by numba{'' if full else ' (with --times)'}."
     )
     return Table("kwire's times as ratios to fixed", heading, tuple(rows), note)
 
@@ -114,14 +111,12 @@ SIGNED = (
 UNSIGNED = ((0, 127, 1), (128, 16383, 2), (16384, 2097151, 3), (2097152, 268435455, 4), (268435456, 4294967295, 5))
 _TITLE = "KAFKA-9927: varint encodings for ordinary fields"
 _PROPOSED = (
-    "A key `encoding` of int16, int32 and int64 fields: fixed, packed (zig-zag varint) or upacked "
-    "(unsigned varint), with a width, by version. No "
-    "message was to be changed by it."
+    "A key `encoding` of int16, int32 and int64 fields: fixed, packed (zig-zag varint) or upacked (unsigned varint), "
+    "with a width, by version. No message was to be changed by it."
 )
 _SHIPPED = (
-    "Nothing: lengths, counts and tags are varints since KIP-482, the integers of fields are not. "
-    "kwire reads and writes the encodings "
-    "(docs/encodings.md), and lays them over definitions (docs/overlays.md)."
+    "Nothing: lengths, counts and tags are varints since KIP-482, the integers of fields are not. kwire reads and "
+    "writes the encodings (docs/encodings.md), and lays them over definitions (docs/overlays.md)."
 )
 
 
@@ -179,11 +174,10 @@ def _histograms() -> tuple[Claim, ...]:
             "the unsigned bytes of a negative number, such as an int16 of -1",
             ("not said",),
             (measured.minus_one("upacked16"),),
-            "error codes begin at -1, unknown epochs and leaders are -1. kwire writes the two's complement "
-            "bits at the encoding's width: "
-            f"{len(measured.minus_one('upacked32').split())} bytes as upacked32, "
-            f"{len(measured.minus_one('upacked64').split())} as upacked64, and "
-            "one byte in any packed form: advice has to look at real values",
+            "error codes begin at -1, unknown epochs and leaders are -1. kwire writes the two's complement bits at "
+            f"the encoding's width: {len(measured.minus_one('upacked32').split())} bytes as upacked32, "
+            f"{len(measured.minus_one('upacked64').split())} as upacked64, and one byte in any packed form: advice has "
+            "to look at real values",
             "kwire compare -m MetadataResponse --encoding upacked --encoding packed --cases",
             "explained",
         ),
@@ -264,9 +258,8 @@ def _formula(catalog: Catalog) -> tuple[Claim, ...]:
             "the same by the document's own grammar",
             (7, 1),
             measured.formula(catalog, "upacked", elements=False),
-            "ReplicaNodes, IsrNodes and OfflineReplicas are arrays, and encoding on an array is an error: "
-            "their elements stay fixed. kwire has "
-            "elementEncoding for them, which the rule book kafka9927 refuses",
+            "ReplicaNodes, IsrNodes and OfflineReplicas are arrays, and encoding on an array is an error: their "
+            "elements stay fixed. kwire has elementEncoding for them, which the rule book kafka9927 refuses",
             f"{REPEAT} --encoding upacked --fields errorCode,partitionIndex,leaderId,leaderEpoch",
         ),
         Claim(
@@ -295,11 +288,10 @@ def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
             "a topic with 100 partitions on two brokers: fixed, best case, worst case",
             SIZES,
             found,
-            "two replicas that are in sync are 4 elements a partition, whose partitions alone have "
-            f"{partitions} bytes by the document's formula, more than its whole response. The sizes follow "
-            f"from it for no whole number of elements: "
-            "a response in which some replicas were not in sync would have fewer. kwire's numbers are of the "
-            "input that repeats them, and not bent",
+            f"two replicas that are in sync are 4 elements a partition, whose partitions alone have {partitions} bytes "
+            "by the document's formula, more than its whole response. The sizes follow from it for no whole number of "
+            "elements: a response in which some replicas were not in sync would have fewer. kwire's numbers are of "
+            "the input that repeats them, and not bent",
             f"{REPEAT} {ENCODINGS}",
             "explained",
         ),
@@ -308,9 +300,8 @@ def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
             "differences: fixed less best, worst less best, worst less fixed",
             differences,
             (found[0] - found[1], found[2] - found[1], found[2] - found[0]),
-            f"they are those of {fitting[0]:.2f}, {fitting[1]:.2f} and {fitting[2]:.2f} elements a partition: "
-            f"two replicas, and "
-            f"{fitting[0] - 2:.1f} to {fitting[1] - 2:.1f} in sync, go with the first two",
+            f"they are those of {fitting[0]:.2f}, {fitting[1]:.2f} and {fitting[2]:.2f} elements a partition: two "
+            f"replicas, and {fitting[0] - 2:.1f} to {fitting[1] - 2:.1f} in sync, go with the first two",
             f"{REPEAT} {ENCODINGS}",
             "explained",
         ),

@@ -96,10 +96,9 @@ def message_table(catalog: Catalog) -> Table:
         "+/- flexible",
     )
     note = (
-        "Generated bodies, in bytes. arrays, buffers, strings: what their lengths save; sections: what "
-        "empty ones cost; the rest of the difference "
-        "is tagged fields at their defaults, which the inflexible form has to write. To repeat it: kwire "
-        "compare --flexible --all-tagged and " + "; ".join(message.options for message in MESSAGES)
+        "Generated bodies, in bytes. arrays, buffers, strings: what their lengths save; sections: what empty ones "
+        "cost; the rest of the difference is tagged fields at their defaults, which the inflexible form has to write. "
+        "To repeat it: kwire compare --flexible --all-tagged and " + "; ".join(message.options for message in MESSAGES)
     )
     return Table("Messages in the three forms", heading, tuple(rows), note)
 
@@ -121,10 +120,9 @@ _PROPOSED = (
     "strings, byte buffers and arrays have varint lengths of one more than their number."
 )
 _SHIPPED = (
-    "All of it, in Kafka 2.4. Request headers are numbered one higher, since version 0 was taken; "
-    "ClientId in them keeps its int16 length, so that a "
-    "broker can read the header of a version that it does not know; ApiVersionsResponse keeps the "
-    "plain response header."
+    "All of it, in Kafka 2.4. Request headers are numbered one higher, since version 0 was taken; ClientId in them "
+    "keeps its int16 length, so that a broker can read the header of a version that it does not know; "
+    "ApiVersionsResponse keeps the plain response header."
 )
 
 
@@ -177,9 +175,8 @@ def _headers(catalog: Catalog) -> tuple[Claim, ...]:
             "bytes of the flexible header with a client id of 5 characters",
             (_header_size(catalog, "kip482"),),
             (_header_size(catalog, "kafka"),),
-            "by the text ClientId is a compact string; as shipped it keeps its length of two bytes (the "
-            "compact one was on trunk for four days of "
-            "October 2019). kwire reads the KIP's own form with decode --header kip482",
+            "by the text ClientId is a compact string; as shipped it keeps its length of two bytes (the compact one "
+            "was on trunk for four days of October 2019). kwire reads the KIP's own form with decode --header kip482",
             "",
             "explained",
         ),

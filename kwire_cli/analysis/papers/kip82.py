@@ -149,17 +149,14 @@ _COMPARE = (
 _EACH = f"for N in {' '.join(map(str, KEY_SIZES))}; do"
 _ENCODE = "kwire encode --records --record-format kip82-draft"
 _PROPOSED = (
-    "Headers in the message of format v1, between key and value: an int32 length, then for each "
-    "header, in ascending order of its integer key, the "
-    "key, the length of its value and the value. A bit of the attributes says that there are any; "
-    "registers say what a key means."
+    "Headers in the message of format v1, between key and value: an int32 length, then for each header, in ascending "
+    "order of its integer key, the key, the length of its value and the value. A bit of the attributes says that there "
+    "are any; registers say what a key means."
 )
 _SHIPPED = (
-    "Headers in records of format v2 (Kafka 0.11): names as strings with varint lengths, values that "
-    "may be null, in the producer's order, "
-    "and the same name as often as it likes. Its magic is 2 as well: the draft's bytes can't be told "
-    "from it, and are read only with "
-    "--record-format kip82-draft."
+    "Headers in records of format v2 (Kafka 0.11): names as strings with varint lengths, values that may be null, in "
+    "the producer's order, and the same name as often as it likes. Its magic is 2 as well: the draft's bytes can't be "
+    "told from it, and are read only with --record-format kip82-draft."
 )
 
 
@@ -179,9 +176,8 @@ def _format(catalog: Catalog) -> tuple[Claim, ...]:
             "versions of Produce and Fetch with the new format",
             (3, 3),
             first_versions(catalog),
-            "record format v2 came with Produce v3, which has a transactionalId, and with Fetch v4, which has "
-            "an isolationLevel; Fetch v3 was taken "
-            "by then (KIP-74)",
+            "record format v2 came with Produce v3, which has a transactionalId, and with Fetch v4, which has an "
+            "isolationLevel; Fetch v3 was taken by then (KIP-74)",
             "kwire spec show ProduceRequest; kwire spec show FetchRequest",
             "explained",
         ),
@@ -271,9 +267,8 @@ def _keys() -> tuple[Claim, ...]:
             f"spaces of {_listed(own)}, in the register of an organisation",
             ("Local",) * len(own),
             tuple(key_range(key).space for key in own),
-            f"app.name and charge.tag, {own[0]:#010x} and {own[1]:#010x}, are both in {key_range(own[0]).label}"
-            f"; the first is a producer's, and "
-            f"{client.first - own[0]} short of the first client key, {client.first}",
+            f"app.name and charge.tag, {own[0]:#010x} and {own[1]:#010x}, are both in {key_range(own[0]).label}; the "
+            f"first is a producer's, and {client.first - own[0]} short of the first client key, {client.first}",
         ),
     )
 
@@ -289,15 +284,12 @@ def _prices() -> tuple[Claim, ...]:
         Claim(
             "Rejected Alternatives",
             f"a payload of {PAYLOAD} bytes is dwarfed by headers with string keys: {len(NAMES)} with values of "
-            f"{HEADER_SIZE} bytes, as a=b&c=d, as "
-            "JSON, as Avro, then in the draft's form, and as shipped",
+            f"{HEADER_SIZE} bytes, as a=b&c=d, as JSON, as Avro, then in the draft's form, and as shipped",
             (f"more than {PAYLOAD}",),
             tuple(costs[form] for form in ("map-pairs", "map-json", "map-avro", "kip82-draft", "v2")),
-            f"it is, and so it is by the draft's own headers: values take {values} bytes in any form. The "
-            f"names have {names}, numbers in their place "
-            f"{numbers}; of the {names - numbers} bytes saved the draft loses {lengths - shipped_lengths} to "
-            f"its int32 lengths: {lengths} bytes, and "
-            f"{shipped_lengths} as shipped",
+            f"it is, and so it is by the draft's own headers: values take {values} bytes in any form. The names have "
+            f"{names}, numbers in their place {numbers}; of the {names - numbers} bytes saved the draft loses "
+            f"{lengths - shipped_lengths} to its int32 lengths: {lengths} bytes, and {shipped_lengths} as shipped",
             _COMPARE,
             "explained",
         ),

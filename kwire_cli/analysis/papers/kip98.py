@@ -185,16 +185,13 @@ _REPEAT = f"for N in {' '.join(map(str, BATCHES))}; do kwire compare --records $
 _ENCODE = "kwire encode --records --record-format kip98-draft"
 _DECLARATION = "by the declaration: kwire_cli.structs.records.kip98"
 _PROPOSED = (
-    "A header of 45 bytes for a whole message set, with producer id, epoch and sequence; messages in "
-    "it with varint lengths, offsets that count from "
-    "the set's, and a CRC of their own."
+    "A header of 45 bytes for a whole message set, with producer id, epoch and sequence; messages in it with varint "
+    "lengths, offsets that count from the set's, and a CRC of their own."
 )
 _SHIPPED = (
-    "Record format v2 (Kafka 0.11): a header of 61 bytes, which also has a leader epoch, a base "
-    "timestamp and a count; records with zig-zag lengths, "
-    "timestamps as deltas, headers, and no CRC of their own. Its magic is 2 as well: the draft's bytes "
-    "can't be told from it, and are read only with "
-    "--record-format kip98-draft."
+    "Record format v2 (Kafka 0.11): a header of 61 bytes, which also has a leader epoch, a base timestamp and a count; "
+    "records with zig-zag lengths, timestamps as deltas, headers, and no CRC of their own. Its magic is 2 as well: the "
+    "draft's bytes can't be told from it, and are read only with --record-format kip98-draft."
 )
 
 
@@ -264,10 +261,9 @@ def _fields() -> tuple[Claim, ...]:
             "fields of the header that the set's CRC leaves out",
             ("none: it covers the header and message data",),
             (", ".join(uncovered(LAYOUTS["kip98-draft"], kip98.HEADER)),),
-            "a CRC can't cover itself, nor the offset, which brokers rewrite; kwire has it cover all that is "
-            "behind it. As shipped it leaves out "
-            f"{', '.join(uncovered(LAYOUTS['v2'], v2.HEADER))}. Which CRC it is the text does not say: kwire "
-            f"takes CRC-32 (IEEE), as before",
+            "a CRC can't cover itself, nor the offset, which brokers rewrite; kwire has it cover all that is behind "
+            f"it. As shipped it leaves out {', '.join(uncovered(LAYOUTS['v2'], v2.HEADER))}. Which CRC it is the text "
+            "does not say: kwire takes CRC-32 (IEEE), as before",
             "a bit of each byte of the header turned over, and the checksum computed anew",
             "explained",
         ),
@@ -301,9 +297,8 @@ def _space() -> tuple[Claim, ...]:
             "least and most overhead of a message",
             (14, 25),
             (min(totals), max(totals)),
-            "Attributes, Timestamp and CRC take 13 bytes, Length and OffsetDelta at least 1 each: 15, never "
-            "14. 25 is with varints of 4 bytes; they "
-            "go up to 5, which Length and KeyLen take from a key of 256 MiB on",
+            "Attributes, Timestamp and CRC take 13 bytes, Length and OffsetDelta at least 1 each: 15, never 14. 25 is "
+            "with varints of 4 bytes; they go up to 5, which Length and KeyLen take from a key of 256 MiB on",
             "see the table of inputs below",
         ),
         Claim(
@@ -323,9 +318,8 @@ def _space() -> tuple[Claim, ...]:
             "bytes that each additional message adds",
             (17,),
             added(max(BATCHES)),
-            f"so it is with all values of {first} to {last} bytes beside a key of {KEY}, up to the 128th "
-            f"message of a set; whether 1K is the message "
-            "or its key and value makes no difference",
+            f"so it is with all values of {first} to {last} bytes beside a key of {KEY}, up to the 128th message of a "
+            "set; whether 1K is the message or its key and value makes no difference",
             _REPEAT,
         ),
     )

@@ -213,8 +213,7 @@ class TransactionIndexCheck:
                 if self._markers[entry.last_offset] != entry.producer_id:
                     text = (
                         f"the abort marker at offset {entry.last_offset} is for producer "
-                        f"{self._markers[entry.last_offset]}"
-                        f", not {entry.producer_id}"
+                        f"{self._markers[entry.last_offset]}, not {entry.producer_id}"
                     )
                     yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
             elif not self._is_missing(entry.last_offset):

@@ -233,9 +233,8 @@ def check_size(data: Any, form: str, *, file: str | None = None, limit: int = TE
     """Raise InputError if bytes are text of more than `limit` bytes."""
     if len(data) > limit and _is_limited(bytes(data[:_SEEN]), form):
         raise InputError(
-            f"this text is larger than {limit >> 20} MiB: give a part of it (head -c, split), or its bytes "
-            f"(xxd -r -p FILE | kwire decode -); "
-            "captures and raw bytes may be larger",
+            f"this text is larger than {limit >> 20} MiB: give a part of it (head -c, split), or its bytes (xxd -r -p "
+            "FILE | kwire decode -); captures and raw bytes may be larger",
             file=file,
         )
 

@@ -82,8 +82,7 @@ class KeyLog:
                     if not self._files[path] and not rest and not _begins_log(piece):
                         text = (
                             "is not a TLS key log: its lines are a label such as CLIENT_RANDOM, a client random, and a "
-                            "secret, "
-                            "in hex"
+                            "secret, in hex"
                         )
                         raise InputError(text, file=path)
                     lines, end, rest = (rest + piece).rpartition(b"\n")

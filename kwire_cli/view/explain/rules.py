@@ -37,9 +37,8 @@ _BATCH = "KIP-98; Kafka documentation, Message Format"
 
 
 _INTEGER = (
-    "An integer of as many bits as its name says, the highest byte first (network byte order). An INT "
-    "is two's complement: with the highest bit "
-    "set it is negative. A UINT never is."
+    "An integer of as many bits as its name says, the highest byte first (network byte order). An INT is two's "
+    "complement: with the highest bit set it is negative. A UINT never is."
 )
 
 NUMBERS = {
@@ -57,9 +56,8 @@ NUMBERS = {
     ),
     "uvarint": Rule(
         "UNSIGNED_VARINT",
-        "7 bits of the number in each byte, the lowest ones first. The highest bit of a byte is 1 where "
-        "another byte follows: "
-        "1|0101100 0|0000010 is 300. 32 bits take 1 to 5 bytes.",
+        "7 bits of the number in each byte, the lowest ones first. The highest bit of a byte is 1 where another byte "
+        "follows: 1|0101100 0|0000010 is 300. 32 bits take 1 to 5 bytes.",
         "KIP-482; org.apache.kafka.common.utils.ByteUtils",
     ),
     "varint": Rule(
