@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import sys
 from typing import Any
@@ -37,6 +38,10 @@ COMMANDS = {
 
 
 LONGEST_NAME = 200
+OBJECTS = 20_000
+"""New objects after which Python looks for circles among them. Hardly anything here stands in one: looking more often
+finds nothing.
+"""
 """Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 
 
@@ -133,4 +138,5 @@ def _let_go_of_output() -> None:
 
 def main() -> None:
     """The entry point of the installed command."""
+    gc.set_threshold(OBJECTS)
     sys.exit(run())

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.structs.numbers import Varint
 
@@ -29,10 +29,10 @@ class Read(NamedTuple):
     """
 
     value: dict[str, Any]
-    topics: list[str]
-    ids: list[str]
-    errors: list[int]
-    names: list[tuple[str, str]]
+    topics: Sequence[str]
+    ids: Sequence[str]
+    errors: Sequence[int]
+    names: Sequence[tuple[str, str]]
 
 
 # Python source as it is written: its lines, its namespace, and the functions that all readers call.

@@ -27,7 +27,7 @@ _FAULTS = "IndexError, struct_error, UnicodeDecodeError"
 
 
 _READERS: dict[tuple[int, str, bool], tuple[Entry, Callable[[Any, int, int], Read]]] = {}
-_COUNTERS: dict[int, tuple[Entry, Counter]] = {}
+_COUNTERS: dict[tuple[int, frozenset[int]], tuple[Entry, Counter]] = {}
 
 
 def reader_of(
@@ -51,17 +51,35 @@ def reader_of(
     return known[1]
 
 
+_SEEN: dict[int, list[Any]] = {}
+OFTEN = 8
+"""Messages of a layout from which on a reader is worth its making."""
+
+
+def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | None:
+    """Return the reader of a layout of which many messages are decoded one by one; None for the first ones."""
+    if (id(entry), form, False) not in _READERS:
+        if len(_SEEN) >= MOST_READERS:
+            _SEEN.clear()
+        seen = _SEEN.setdefault(id(entry), [entry, 0])  # as above
+        seen[1] += 1
+        if seen[1] < OFTEN:
+            return None
+    return reader_of(entry, form)
+
+
 def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
     """Return the counter of messages of a layout, made once: `count(data, start, stop, sums, rows)`.
 
     `places` are the nodes of leaves whose places `rows` gets, always the same for a layout: 0, the node, where the
     value begins and where it ends. The counter of a layout that none can be made for raises MalformedError.
     """
-    known = _COUNTERS.get(id(entry))
+    key = (id(entry), frozenset(places))
+    known = _COUNTERS.get(key)
     if known is None:
         if len(_COUNTERS) >= MOST_READERS:
             _COUNTERS.clear()
-        known = _COUNTERS[id(entry)] = entry, _counter(entry, places)
+        known = _COUNTERS[key] = entry, _counter(entry, places)
     return known[1]
 
 
@@ -95,7 +113,7 @@ def _reader(
             out.add(*(f"{name} = []" for name, wanted in there.items() if wanted))
             _whole(writer, out, entry, kept=True)
             out.add(
-                f"return make(Read, (value, {', '.join(name if wanted else '[]' for name, wanted in there.items())}))"
+                f"return make(Read, (value, {', '.join(name if wanted else '()' for name, wanted in there.items())}))"
             )
         return out.function("read")
     except UnsupportedError:
@@ -114,7 +132,7 @@ def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
     from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
     from kwire_cli.engine.sinks import Counter  # noqa: PLC0415 - see above
 
-    counter = Counter(places)
+    counter = Counter(entry.program, places)
     counter.count = _refuse
     writer = Writer(counter)
     out = writer.out
@@ -157,10 +175,11 @@ def records_reader(
     return out.function("read")
 
 
-def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: Sequence[str], result: str) -> Counter:
-    """Return the counter of records: `count(data, at, stop, sums, *given)` adds to `sums` and returns `result`.
+def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: Sequence[str]) -> Counter:
+    """Return the counter of records: `count(data, at, stop, sums, *given)` adds to `sums`.
 
-    Where a record is malformed it returns None, and `sums` stay.
+    It returns how many records there are, and the bytes of their strings and bytes. Where a record is malformed it
+    returns None, and `sums` stay.
     `then` are the statements for a record, as for `records_reader`; they may use the counters in `Counter.most`.
     """
     from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
@@ -174,7 +193,8 @@ def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: 
             out.add(*then)
         out.add(f"except (Malformed, {_FAULTS}): return None")
         counter.end(out)
-        out.add(f"return {result}")
+        records, *sizes = counter.structures[:1] + counter.sized
+        out.add(f"return {records}, {' + '.join(sizes)}")
     counter.count = out.function("count")
     return counter
 

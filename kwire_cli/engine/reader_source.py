@@ -108,7 +108,7 @@ class Writer:
             out.add(f"{name} = data[at]", "at += 1")
             with out.block(f"if {name} > 127:"):
                 if self._counter:
-                    extra = self._counter.more()
+                    extra = self._counter.more(seldom=True)
                     out.add(f"{extra} -= at")
                 out.add(f"{name}, at = more(data, at, {name})")
                 if extra:
@@ -178,6 +178,7 @@ class Writer:
             data = f"data[{begin}:{end}]"
             if counter:
                 total = counter.more()
+                counter.sized.append(total)
                 out.add(f"{total} += {end} - {begin}")
                 counter.leaf(node, self._occurs, *prefix, value=0, more_value=total)
                 if node.id in counter.places:
@@ -263,7 +264,7 @@ class Writer:
         names: dict[int, str] = {}
         outer, bounded = self._occurs, self._bounded
         if self._counter:
-            self._occurs = self._counter.more()
+            self._occurs = self._counter.structure()
             out.add(f"{self._occurs} += 1")
         for number, field in enumerate(node.fields):
             value = (top and sink.names.get(field.name)) or out.name()
@@ -271,11 +272,11 @@ class Writer:
             if number == node.size:
                 self._bound(field, value)
                 continue
-            if before := sink.before(field, value):
+            if before := sink.before(value):
                 self.flush()
                 out.add(*before)
             self.node(field, value, kept=wanted)
-            out.add(*sink.after(field, value))
+            out.add(*sink.after(value))
             if wanted:
                 pairs.append((field, value))
             if isinstance(field, Leaf):

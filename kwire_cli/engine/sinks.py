@@ -18,7 +18,7 @@ from kwire_cli.structs.numbers import FLOAT64
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kwire_cli.engine.program import Node
+    from kwire_cli.engine.program import Node, Program
     from kwire_cli.engine.python_source import Source
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -79,11 +79,11 @@ class Sink:
         """Return the sink of tagged fields, whose values are wanted in any case."""
         return self
 
-    def before(self, node: Node, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
-        """Return statements that stand before a field."""
+    def before(self, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
+        """Return statements that stand before a field, whose value is `name`."""
         return ()
 
-    def after(self, node: Node, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
+    def after(self, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
         """Return statements that stand behind a field; `name_size` is the length of a string or bytes."""
         return ()
 
@@ -137,12 +137,16 @@ class Counter(Sink):
 
     count: Callable[..., Any]
 
-    def __init__(self, places: Mapping[int, Any] | None = None, most: Sequence[str] = ()) -> None:
+    def __init__(self, program: Program, places: Mapping[int, Any] | None = None, most: Sequence[str] = ()) -> None:
         super().__init__()
+        self.program = program
         self.places = places or {}
         self.most = most
         self.leaves: list[tuple[Leaf, int, int, int, int, int]] = []
+        self.structures: list[str] = []
+        self.sized: list[str] = []
         self._numbers: list[str] = []
+        self._seldom: set[str] = set()
         self._at = 0
 
     def sums(self) -> list[int]:
@@ -156,10 +160,18 @@ class Counter(Sink):
                 before, own = (sums[more] if more >= 0 else 0 for more in (more_prefix, more_value))
                 yield leaf, times * prefix + before, times * value + own, times
 
-    def more(self) -> str:
-        """Return the name of another number."""
-        self._numbers.append(f"n{len(self._numbers)}")
-        return self._numbers[-1]
+    def structure(self) -> str:
+        """Return the name of the number of a structure's occurrences."""
+        self.structures.append(self.more())
+        return self.structures[-1]
+
+    def more(self, *, seldom: bool = False) -> str:
+        """Return the name of another number; `seldom` says that it is mostly 0."""
+        name = f"n{len(self._numbers)}"
+        self._numbers.append(name)
+        if seldom:
+            self._seldom.add(name)
+        return name
 
     def leaf(
         self, leaf: Leaf, occurs: str, prefix: int = 0, more_prefix: str = "", *, value: int = 0, more_value: str = ""
@@ -187,7 +199,9 @@ class Counter(Sink):
         if self.most:
             out.lines[self._at + 1] = f"{indent}{', '.join(self.most)}, = sums[{first}:]"
             out.add(f"sums[{first}:] = {', '.join(self.most)},")
-        out.add(*(f"sums[{at}] += {name}" for at, name in enumerate(self._numbers)))
+        out.add(
+            *(f"{f'if {name}: ' * (name in self._seldom)}sums[{at}] += {name}" for at, name in enumerate(self._numbers))
+        )
 
     def keeps(self, node: Node, *, top: bool) -> bool:  # noqa: ARG002 - as above
         """Keep nothing."""

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly, codes
-from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
+from kwire_cli.engine.python_source import MalformedError
+from kwire_cli.engine.reader import often_read
 from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
 from kwire_cli.structs.messages import SIZE_SUFFIX, UNKNOWN_KEY, Sized, redacted
 from kwire_cli.structs.numbers import Bool
@@ -281,19 +282,25 @@ class Body:
 
     @cached_property
     def _calm(self) -> bool:
-        """Return whether the layout's own fold accepts the message, which means that it has no anomaly."""
-        try:
-            fold_of(self.entry, "size")(self.raw)
-        except OddError:
-            return False
-        return True
+        """Return whether a reader accepts the message, which means that it has no anomaly."""
+        return self._read("size") is not None
+
+    def _read(self, form: str) -> dict[str, Any] | None:
+        """Return what a reader says of the message; None if it has no reader yet, or may be malformed."""
+        raw = self.raw
+        if raw.flags or raw.lost >= 0:
+            return None
+        read = often_read(self.entry, form)
+        if read is None:
+            return None
+        with contextlib.suppress(MalformedError):
+            return read(raw.data, raw.start, raw.used).value
+        return None
 
     def form(self, form: Form) -> dict[str, Any]:
         """Kafka's JSON form, as far as the bytes reach."""
-        if not form.hidden:
-            with contextlib.suppress(OddError):
-                shown: dict[str, Any] = fold_of(self.entry, form.records)(self.raw)
-                self.__dict__["_calm"] = True  # which need not be found out again
-                return shown
+        if not form.hidden and (shown := self._read(form.records)) is not None:
+            self.__dict__["_calm"] = True  # which need not be found out again
+            return shown
         found = value(self.tree.root, self.tree, form)
         return {} if found is ABSENT else found

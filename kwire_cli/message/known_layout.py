@@ -11,10 +11,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.folds import OddError, fold_of
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.shapes import Shape, Shapes
-from kwire_cli.engine.spans import Spans
+from kwire_cli.engine.reader import SKIP, reader_of
+from kwire_cli.engine.spans import walk
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import decode_header, head_size, header_version
 from kwire_cli.message.frames import SIZE_BYTES, holds
@@ -24,12 +23,8 @@ from kwire_cli.message.roles import (
     Roles,
     filled,
     holds_records,
-    marked_values,
-    role_values,
     roles,
-    top_reader,
     top_value,
-    topics_reader,
 )
 from kwire_cli.spec.kafka import API_VERSIONS
 
@@ -37,11 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.python_source import Read
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.catalog import Catalog
-
-
-_TOPICS = "the topics"
-"""The name of a reader that no field has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +52,7 @@ class Layout:
     message: str
     entry: Entry
     roles: Roles
-    shapes: Shapes
+    readers: Readers
     has_records: bool
     tail_at: int
 
@@ -97,10 +90,19 @@ class Layouts:
             return None
         entry = entry_for(spec, version)
         found = roles(spec, entry)
-        shapes = Shapes(entry, found.by_node)
         tail_at = SIZE_BYTES + head_size(catalog, kind)
         return Layout(
-            kind, api_key, api.name, version, header, spec.name, entry, found, shapes, holds_records(entry), tail_at
+            kind,
+            api_key,
+            api.name,
+            version,
+            header,
+            spec.name,
+            entry,
+            found,
+            Readers(entry, found),
+            holds_records(entry),
+            tail_at,
         )
 
 
@@ -116,75 +118,63 @@ class Tail(NamedTuple):
     form: str
 
 
+class Readers:
+    """The readers of a layout. `form` is that in which a body was asked for last: `read` reads the next one in it."""
+
+    __slots__ = ("_entry", "_known", "_roles", "form", "read")
+
+    def __init__(self, entry: Entry, known: Roles) -> None:
+        self._entry, self._roles = entry, known
+        self._known: dict[str, Callable[[Any, int, int], Read]] = {}
+        self.form = SKIP
+        self.read: Callable[[Any, int, int], Read] = self._first
+
+    def turn_to(self, form: str) -> None:
+        """Make this the form that is read at once."""
+        read = self._known.get(form)
+        if read is None:
+            read = self._known[form] = reader_of(self._entry, form, self._roles.by_node, self._roles.naming)
+        self.form, self.read = form, read
+
+    def _first(self, data: Any, start: int, stop: int) -> Read:
+        self.turn_to(self.form)
+        return self.read(data, start, stop)
+
+
 class Plain:
-    """A request or response of a known layout. `tail` is what follows the correlation id in its header, `start` where
-    its body begins.
+    """A request or response of a known layout.
+
+    `tail` is what follows the correlation id in its header, `start` where its body begins.
     """
 
-    __slots__ = ("_found", "correlation_id", "data", "layout", "start", "tail")
+    __slots__ = ("_form", "_read", "correlation_id", "data", "layout", "start", "tail")
 
     def __init__(self, layout: Layout, data: bytes, correlation_id: int, tail: Tail, start: int) -> None:
         self.layout, self.data, self.correlation_id, self.tail, self.start = layout, data, correlation_id, tail, start
-        self._found: Shape | Spans | None = None
+        self._read: Read | None = None
+        self._form = ""
 
-    def found(self) -> Shape | Spans:
-        """The shape of its body, or its spans where it has none; OddError where it is not whole, or has bytes that no
-        correct writer would write.
-        """
-        found = self._found
+    def read(self) -> Read:
+        """Return what was read of the body, in the form of its layout; MalformedError where it may be malformed."""
+        found = self._read
         if found is None:
-            found = self.layout.shapes.walk(self.data, self.start)
-            if isinstance(found, Spans) and (found.flags or found.lost >= 0):
-                raise OddError
-            self._found = found
+            readers, data = self.layout.readers, self.data
+            self._form = readers.form
+            found = self._read = readers.read(data, self.start, len(data))
         return found
 
     @property
     def spans(self) -> Spans:
-        """The spans of the body. Raises OddError as `found` does."""
-        found = self.found()
-        return found if isinstance(found, Spans) else found.of(self.data)
-
-    @property
-    def roles(self) -> dict[str, list[bytes]]:
-        """The values in the body that have a role, by role; OddError as `found`."""
-        found = self.found()
-        if isinstance(found, Spans):
-            return role_values(self.layout.roles, found)
-        return marked_values(self.layout.roles, found.marked, self.data)
-
-    @property
-    def topics(self) -> tuple[list[str], list[str]] | None:
-        """The topic names and the topic ids in a body that has a shape; None for others; OddError as `found`."""
-        found = self.found()
-        if isinstance(found, Spans):
-            return None
-        read = found.readers.get(_TOPICS)
-        if read is None:
-            read = found.readers[_TOPICS] = topics_reader(self.layout.roles, found.marked)
-        topics: tuple[list[str], list[str]] = read(self.data)
-        return topics
+        """The spans of the body."""
+        return walk(self.layout.entry, self.data, self.start)
 
     def top(self, name: str) -> Any:
-        """The value of a field of the message itself; OddError as `found`."""
-        found = self.found()
-        if isinstance(found, Spans):
-            return top_value(self.layout.roles, found, name)
-        read = found.readers.get(name)
-        if read is None:
-            read = found.readers[name] = top_reader(self.layout.roles, found.spans, name)
-        return read(self.data)
-
-    def text(self, records: str | Callable[[bytes], str]) -> str | None:
-        """The JSON of the body, where that is made faster than its value; OddError where it has an anomaly.
-
-        `records` is how they are shown, or what makes the JSON of a records field.
-        """
-        found = self.found()
-        if isinstance(found, Spans):
-            return None
-        made = found.texts.get(records) or found.text(records)
-        return made.of(self.data, self.start) if made else None
+        """Return the value of a field of the message itself; MalformedError as `read`."""
+        found = self.read().value.get(name)
+        known = self.layout.roles
+        if found is not None and type(found) is not bytes and name in known.top:
+            return found
+        return top_value(known, self.spans, name) if name in known.top else None
 
     @property
     def header(self) -> dict[str, Any]:
@@ -192,11 +182,21 @@ class Plain:
         return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.tail.rest}
 
     def body(self, records: str = "base64", reading: RecordsAs | None = None) -> dict[str, Any]:
-        """The body in JSON form, as `Decoded.to_json` has it; OddError where it has an anomaly."""
+        """Return the body in JSON form, as `Decoded.to_json` has it; MalformedError as `read`."""
         layout = self.layout
-        if records != "decoded" or not layout.has_records:
-            return fold_of(layout.entry, "base64" if records == "decoded" else records)(self.spans)
-        return filled(layout.roles, fold_of(layout.entry, RAW)(self.spans), reading or RecordsAs())
+        decoded = records == "decoded" and layout.has_records
+        form = RAW if decoded else "base64" if not layout.has_records else records
+        found = self._read
+        if found is None or form != self._form:
+            readers = layout.readers
+            if readers.form != form:
+                readers.turn_to(form)
+            found = self._read = readers.read(self.data, self.start, len(self.data))
+            self._form = form
+        if not decoded:
+            return found.value
+        self._form = ""  # the value is changed in what follows
+        return filled(layout.roles, found.value, reading or RecordsAs())
 
 
 def may_hide(message: str) -> bool:

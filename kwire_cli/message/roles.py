@@ -146,19 +146,15 @@ def topics_reader(found: Roles, marked: list[tuple[int, int, int]]) -> Callable[
     return read
 
 
-def topic_names(found: Roles, raw: Spans) -> Iterator[tuple[str, str]]:
-    """The ids and names of the topics that a message says both of."""
+def topic_names(found: Roles, raw: Spans) -> list[tuple[str, str]]:
+    """The ids and names of the topics that a message says both of, in the order of its bytes."""
+    pairs: list[tuple[int, int]] = []
     for name_node, id_node in found.naming:
-        names, ids = (
-            [raw.data[raw.value[at] : raw.end[at]] for at, node in enumerate(raw.node) if node == wanted]
-            for wanted in (name_node, id_node)
-        )
+        names, ids = ([at for at, node in enumerate(raw.node) if node == wanted] for wanted in (name_node, id_node))
         if len(names) == len(ids):  # of a message that was cut they may not be
-            yield from (
-                (uuid_text(topic), str(name, "utf-8", "replace"))
-                for name, topic in zip(names, ids, strict=True)
-                if name and topic != NO_UUID
-            )
+            pairs += zip(ids, names, strict=True)
+    values = [[raw.data[raw.value[at] : raw.end[at]] for at in pair] for pair in sorted(pairs)]
+    return [(uuid_text(topic), str(name, "utf-8", "replace")) for topic, name in values if name and topic != NO_UUID]
 
 
 def error_codes(values: dict[str, list[bytes]]) -> list[int]:

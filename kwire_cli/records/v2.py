@@ -5,26 +5,29 @@ from __future__ import annotations
 import base64
 import re
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from kwire_cli.engine import kernel, program as p
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.reader import records_reader
+from kwire_cli.engine.sinks import Sink
 from kwire_cli.engine.spans import CHUNK, Spans, first_state
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies, value
 from kwire_cli.records.batch import MOST_NOTES, Area, Head, Record, int64, sequence_after
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.records.quick import AS_VALUES, Forms, reader_of
 from kwire_cli.stores.opening import check, lost
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 
-    from kwire_cli.engine.program import Entry, Series
+    from kwire_cli.engine.program import Entry, Leaf, Node, Series
+    from kwire_cli.engine.python_source import Source
     from kwire_cli.records.batch import Batch
 
 
@@ -278,12 +281,45 @@ def _pieces(
                 yield [part for record in records for part in make(record)], len(records), records[-1].offset
 
 
-def reader(then: Sequence[str], names: dict[str, Any], forms: Forms = AS_VALUES) -> Callable[..., Any]:
-    """A reader of records in which nothing is odd (`records.quick`); `then` may use the numbers and fields of `Record`
-    by their names.
+class RecordSink(Sink):
+    """A sink of records: bytes as they are, headers as tuples.
+
+    Statements for a record may use the fields of `Record` by their names.
     """
-    return reader_of(
-        v2.RECORD,
+
+    names = MappingProxyType({name: name for name in ("timestampDelta", "offsetDelta", "key", "value", "headers")})
+    empty = "()"
+
+    def __init__(self, space: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.space = {**super().space, "LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, **space}
+
+    def keeps(self, node: Node, *, top: bool) -> bool:
+        """Return whether something is made of a field."""
+        return not top or node.name in self.names
+
+    def data(self, _node: Leaf, data: str, _size: str) -> str:
+        """Return the bytes."""
+        return data
+
+    def array(self, out: Source, name: str) -> None:
+        """Make a tuple of the headers."""
+        out.add(f"{name} = tuple({name})")
+
+    def only(self, value: str) -> str:
+        """Return a tuple of one header."""
+        return f"({value},)"
+
+    def struct(self, _out: Source, pairs: Sequence[tuple[Node, str]]) -> str:
+        """Return a header."""
+        return f"({', '.join(value for _, value in pairs)})"
+
+
+def reader(then: Sequence[str], sink: RecordSink) -> Callable[..., Any]:
+    """Return a reader of well-formed records (`engine.reader`); `then` are the statements for a record."""
+    return records_reader(
+        records_entry(v2.RECORDS),
+        sink,
         ("base_offset", "base_timestamp", "base_sequence", "appended"),
         (
             "timestamp = base_timestamp + timestampDelta if appended is None else appended",
@@ -294,15 +330,13 @@ def reader(then: Sequence[str], names: dict[str, Any], forms: Forms = AS_VALUES)
             *then,
         ),
         "offset",
-        {"LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, **names},
-        forms,
     )
 
 
 @cache
 def _reader() -> Callable[..., Any]:
     then = "add(make(Record, (offset, timestamp, sequence, key, value, headers, key_at, value_at, None)))"
-    return reader((then,), {"make": tuple.__new__, "Record": Record})
+    return reader((then,), RecordSink({"Record": Record}))
 
 
 def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import head_json, record_json
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.records.quick import Forms
 from kwire_cli.records.reading import sound_batch
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 from kwire_cli.view.json import many_dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from orjson import Fragment
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.engine.program import Node
+    from kwire_cli.engine.python_source import Source as PythonSource
     from kwire_cli.message.roles import RecordsAs
     from kwire_cli.records.batch import Batch, Hide, Record, Source
     from kwire_cli.records.codecs import Limits
@@ -101,32 +104,48 @@ def _header(name: str | int, data: bytes | None) -> bytes:
 @cache
 def text_reader() -> Callable[..., Any]:
     """Return a reader that makes text of records. Values are copied once only, into the whole text."""
-    from kwire_cli.records.v2 import reader  # noqa: PLC0415 - not every batch is of this format
+    from kwire_cli.records.v2 import RecordSink, reader  # noqa: PLC0415 - not every batch is of this format
+
+    class TextSink(RecordSink):
+        """A sink of headers as text."""
+
+        empty = "b''"
+
+        def string(self, data: str) -> str:
+            return data
+
+        def array(self, out: PythonSource, name: str) -> None:
+            out.add(f"{name} = joined({name})")
+
+        def only(self, value: str) -> str:
+            return value
+
+        def struct(self, _out: PythonSource, pairs: Sequence[tuple[Node, str]]) -> str:
+            (_, key), (_, value) = pairs
+            return (
+                f"names[{key}] + NULL if {value} is None else HEADER % (names[{key}], base64({value}, newline=False))"
+            )
 
     then = (
         "if key is None or value is None:",
         "    add(row(offset, timestamp, sequence, key, value, headers))",
         "else:",
         "    out += (",
-        (
-            "        START % (offset, timestamp, sequence, len(key), len(value), base64(key, newline=False)), "
-            "base64(value, newline=False),"
-        ),
+        "        START % (offset, timestamp, sequence, len(key), len(value), base64(key, newline=False)),",
+        "        base64(value, newline=False),",
         "        END % headers if headers else NO_HEADERS",
         "    )",
     )
-    names = {"row": _row, "base64": b2a_base64, "names": _Names(), "NULL": b"null}", "HEADER": b'%b"%b"}'}
-    names |= {
-        "START": _NUMBERS + b'"%b","value":"',
-        "END": b'","headers":[%b]}',
-        "NO_HEADERS": b'","headers":[]}',
+    space = {
+        "row": _row,
+        "base64": b2a_base64,
+        "names": _Names(),
+        "NULL": b"null}",
+        "HEADER": b'%b"%b"}',
         "joined": b",".join,
     }
-    header = (
-        "names[headers_key] + NULL if headers_value is None else HEADER % (names[headers_key], "
-        "base64(headers_value, newline=False))"
-    )
-    return reader(then, names, Forms("{0}", header, "joined({})", "{}", "b''"))
+    space |= {"START": _NUMBERS + b'"%b","value":"', "END": b'","headers":[%b]}', "NO_HEADERS": b'","headers":[]}'}
+    return reader(then, TextSink(space))
 
 
 # Batches as JSON lines, for many of them: records whose bytes are nobody's message are put together without a
@@ -300,16 +319,15 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
     return b"{" + before + text[1:].encode() + after
 
 
-def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
-    """Return a function that makes the JSON of a records field from the field's bytes.
+def field_text(reading: RecordsAs) -> Callable[[bytes], Fragment]:
+    """Return what makes the JSON of a records field of its bytes, of a topic whose records are nobody's messages."""
+    from orjson import Fragment  # noqa: PLC0415 - only captures with records need it
 
-    The JSON is the batches with their records, of a topic whose records are nobody's messages.
-    """
-    from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - only captures with records need it
+    from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - as above
 
     limits = source_of(b"", limits=reading.limits).limits
 
-    def text(data: bytes) -> str:
+    def text(data: bytes) -> Fragment:
         found = quick_field(data, limits)
         if found is None:
             source = source_of(data, catalog=reading.catalog, limits=limits)
@@ -317,7 +335,7 @@ def field_text(reading: RecordsAs) -> Callable[[bytes], str]:
                 b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)
             ]
             found = b"[%b]" % b",".join(lines)
-        return found.decode()
+        return Fragment(found)
 
     return text
 

@@ -5,11 +5,11 @@ empty, keys keep their order.
 from __future__ import annotations
 
 import json
+from functools import cache
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.folds import OddError
-from kwire_cli.message.roles import is_internal
+from kwire_cli.message.roles import RAW, is_internal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,18 +41,14 @@ def many_dumps(document: Any) -> bytes:
 
 
 def line_dumps(
-    line: Captured, records: str, hide: Hide | None = None, field_text: Callable[[bytes], str] | None = None
+    line: Captured, records: str, hide: Hide | None = None, field_text: Callable[[bytes], Any] | None = None
 ) -> bytes:
-    """As `many_dumps` of a line's document, for lines of a message in which nothing is to be hidden: mostly without
-    making that.
+    """As `many_dumps` of a line's document, mostly without making that; for messages in which nothing is to be hidden.
 
     `field_text` makes the JSON of a records field whose records are nobody's messages.
     """
     plain, topics = line.plain, line.topics
-    try:
-        body = _body(line, plain, topics, records, hide, field_text) if plain else None
-    except OddError:
-        body = None
+    body = _body(line, plain, topics, records, hide, field_text) if plain else None
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
     seen, request, time = line.seen, line.request, line.time
@@ -70,9 +66,8 @@ def line_dumps(
         labels = "".join(f'"{name}":{encode_basestring(text or "")},' for name, text in origin.labels(file).items())
     place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{packet}'
     frame = plain.tail.form % (seen.size, plain.correlation_id)
-    return (
-        f'{{{labels}"frame":{line.number},"time":{when},{place},{frame},"body":{body},"anomalies":[]{after}}}\n'
-    ).encode()
+    before = f'{{{labels}"frame":{line.number},"time":{when},{place},{frame},"body":'
+    return b"".join((before.encode(), body, f',"anomalies":[]{after}}}\n'.encode()))
 
 
 def _body(
@@ -81,27 +76,24 @@ def _body(
     topics: list[str],
     records: str,
     hide: Hide | None,
-    field_text: Callable[[bytes], str] | None,
-) -> str | None:
-    """The JSON of a body: by a text of its shape, or else a fold."""
+    field_text: Callable[[bytes], Any] | None,
+) -> bytes | None:
+    """Return the JSON of a body; None where its records take the long way."""
     if records != "decoded" or not plain.layout.has_records:
-        shown = "base64" if records == "decoded" else records
-        return plain.text(shown) or _quick(plain.body(shown))
+        return _dumps()(plain.body(records))
     if field_text is None:
         return None
-    return (None if any(map(is_internal, topics)) else plain.text(field_text)) or _with_records(
-        line, plain, hide, field_text
-    )
+    for topic in topics:
+        if is_internal(topic):
+            return _dumps()(plain.body(records, line.reading(hide, field_text)))
+    return _dumps()(plain.body(RAW), default=field_text)
 
 
-def _with_records(line: Captured, plain: Plain, hide: Hide | None, field_text: Callable[[bytes], str]) -> str:
-    from orjson import Fragment  # noqa: PLC0415 - as above
+@cache
+def _dumps() -> Callable[..., bytes]:
+    import orjson  # noqa: PLC0415 - as above
 
-    return _quick(plain.body("decoded", line.reading(hide, lambda data: Fragment(field_text(data)))))
-
-
-def _quick(document: Any) -> str:
-    return many_dumps(document)[:-1].decode()
+    return orjson.dumps
 
 
 def message_document(

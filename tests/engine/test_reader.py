@@ -102,7 +102,7 @@ def check(spec, version, data):
                 by_reader(entry, memoryview(b"ab" + data + b"c"), form, start=2, stop=2 + len(data)).value
             ) == repr(expected)
         topics, ids, errors, named = collected(entry, walk(entry, data), known.by_node, known.naming)
-        assert found[1:4] == (topics, ids, errors)
+        assert [[*each] for each in found[1:4]] == [topics, ids, errors]
         assert sorted(found.names) == sorted(named)
     check_counter(entry, data)
     return by_kernel(entry, data, "base64") is not None
@@ -488,7 +488,7 @@ READ = records_reader(
     ("offset = base + offsetDelta", "add((offset, timestampDelta, key, value, headers, key_at, value_at))"),
     "offset",
 )
-COUNT = records_counter(RECORDS, Counts(), ("rows",), ("rows.append(offsetDelta)",), "n0")
+COUNT = records_counter(RECORDS, Counts(RECORDS.program), ("rows",), ("rows.append(offsetDelta)",))
 
 
 def areas():
@@ -536,7 +536,15 @@ def check_records(area):
     if counted is None:
         assert sums == COUNT.sums()
     else:
-        assert counted == taken == len(rows)
+        assert counted[0] == taken == len(rows)
+        texts = [
+            each
+            for _, _, key, data, headers, *_ in found
+            for each in (key, data, *(part for header in headers for part in header))
+        ]
+        assert counted[1] == sum(
+            len(each.encode() if isinstance(each, str) else each) for each in texts if each is not None
+        )
         totals = {leaf.id: numbers for leaf, *numbers in COUNT.totals(sums)}
         assert totals == summed(spans)
     return taken, len(expected)

@@ -9,7 +9,7 @@ from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import decompress
-from kwire_cli.records.measuring import meter
+from kwire_cli.records.measuring import LARGEST, meter
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.structs.records import v2
 
@@ -37,8 +37,8 @@ def contents(area):
 
 def metered(area, rows=None):
     sums = meter().sums()
-    found = meter().measure(area, 0, len(area), sums, rows)
-    named = {field.path: sums[3 * at : 3 * at + 3] for at, field in enumerate(meter().fields) if sums[3 * at + 2]}
+    found = meter().count(area, 0, len(area), sums, rows)
+    named = {leaf.path.removeprefix("records[]."): numbers for leaf, *numbers in meter().totals(sums)}
     return found, named, sums
 
 
@@ -116,7 +116,7 @@ def test_the_largest_are_kept():
     )
     _, _, sums = metered(area)
     # A count, and for each header two lengths, a name and a value.
-    assert sums[meter().largest : -1] == [5, 300, 1 + (2 + 1 + 10) + (2 + 1)]
+    assert sums[-len(LARGEST) : -1] == [5, 300, 1 + (2 + 1 + 10) + (2 + 1)]
     # From the length of the key on: two lengths of 1 and 2 bytes, and the count of headers.
     assert sums[-1] == 1 + 5 + 2 + 300 + 1
 
@@ -124,6 +124,6 @@ def test_the_largest_are_kept():
 def test_sums_of_two_batches_add_up():
     first, second = ((batch(records=[record(b"a", b"b")] * n))[61:] for n in (1, 2))
     sums = meter().sums()
-    assert meter().measure(first, 0, len(first), sums, None) == (1, 2)
-    assert meter().measure(second, 0, len(second), sums, None) == (2, 4)
+    assert meter().count(first, 0, len(first), sums, None) == (1, 2)
+    assert meter().count(second, 0, len(second), sums, None) == (2, 4)
     assert sums == metered(first + second)[2]

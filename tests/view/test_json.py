@@ -62,7 +62,7 @@ def test_short_latencies_are_shown_as_decimals(wire):
         assert nanoseconds < 0 or b"e-" not in shown
 
 
-def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
+def test_lines_hold_whatever_their_messages_say(wire):
     names = ("plain", 'a"b\\c', "tab\there", "ümlaut", "a\x00b\x7f", "%d %s", "\u2028")
     said = []
     for number, name in enumerate(name for name in names for _ in range(8)):
@@ -82,12 +82,9 @@ def test_texts_of_a_shape_hold_whatever_its_messages_say(wire):
                 ),
             )
         )
-    texts = 0
     for line in wire.lines(*said):
         assert line.message == "HeartbeatRequest"
-        texts += line.plain.text("base64") is not None
         assert repr(json.loads(line_dumps(line, "base64"))) == repr(line.to_json())
-    assert texts > len(said) / 2
 
 
 def test_fields_of_a_table_are_columns_or_paths():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.measures import Largest
     from kwire_cli.analysis.costs.record_sets import Told
     from kwire_cli.engine.program import Entry, Node, Program
-    from kwire_cli.engine.shapes import Shape
+    from kwire_cli.engine.sinks import Counter
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
@@ -194,17 +194,17 @@ HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
 class Account:
     """The bytes of some messages. `messages` counts them; `sizes` are the statistics of the batches in their records.
 
-    Messages of one shape differ in nothing that counts, so shapes are counted and added up at the end.
+    What readers count is added up at the end.
     """
 
-    __slots__ = ("_frames", "_headers", "_other", "_shapes", "_sums", "messages", "record_sets", "sizes")
+    __slots__ = ("_counted", "_frames", "_headers", "_other", "_sums", "messages", "record_sets", "sizes")
 
     def __init__(self) -> None:
         self.messages = 0
         self.sizes = BatchSizes()
         self.record_sets: dict[str, RecordSets] = {}
         self._sums: dict[tuple[str, KindsOf, int], Sums] = {}
-        self._shapes: dict[Shape, list[Any]] = {}
+        self._counted: dict[Counter, tuple[str, list[int]]] = {}
         self._headers: dict[tuple[str, int, bytes], list[Any]] = {}
         self._other: dict[tuple[str, Kind], list[int]] = {}
         self._frames = 0
@@ -221,25 +221,26 @@ class Account:
         """Count the size prefix of a frame."""
         self._frames += 1
 
-    def header(self, key: tuple[str, int, bytes], walked: Callable[[], Spans]) -> None:
-        """Count a header: of which kind and version it is, and the bytes that decide where its spans lie, are its
-        `key`.
-        """
+    def header(self, key: tuple[str, int, bytes]) -> bool:
+        """Count a header that is known. Its kind, version, and the bytes that decide where spans lie are its `key`."""
         found = self._headers.get(key)
         if found is None:
-            if len(self._headers) >= MOST_KEPT:
-                self._add_headers()
-            found = self._headers[key] = [0, walked()]
+            return False
         found[0] += 1
+        return True
 
-    def shape(self, message: str, shape: Shape) -> None:
-        """Count a body of this shape."""
-        found = self._shapes.get(shape)
+    def new_header(self, key: tuple[str, int, bytes], spans: Spans) -> None:
+        """Count the first header of this key."""
+        if len(self._headers) >= MOST_KEPT:
+            self._add_headers()
+        self._headers[key] = [1, spans]
+
+    def counted(self, message: str, counter: Counter) -> list[int]:
+        """What a counter adds to for bodies of its layout."""
+        found = self._counted.get(counter)
         if found is None:
-            if len(self._shapes) >= MOST_KEPT:
-                self._add_shapes()
-            found = self._shapes[shape] = [0, message]
-        found[0] += 1
+            found = self._counted[counter] = message, counter.sums()
+        return found[1]
 
     def spans(self, prefix: str, kinds: KindsOf, spans: Spans) -> None:
         """Count spans."""
@@ -256,15 +257,16 @@ class Account:
             self.sums(HEADERS[kind], in_header, spans.program).add(spans, times)
         self._headers.clear()
 
-    def _add_shapes(self) -> None:
-        for shape, (times, message) in self._shapes.items():
-            self.sums(f"{message}.", in_body, shape.spans.program).add(shape.spans, times)
-        self._shapes.clear()
+    def _add_counted(self) -> None:
+        for counter, (message, numbers) in self._counted.items():
+            for leaf, before, value, times in counter.totals(numbers):
+                self.sums(f"{message}.", in_body, counter.program).put(leaf.id, before, value, times)
+            numbers[:] = counter.sums()
 
     def parts(self) -> Iterator[Part]:
         """All that was counted."""
         self._add_headers()
-        self._add_shapes()
+        self._add_counted()
         if self._frames:
             entry = entry_for(SIZE_PREFIX, 0)
             sums = Sums(entry.program)
@@ -417,6 +419,10 @@ def _asked(request: Any, name: str) -> int | None:
 
 
 def _numbers(request: Any, name: str) -> list[int]:
+    if request and (plain := request.plain):
+        if name in plain.layout.roles.top:
+            return [plain.top(name)]
+        return list(_named(plain.body("size"), name))
     found = request.read if request else None
     if not found:
         return []
@@ -425,3 +431,15 @@ def _numbers(request: Any, name: str) -> list[int]:
     return [
         number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted
     ]
+
+
+def _named(value: Any, name: str) -> Iterator[int]:
+    """The numbers of this name in a value in JSON form."""
+    for key, inner in value.items():
+        if key == name and type(inner) is int:
+            yield inner
+        elif type(inner) is dict:
+            yield from _named(inner, name)
+        elif type(inner) is list and inner and type(inner[0]) is dict:
+            for each in inner:
+                yield from _named(each, name)

@@ -212,6 +212,14 @@ class Sums:
             count[node] += times
             start = end
 
+    def put(self, node: int, prefix: int, value: int, count: int) -> None:
+        """Count bytes of a leaf that were added up elsewhere."""
+        if len(self.count) < len(self.program.leaves):
+            self._grow()
+        self.prefix[node] += prefix
+        self.value[node] += value
+        self.count[node] += count
+
     def move(self, node: int, size: int) -> None:
         """Take bytes away from the values of a leaf: they are accounted for elsewhere."""
         self.value[node] -= size

@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
-from kwire_cli.engine.folds import OddError, fold_of
+from kwire_cli.engine.python_source import MalformedError
+from kwire_cli.engine.reader import SKIP, reader_of
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form as Shown, anomalies, value
@@ -146,24 +147,22 @@ def is_regular(entry: Entry, spans: Spans) -> bool:
     They do if everything was read, and if any correct writer would write these very bytes.
     """
     try:
-        fold_of(entry, "size")(spans)
-    except OddError:
+        reader_of(entry, SKIP)(spans.data, spans.start, spans.stop)
+    except MalformedError:
         return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
-    return spans.used == spans.stop
+    return True
 
 
 def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
-    """The values of a regular message in Kafka's JSON form, records as base64 text; None for one that is not
-    regular.
-    """
+    """The values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
     try:
-        found: dict[str, Any] = fold_of(entry)(spans)
-    except OddError:  # also where there are unknown tags, which a fold leaves to the general way
+        return reader_of(entry)(spans.data, spans.start, spans.stop).value
+    except MalformedError:
         if not is_regular(entry, spans):
             return None
-        tree = build(entry, spans)
-        found = value(tree.root, tree, Shown())
-    return found if spans.used == spans.stop else None
+    tree = build(entry, spans)
+    found: dict[str, Any] = value(tree.root, tree, Shown())
+    return found
 
 
 def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:

@@ -15,7 +15,7 @@ from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import LAYOUTS, layouts_of
 from kwire_cli.records.legacy import inner_messages
-from kwire_cli.records.measuring import meter
+from kwire_cli.records.measuring import LARGEST, meter
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.v2 import area_of, chunks
 from kwire_cli.structs.records import kip98, v2
@@ -179,7 +179,7 @@ class Told(NamedTuple):
     """Facts about a batch.
 
     `size` is its size as if it were not compressed, and `payload` the bytes of keys, values and headers. `packing` is
-    how many bytes a byte of its records takes on the wire. `rows` are its records as `records.measuring.Meter` gives
+    how many bytes a byte of its records takes on the wire. `rows` are its records as `records.measuring.meter` gives
     them, or None if it cannot.
     """
 
@@ -195,13 +195,11 @@ if TYPE_CHECKING:
 
 
 class _Leaves(NamedTuple):
-    """The leaves of a batch of format v2: those of its header, compressed records, and those of records in the order of
-    a meter's fields.
-    """
+    """The leaves of a batch of format v2: those of its header, compressed records, and those of records by path."""
 
     head: list[Leaf]
     packed: Leaf
-    fields: list[Leaf]
+    by_path: dict[str, Leaf]
 
 
 @cache
@@ -213,11 +211,7 @@ def _leaves() -> _Leaves:
     for leaf in mine:
         by_path.setdefault(leaf.path, leaf)
     packed = next(leaf for leaf in mine if leaf.kind == "records")
-    return _Leaves(
-        [by_path[name] for name in _V2.head.names],
-        packed,
-        [by_path[f"records[].{field.path}"] for field in meter().fields],
-    )
+    return _Leaves([by_path[name] for name in _V2.head.names], packed, by_path)
 
 
 class RecordSets:
@@ -240,7 +234,7 @@ class RecordSets:
         self.sizes, self.produced = sizes, produced
         self.largest_batch = self.largest_record = 0
         self._layouts, self._limits, self._on_batch = layouts_of(form), limits or Limits(), on_batch
-        self._measure, self._largest_at = meter().measure, meter().largest
+        self._measure = meter().count
         self._sums, self._inside = meter().sums(), meter().sums()
         self._heads = self._packed = self._packed_bytes = 0
         self._walked = Walked()
@@ -308,7 +302,7 @@ class RecordSets:
             packed,
             unpacked,
         )
-        key, value, headers, content = sums[self._largest_at :]
+        key, value, headers, content = sums[-len(LARGEST) :]
         self._seen(size, content, key, value, headers)
         if self._on_batch:
             batch = Batch(source, at, size, _V2, crc_valid=True)
@@ -362,7 +356,6 @@ class RecordSets:
 
 
 def _metered(sums: list[int], prefix: str) -> Iterator[Part]:
-    for number, leaf in enumerate(_leaves().fields):
-        before, value, count = sums[3 * number : 3 * number + 3]
-        if count:
-            yield Part(prefix + leaf.path, *in_batch(leaf), before, value, count)
+    for field, before, value, count in meter().totals(sums):
+        leaf = _leaves().by_path[field.path]
+        yield Part(prefix + leaf.path, *in_batch(leaf), before, value, count)

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.costs.accounts import HEADERS, Account, Opened, owners, places, rows_of
 from kwire_cli.analysis.costs.ledger import Kind, Part, in_body, in_header, in_size
 from kwire_cli.analysis.costs.measures import BatchSizes, Largest, key_of
-from kwire_cli.engine.shapes import Shape
+from kwire_cli.engine.python_source import MalformedError
+from kwire_cli.engine.reader import counter_of
 from kwire_cli.message.encode import decode_header
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import RecordsAs, role_values, roles, top_value, topics_in
 from kwire_cli.source.packets.model import ALONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.accounts import Named, OnRecords, Owner, Row
     from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.known_layout import Plain
+    from kwire_cli.message.known_layout import Layout, Plain
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.kafka.connection import Seen
@@ -41,6 +42,7 @@ class _Seen(NamedTuple):
     kind: str
     size: int
     code: str | None = None
+    plain: None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,16 @@ MOST_SHAPES = 512
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
 
 
+class _Counted(NamedTuple):
+    """How bodies of a layout are counted. `rows` say where the records of the last one are, and whose they are."""
+
+    account: Account
+    prefix: str
+    read: Callable[..., None]
+    sums: list[int]
+    rows: list[Row]
+
+
 def number_of(subject: Any) -> dict[str, Any]:
     """Return the name of a message: its number."""
     return {"frame": subject.number}
@@ -156,7 +168,8 @@ class Tallies:
             name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions
         }
         self._splits = "topic" in self._at or "partition" in self._at
-        self._rows: dict[Shape, list[Row]] = {}
+        self._is_simple = not self._splits and self.overlaid is None
+        self._counted: dict[tuple[Key, Layout], _Counted] = {}
         self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
 
     def account(self, key: Key) -> Account:
@@ -189,35 +202,54 @@ class Tallies:
         seen = line.seen
         self.size += seen.size
         self.messages += 1
-        plain = line.plain
-        if plain is None:
-            self._odd(line)
-            return
+        plain = seen.plain
+        whole = plain is not None and (self._is_simple or not (self._is_changed(plain.layout) or self._is_split(line)))
+        counted = self._count(line, plain) if whole else None
+        if counted is None:
+            # Tagged fields are left to spans as well.
+            if (plain := line.plain) is None:
+                self._odd(line)
+                return
+            key = self.key_of(line)
+            account = self.account(key)
+        else:
+            account = counted.account
+        layout = plain.layout
         if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
             self._see_request(line)
-        key = self.key_of(line)
-        account, layout = self.account(key), plain.layout
         account.messages += 1
         account.frame()
-        account.header((layout.kind, layout.header_version, plain.tail.data), partial(_header, self.catalog, plain))
-        found = plain.found()
-        if (
-            type(found) is not Shape
-            or (self.overlaid and self.overlaid.form(layout.message, layout.version))
-            or self._is_split(line)
-        ):
+        header = layout.kind, layout.header_version, plain.tail.data
+        if not account.header(header):
+            account.new_header(header, _header(self.catalog, plain))
+        if counted is None:
             self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
-            return
-        account.shape(layout.message, found)
-        if layout.has_records:
-            rows = self._rows.get(found)
-            if rows is None:
-                if len(self._rows) >= MOST_SHAPES:
-                    self._rows.clear()
-                rows = self._rows[found] = rows_of(found.spans, places(layout.roles))
-            prefix = f"{layout.message}."
-            there = account, account.sums(prefix, in_body, found.spans.program)
-            self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
+        elif counted.rows:
+            there = account, account.sums(counted.prefix, in_body, layout.entry.program)
+            self._opened.add(line, counted.prefix, plain.data, counted.rows, places(layout.roles), lambda _: there)
+
+    def _count(self, line: Any, plain: Plain) -> _Counted | None:
+        """Count a body by the reader of its layout; None, and nothing is counted, where the reader refuses it."""
+        layout = plain.layout
+        key = self.key_of(line), layout
+        counted = self._counted.get(key)
+        if counted is None:
+            where = places(layout.roles).by_node if layout.has_records else {}
+            account, counter = self.account(key[0]), counter_of(layout.entry, where)
+            counted = self._counted[key] = _Counted(
+                account, f"{layout.message}.", counter.count, account.counted(layout.message, counter), []
+            )
+        counted.rows.clear()
+        data = plain.data
+        try:
+            counted.read(data, plain.start, len(data), counted.sums, counted.rows)
+        except MalformedError:
+            return None
+        return counted
+
+    def _is_changed(self, layout: Layout) -> bool:
+        """Whether an overlay writes the messages of a layout in another way."""
+        return self.overlaid is not None and self.overlaid.form(layout.message, layout.version) is not None
 
     def _is_split(self, subject: Any) -> bool:
         """Return whether the bytes of the body belong to several topics or partitions."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING, Anomaly
-from kwire_cli.engine.folds import OddError
+from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.message.roles import (
     RecordsAs,
     can_hold_secrets,
@@ -23,7 +23,7 @@ from kwire_cli.source.packets.model import ALONE
 from kwire_cli.spec.kafka import API_VERSIONS, CLUSTER_METADATA, CLUSTER_METADATA_ID, DESCRIBE_CLUSTER, FETCH, METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
@@ -94,9 +94,12 @@ class Names:
             seen.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
         ):
             self._silent.add(plain.layout)
-        elif seen.kind == "response" and (found := line.read):
-            for topic, name in topic_names(
-                *found
+        elif seen.kind == "response":
+            for (
+                topic,
+                name,
+            ) in (
+                line.named_topics
             ):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
                 self.topics.setdefault(topic, name)
             _forget(self.topics, MOST_NAMES)
@@ -157,6 +160,8 @@ def _changed(line: Captured, known: list[str]) -> list[str]:
 
 
 def _body(line: Captured) -> dict[str, Any] | None:
+    if plain := line.plain:
+        return plain.body("size")
     frame = line.frame
     return frame.body.to_json(records="size") if frame and frame.body else None
 
@@ -275,8 +280,8 @@ class Captured:
         plain = self.seen.plain
         if plain is not None and not self._calm:
             try:
-                plain.found()
-            except OddError:
+                plain.read()
+            except MalformedError:
                 self.seen.plain = plain = None
             else:
                 self._calm = True
@@ -365,26 +370,30 @@ class Captured:
 
     @property
     def _roles(self) -> dict[str, list[bytes]]:
-        """The values that have a role, by role."""
+        """The values that have a role, by role, of a frame that is decoded in full."""
         if self._values is None:
-            plain = self.seen.plain
-            if plain is not None and not plain.layout.roles.by_node:
-                self._values = {}
-            elif plain := self.plain:
-                self._values = plain.roles
-            else:
-                found = self.read
-                self._values = role_values(*found) if found else {}
+            found = self.read
+            self._values = role_values(*found) if found else {}
         return self._values
 
     @property
-    def own_topics(self) -> tuple[list[str], list[str]]:
+    def own_topics(self) -> tuple[Sequence[str], Sequence[str]]:
         """The topic names in it, and the topic ids."""
         plain = self.seen.plain
         if plain is not None and not plain.layout.roles.by_node:
             return [], []
-        found = plain.topics if (plain := self.plain) else None
-        return topics_in(self._roles) if found is None else found
+        if plain := self.plain:
+            found = plain.read()
+            return found.topics, found.ids
+        return topics_in(self._roles)
+
+    @property
+    def named_topics(self) -> Sequence[tuple[str, str]]:
+        """The ids and names of the topics that it says both of."""
+        if plain := self.plain:
+            return plain.read().names
+        found = self.read
+        return topic_names(*found) if found else []
 
     @property
     def topics(self) -> list[str]:
@@ -395,14 +404,17 @@ class Captured:
         if ids or self.session:
             return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
         if names:
-            return list(dict.fromkeys(names)) if len(names) > 1 else names
+            return list(dict.fromkeys(names))
         # A Fetch response without topics is about those of its request.
         return self.request.topics if self.request and self.api_key == FETCH else []
 
     @property
     def error_codes(self) -> list[int]:
         """The error codes in a response that are not 0."""
-        return error_codes(self._roles) if self.seen.kind == "response" else []
+        if self.seen.kind != "response":
+            return []
+        plain = self.plain
+        return list(dict.fromkeys(plain.read().errors)) if plain else error_codes(self._roles)
 
     @property
     def errors(self) -> list[str | int]:
@@ -415,15 +427,7 @@ class Captured:
         """The codes of what is odd about it, a gap's own among them."""
         if self.seen.code:
             return [self.seen.code]
-        if plain := self.plain:
-            try:
-                if plain.text("size") is None:
-                    plain.body("size")
-            except OddError:
-                self.seen.plain = None
-            else:
-                return []
-        if not self.frame:
+        if self.plain or not self.frame:
             return []
         codes = [anomaly.code for anomaly in self.frame.anomalies]
         return ["NOT_RECOGNISED", *codes] if self.frame.kind == "unknown" else codes
@@ -523,12 +527,7 @@ class Captured:
         plain = self.plain
         if plain is None:
             return None
-        try:
-            body = plain.body(records, reading)
-        except OddError:
-            self.seen.plain = None
-            return None
-        layout = plain.layout
+        body, layout = plain.body(records, reading), plain.layout
         out: dict[str, Any] = {
             "kind": layout.kind,
             "size": self.seen.size,

@@ -29,7 +29,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.folds import OddError
+from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.message.encode import RequestHead, heads
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
 from kwire_cli.message.known_layout import Headers
@@ -421,7 +421,7 @@ class Connection:
         try:
             if seen.plain:
                 return seen.plain.top(name)
-        except OddError:
+        except MalformedError:
             pass
         body = self.frame(seen).body
         return None if body is None else top_value(roles(body.spec, body.entry), body.raw, name)

@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import Fixed
-from kwire_cli.engine.shapes import Shape
-from kwire_cli.engine.spans import Spans
+from kwire_cli.engine.python_source import Read
 from kwire_cli.message.encode import heads
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.known_layout import Layout, Layouts
@@ -236,11 +235,11 @@ def _foreign(event: Foreign) -> Seen:
 # Layouts and what was read by them are not in it: they are those of the catalogue of whoever takes it up
 # again.
 
-FORM = 2
+FORM = 3
 """Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 
 
-_SHOWN_AGAIN = (Frame, Spans, Shape)
+_SHOWN_AGAIN = (Frame, Read)
 """What was read from bytes that are kept: it is read again when it is asked for."""
 _OURS = ("kwire_cli.", "collections", "functools")
 
