@@ -13,11 +13,12 @@ import construct
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Leaf, Tags
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.errors import DecodeError, EncodeError, InputError
-from kwire_cli.message.roles import RAW, TOPIC, TOPIC_ID, RecordsAs, filled, roles, uuid_text
+from kwire_cli.message.roles import RAW, RecordsAs, filled, roles, uuid_text
 from kwire_cli.structs.messages import Sized, declare
 
 if TYPE_CHECKING:

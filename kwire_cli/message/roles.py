@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.engine.tree import Item, Tree
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 # Single fields read from spans without a tree: those with a role (topic names, topic ids, error codes) and
 # those of a name; found once a layout.
-
-TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
 
 
 NO_UUID, NO_ERROR = bytes(16), bytes(2)
@@ -98,27 +97,13 @@ def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
 
 def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
     """The bytes of all values that have a role, in order, by role."""
-    by_node = found.by_node
-    return marked_values(
-        found, [(node, raw.value[at], raw.end[at]) for at, node in enumerate(raw.node) if node in by_node], raw.data
-    )
-
-
-def marked_values(found: Roles, marked: list[tuple[int, int, int]], data: Any) -> dict[str, list[bytes]]:
-    """As `role_values`, of spans that are known to have a role: node, value and end of each."""
     out: dict[str, list[bytes]] = {}
-    by_node = found.by_node
-    for node, value, end in marked:
-        role = by_node[node]
-        if role in out:
-            out[role].append(bytes(data[value:end]))
-        else:
-            out[role] = [bytes(data[value:end])]
-    if found.encoded and ERROR in out:
-        errors = [(node, data[value:end]) for node, value, end in marked if by_node[node] == ERROR]
-        out[ERROR] = [
-            _as_shipped(found.encoded[node].read(raw)) if node in found.encoded else bytes(raw) for node, raw in errors
-        ]
+    for at, node in enumerate(raw.node):
+        if role := found.by_node.get(node):
+            value = bytes(raw.data[raw.value[at] : raw.end[at]])
+            if node in found.encoded:
+                value = _as_shipped(found.encoded[node].read(value))
+            out.setdefault(role, []).append(value)
     return out
 
 
@@ -131,19 +116,6 @@ def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
     """The topic names and the topic ids (as text) among the values that have a role, as often as they occur."""
     names = [name.decode("utf-8", "replace") for name in values.get(TOPIC, ()) if name]
     return names, [uuid_text(topic) for topic in values.get(TOPIC_ID, ()) if topic != NO_UUID]
-
-
-def topics_reader(found: Roles, marked: list[tuple[int, int, int]]) -> Callable[[bytes], tuple[list[str], list[str]]]:
-    """Return a function that gives `topics_in` of the bytes of messages in which these spans have a role."""
-    names, ids = (
-        [(value, end) for node, value, end in marked if found.by_node[node] == role] for role in (TOPIC, TOPIC_ID)
-    )
-
-    def read(data: bytes) -> tuple[list[str], list[str]]:
-        topics = [data[value:end].decode("utf-8", "replace") for value, end in names if value < end]
-        return topics, [uuid_text(data[value:end]) for value, end in ids if data[value:end] != NO_UUID] if ids else []
-
-    return read
 
 
 def topic_names(found: Roles, raw: Spans) -> list[tuple[str, str]]:
@@ -165,21 +137,13 @@ def error_codes(values: dict[str, list[bytes]]) -> list[int]:
 
 def top_value(found: Roles, raw: Spans, name: str) -> Any:
     """The value of a field of the message itself, not of its structs, in JSON form; None where there is none."""
-    return top_reader(found, raw, name)(raw.data)
-
-
-def top_reader(found: Roles, raw: Spans, name: str) -> Callable[[Any], Any]:
-    """Return a function that gives `top_value` of the bytes of messages that have these spans."""
     wanted = found.top.get(name, -1)
     if wanted not in raw.node:
-        return lambda _: None
+        return None
     at, leaf = raw.node.index(wanted), raw.program.leaves[wanted]
-    if type(leaf.decl) is FixedInt:
-        read, value, end = leaf.decl.read, raw.value[at], raw.end[at]
-        return lambda data: read(data[value:end])
     item = Item(leaf, raw.end[at - 1] if at else raw.start)
     item.span, item.end, item.whole = at, raw.end[at], True
-    return lambda data: leaf_value(item, Tree(item, None, raw._replace(data=data)))
+    return leaf_value(item, Tree(item, None, raw))
 
 
 def uuid_text(data: Any) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.program import Leaf
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import Spans, walk
 from kwire_cli.engine.tree import Item, Tree, build, places
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.decoded import records_in
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, holds_records, roles
+from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.records.batch import Batch
 from kwire_cli.structs.messages import Sized, redacted

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.tree import Item, Tree, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.decoded import InField, records_in
 from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, holds_records, roles
+from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.records.batch import Batch, headers_of, payload_of
 from kwire_cli.structs.messages import redacted
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range

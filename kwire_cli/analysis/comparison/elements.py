@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.comparison.differences import Difference, Side, by_key, parts_of, reached
 from kwire_cli.engine.program import Leaf, Struct, Tags
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.values import ABSENT, Form, leaf_value, value
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, RecordsAs, holds_records, roles
+from kwire_cli.message.roles import RecordsAs, holds_records, roles
 from kwire_cli.spec.model import ZERO_UUID, field_at
 from kwire_cli.structs.messages import redacted
 

@@ -11,9 +11,10 @@ from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.roles import NO_UUID, TOPIC, TOPIC_ID, uuid_text
+from kwire_cli.message.roles import NO_UUID, uuid_text
 from kwire_cli.spec.kafka import FETCH, PRODUCE
 from kwire_cli.structs.messages import SIZE_PREFIX
 

@@ -9,9 +9,9 @@ from ipaddress import ip_address
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import build, decode_spec, records_in_json
-from kwire_cli.message.roles import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.source.kafka.captured import address_of
 from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.structs.messages import SIZE_SUFFIX

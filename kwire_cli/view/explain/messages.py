@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import in_payload
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies, leaf_value
 from kwire_cli.message.decoded import records_in
 from kwire_cli.message.frames import PAYLOADS, Forwarded, Frame, hidden_below
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, holds_records, roles
+from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.structs import messages

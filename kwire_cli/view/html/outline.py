@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.tree import Item, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.decoded import records_in
-from kwire_cli.message.roles import TOPIC, TOPIC_ID, roles
+from kwire_cli.message.roles import roles
 from kwire_cli.structs.messages import Sized
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.json import dumps
