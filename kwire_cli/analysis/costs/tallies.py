@@ -168,7 +168,6 @@ class Tallies:
             name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions
         }
         self._splits = "topic" in self._at or "partition" in self._at
-        self._is_simple = not self._splits and self.overlaid is None
         self._counted: dict[tuple[Key, Layout], _Counted] = {}
         self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
 
@@ -203,8 +202,11 @@ class Tallies:
         self.size += seen.size
         self.messages += 1
         plain = seen.plain
-        whole = plain is not None and (self._is_simple or not (self._is_changed(plain.layout) or self._is_split(line)))
-        counted = self._count(line, plain) if whole else None
+        counted = None
+        if plain is not None and not (
+            (self.overlaid and self._is_changed(plain.layout)) or (self._splits and self._is_split(line))
+        ):
+            counted = self._count(line, plain)
         if counted is None:
             # Tagged fields are left to spans as well.
             if (plain := line.plain) is None:
