@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
-.PHONY: help demo test lint format bench update docs man clean
+.PHONY: help demo test check lint format bench update docs man clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
-	@echo "make test    lint, types, layers and all tests"
+	@echo "make test    lint, types, layers and the quick tests"
+	@echo "make check   lint, types, layers and all tests: what CI runs"
 	@echo "make format  put the source in order"
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
@@ -51,6 +52,9 @@ lint: $(VENV)/dev
 	$(BIN)/lint-imports
 
 test: lint
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+check: lint
 	$(BIN)/python -m pytest -n auto
 
 format: $(VENV)/dev

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 ROOT = Path(__file__).resolve().parent.parent
+SLOW = {"spark", "browser", "build"}
+"""Markers of tests that only `make check` runs."""
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile(
@@ -35,7 +37,11 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if not SLOW.isdisjoint(item.keywords):
+            item.add_marker("slow")
     if (ROOT.parent / "shared" / "golden").is_dir():
         return
     absent = pytest.mark.skip(reason="no reference data beside the checkout")

@@ -64,6 +64,7 @@ async def opened(file, size=(100, 30), filter_text="", **options):
     found = listing(file, **options)
     app = Inspector(found, str(file), filter_text)
     app.animation_level = "none"
+    app.NOTIFICATION_TIMEOUT = 3600  # no message goes before it was looked at
     try:
         async with app.run_test(size=size) as pilot:
             await settled(pilot)

@@ -1,6 +1,7 @@
 """Records in the fields of messages."""
 
 import base64
+import itertools
 
 import pytest
 from command_line import kwire as kwire_command
@@ -162,16 +163,22 @@ def test_as_bytes_records_with_secrets_are_hidden_whole(wire):
         assert len(hidden_records(CATALOG, line.frame.body)) == many
 
 
-@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "tree", "hex"])
+SHOWN_AS = [(), ("--records", "base64"), ("--records", "decoded")]
+
+
 @pytest.mark.parametrize(
-    "options", [(), ("--records", "base64"), ("--records", "decoded"), ("--fields", "frame,records,value")]
+    ("options", "fmt"),
+    [
+        *itertools.product(SHOWN_AS, ["json", "jsonl", "tree", "hex"]),
+        *((("--fields", "frame,records,value"), fmt) for fmt in ("json", "jsonl", "csv")),
+    ],
 )
 def test_no_view_of_a_fetch_shows_them(wire, fmt, options):
     body = fetched(wire, scram_batch())
     frame = (
         "decode",
         "-f",
-        fmt if fmt != "csv" or options[:1] == ("--fields",) else "json",
+        fmt,
         "--api",
         "Fetch",
         "--version",
