@@ -219,7 +219,8 @@ class Account:
         return found
 
     def frame(self) -> None:
-        """Count the size prefix of a frame."""
+        """Count a message that is a frame, and its size prefix."""
+        self.messages += 1
         self._frames += 1
 
     def header(self, key: tuple[str, int, bytes]) -> bool:

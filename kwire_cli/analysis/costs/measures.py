@@ -173,6 +173,10 @@ WITHIN = ("field", "kind")
 DIMENSIONS = (*OF_MESSAGE, *WITHIN)
 
 
+OF_LAYOUT = frozenset({"api", "message", "version"})
+"""Dimensions that are the same for all frames of a layout."""
+
+
 def key_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that gives a message's values of these dimensions, which are in OF_MESSAGE."""
     if not names:

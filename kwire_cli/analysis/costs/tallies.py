@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.accounts import HEADERS, Account, Opened, owners, places, rows_of
 from kwire_cli.analysis.costs.ledger import Kind, Part, in_body, in_header, in_size
-from kwire_cli.analysis.costs.measures import BatchSizes, Largest, key_of
+from kwire_cli.analysis.costs.measures import OF_LAYOUT, BatchSizes, Largest, key_of
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import counter_of
 from kwire_cli.message.encode import decode_header
@@ -168,7 +168,8 @@ class Tallies:
             name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions
         }
         self._splits = "topic" in self._at or "partition" in self._at
-        self._counted: dict[tuple[Key, Layout], _Counted] = {}
+        self._is_by_layout = OF_LAYOUT.issuperset(self.dimensions)
+        self._counted: dict[tuple[Key, Layout] | Layout, _Counted] = {}
         self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
 
     def account(self, key: Key) -> Account:
@@ -213,38 +214,38 @@ class Tallies:
                 self._odd(line)
                 return
             key = self.key_of(line)
-            account = self.account(key)
+            account, rows = self.account(key), None
         else:
-            account = counted.account
+            account, prefix, _, _, rows = counted
         layout = plain.layout
         if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
             self._see_request(line)
-        account.messages += 1
         account.frame()
         header = layout.kind, layout.header_version, plain.tail.data
         if not account.header(header):
             account.new_header(header, _header(self.catalog, plain))
-        if counted is None:
+        if rows:
+            there = account, account.sums(prefix, in_body, layout.entry.program)
+            self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
+        elif rows is None:
             self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
-        elif counted.rows:
-            there = account, account.sums(counted.prefix, in_body, layout.entry.program)
-            self._opened.add(line, counted.prefix, plain.data, counted.rows, places(layout.roles), lambda _: there)
 
     def _count(self, line: Any, plain: Plain) -> _Counted | None:
         """Count a body by the reader of its layout; None, and nothing is counted, where the reader refuses it."""
         layout = plain.layout
-        key = self.key_of(line), layout
+        key = layout if self._is_by_layout else (self.key_of(line), layout)
         counted = self._counted.get(key)
         if counted is None:
             where = places(layout.roles).by_node if layout.has_records else {}
-            account, counter = self.account(key[0]), counter_of(layout.entry, where)
+            account, counter = self.account(self.key_of(line)), counter_of(layout.entry, where)
             counted = self._counted[key] = _Counted(
                 account, f"{layout.message}.", counter.count, account.counted(layout.message, counter), []
             )
-        counted.rows.clear()
+        _, _, read, sums, rows = counted
+        rows.clear()
         data = plain.data
         try:
-            counted.read(data, plain.start, len(data), counted.sums, counted.rows)
+            read(data, plain.start, len(data), sums, rows)
         except MalformedError:
             return None
         return counted
