@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, SpecError
+from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Specs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "DecodeError",
     "EncodeError",

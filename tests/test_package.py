@@ -82,7 +82,7 @@ def test_importing_the_package_loads_none_of_it():
         "'click', 'construct'))))"
     )
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors']"
+    assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors', 'kwire_cli.spec', 'kwire_cli.spec.kafka']"
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from kwire_cli import __version__
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.options import with_output
 from kwire_cli.errors import InputError, KwireError
+from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -187,7 +187,7 @@ def itself() -> Iterator[Finding]:
     from kwire_cli.spec.catalog import catalog
     from kwire_cli.spec.files import specs_folder
 
-    yield Finding("kwire", "kwire", "ok", __version__)
+    yield Finding("kwire", "kwire", "ok", VERSION)
     python = (
         f"{platform.python_version()} ({platform.python_implementation()}, {platform.system()} {platform.machine()})"
     )

@@ -23,7 +23,6 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.segments import SegmentFile, files_of, note_links, segment_files
 from kwire_cli.errors import InputError
 from kwire_cli.records.formats import CHOICES
-from kwire_cli.structs.messages import redacted
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -480,21 +479,6 @@ def _chosen(run: Run, file: SegmentFile, source: Source, reader: Reader | None =
 
 def _as_shown(run: Run, batch: Batch, record: Record) -> Record:
     """A record as it is shown, so that no choice tells what is redacted in it."""
-    from kwire_cli.records.batch import payload_of
-
-    if (
-        run.redaction.record is None
-        or not run.selection.by_content
-        or not (payload := payload_of(batch, record))
-        or not payload.record
-    ):
+    if run.redaction.record is None or not run.selection.by_content:
         return record
-    hidden = run.redaction.record(payload.record)
-    key, value = (
-        _redacted(getattr(record, name)) if hidden.get(name) else getattr(record, name) for name in ("key", "value")
-    )
-    return record._replace(key=key, value=value)
-
-
-def _redacted(data: bytes | None) -> bytes | None:
-    return data if data is None else redacted(len(data)).encode()
+    return run.redaction.record.without_secrets(batch, record)

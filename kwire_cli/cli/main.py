@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from kwire_cli import __version__
 from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, UnwritableError
 from kwire_cli.errors import KwireError, close_to, did_you_mean
+from kwire_cli.spec.kafka import VERSION
 
 COMMANDS = {
     "advise": "Suggest encodings and tags that would pay, from real values.",
@@ -79,7 +79,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="kwire")
+@click.version_option(VERSION, prog_name="kwire")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Inspect the Apache Kafka wire protocol: every message, every version, every byte."""

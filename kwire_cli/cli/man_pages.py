@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli import __version__
 from kwire_cli.cli.main import cli
+from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,7 +62,7 @@ def _page(
     title = context.command_path.replace(" ", "-")
     summary, *rest = _paragraphs(command.help or "")
     yield '.\\" Made from the command itself; -*- coding: utf-8 -*-'
-    yield f'.TH "{_text(title.upper())}" "1" "" "kwire {__version__}" "kwire"'
+    yield f'.TH "{_text(title.upper())}" "1" "" "kwire {VERSION}" "kwire"'
     yield from _section("NAME", [f"{_text(title)} \\- {_text(summary.rstrip('.'))}"])
     yield ".SH SYNOPSIS"
     yield f".B {_text(context.command_path)}"

@@ -120,8 +120,10 @@ def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
 def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
     from kwire_cli.sanitize.records import NUMBERS_ALONE, tasks
     from kwire_cli.source.logs.files import nothing_in
+    from kwire_cli.stores.opening import tree
 
-    found = list(tasks(folder, fields))
+    files = (file for file in tree(folder).files() if isinstance(file, Path))
+    found = list(tasks(folder, files, fields))
     if all(task.left_out for task in found):
         raise nothing_in(folder, "segment and no snapshot")
     if out.resolve().is_relative_to(folder.resolve()):

@@ -95,6 +95,12 @@ def heads(catalog: Catalog) -> tuple[Fixed, Fixed]:
     return _head_layout(catalog, "request"), _head_layout(catalog, "response")
 
 
+def response_correlation(catalog: Catalog, data: bytes, at: int) -> int | None:
+    """Return the correlation id of the response at `at`; None if the bytes end before it does."""
+    layout = _head_layout(catalog, "response")
+    return int(layout.unpack(data, at)[0]) if len(data) - at >= layout.size else None
+
+
 @cache
 def head_size(catalog: Catalog, kind: str) -> int:
     """The bytes of a header up to and with its correlation id."""

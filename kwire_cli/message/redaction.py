@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kwire_cli.engine.tree import places
 from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal
 from kwire_cli.message.secrets import everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
+from kwire_cli.structs.messages import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.known_layout import Layout, Plain
-    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.batch import Batch, Record
     from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
@@ -79,6 +80,20 @@ class RecordRedaction:
             whole = {name: everything(part.body) if part and part.body else _ALL for name, part in parts.items()}
             return {"key": _ALL, "value": _ALL, "headers": _ALL} | whole
         return self(payload) if payload else {}
+
+    def without_secrets(self, batch: Batch, record: Record) -> Record:
+        """Return a record whose key and value are redacted if its payload has a secret there."""
+        from kwire_cli.records.batch import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
+
+        payload = payload_of(batch, record)
+        if not payload or not payload.record:
+            return record
+        hidden = self(payload.record)
+        key, value = (
+            redacted(len(data)).encode() if data is not None and hidden.get(name) else data
+            for name, data in (("key", record.key), ("value", record.value))
+        )
+        return record._replace(key=key, value=value)
 
     def _is_malformed(self, batch: Batch) -> bool:
         """Return whether a batch of Kafka's own topics has a wrong length or count, so that any part of a record may

@@ -18,9 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kwire_cli
 from kwire_cli.errors import InputError
-from kwire_cli.spec.files import specs_folder
+from kwire_cli.spec.files import package_folder, specs_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,7 +84,7 @@ def _java(variables: Mapping[str, str]) -> str:
 # kwire sent with a job to the workers of a cluster, which need not have it, or not this version of it; what
 # it stands on they need.
 
-PACKAGE = Path(kwire_cli.__file__).parent
+PACKAGE = Path(package_folder())
 
 
 def ship(context: SparkContext) -> None:

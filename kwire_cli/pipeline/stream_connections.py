@@ -15,7 +15,6 @@ from pyspark.sql import Row
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from kwire_cli import __version__
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import MOST_BYTES, layouts
@@ -26,6 +25,7 @@ from kwire_cli.source.kafka.traffic import FORM, Ongoing, taken_up
 from kwire_cli.source.packets.descriptors import Run, Scheduled, described
 from kwire_cli.source.packets.model import Origin, Place
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
+from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ Packets are numbered over the stream: `before` of them are not of the
 file, and `through` is the last one of the batch."""
 
 
-VERSION = f"{__version__}/{FORM}"
+STATE_VERSION = f"{VERSION}/{FORM}"
 """Of kwire, and of the form of what it puts away: nobody else takes that up."""
 STATE = "version string, active bigint, kept binary"
 MADE = "rows binary"
@@ -174,7 +174,7 @@ class Connections(StatefulProcessor):
         yield from self._shown(known.ongoing.take(known.segments(bytes(key[1]), given)))
         yield from self._shown(known.ongoing.pass_by(max(row.through for row in given)))
         known.forget_places()
-        self._state.update((VERSION, now, self._put_away(known)))
+        self._state.update((STATE_VERSION, now, self._put_away(known)))
 
     def handleExpiredTimer(self, key: tuple[Any, ...], timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - as above
         """Nothing has come for a while: unless something has, what waits is given, and the connections end."""
@@ -204,8 +204,8 @@ class Connections(StatefulProcessor):
 
     def _taken_up(self, kept: tuple[Any, ...], key: tuple[Any, ...]) -> Known:
         version, _, data = kept
-        if version != VERSION:
-            said = f"the connections of this stream were put away by kwire {version}, and this is {VERSION}"
+        if version != STATE_VERSION:
+            said = f"the connections of this stream were put away by kwire {version}, and this is {STATE_VERSION}"
             raise InputError(f"{said}: continue that stream, or start with a new checkpoint")
         ongoing, places, last = pickle.loads(bytes(data))  # noqa: S301 - our own
         known = Known(key[0])

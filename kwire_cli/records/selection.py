@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.filter import Filter
     from kwire_cli.records.batch import Batch, Record
 
     Range = tuple[int | None, int | None]
 
 NO_RANGE: Range = (None, None)
+
+
+class RowFilter(Protocol):
+    """A compiled filter of batches or frames, such as `filter.Filter`."""
+
+    @property
+    def deep(self) -> bool:
+        """True if the filter needs the records, not only the batches around them."""
+
+    @property
+    def matches(self) -> Callable[[Any], bool]:
+        """The test of one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +41,7 @@ class Selection:
     times: Range = NO_RANGE
     key: bytes | None = None
     pattern: re.Pattern[bytes] | None = None
-    filter: Filter | None = None
+    filter: RowFilter | None = None
     """A filter of batches, which whoever reads them asks."""
 
     @property

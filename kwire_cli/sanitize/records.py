@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import records_entry
@@ -37,12 +36,12 @@ from kwire_cli.source.kafka.framing import GSSAPI_TAG
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition_of, topic_of
 from kwire_cli.source.logs.model import BATCH_KINDS, COMMENT, GAP, Kind, file_name, other_file_name, other_folder_name
-from kwire_cli.stores.opening import tree
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.spans import Spans
@@ -457,8 +456,8 @@ class Task(NamedTuple):
     left_out: bool
 
 
-def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
-    """Yield the tasks for a folder: a partition's, a log directory, or a folder of log directories.
+def tasks(folder: Path, files: Iterable[Path], fields: Fields) -> Iterator[Task]:
+    """Yield the tasks for the files below a folder: a partition's, a log directory, or a folder of log directories.
 
     All folders are renamed. Raises InputError if a file cannot be read.
     """
@@ -467,8 +466,8 @@ def tasks(folder: Path, fields: Fields) -> Iterator[Task]:
         data = os.fsencode(name)
         return name if not name or stays("", "", data) else fields.replacement.letters(data).decode()
 
-    for file in tree(folder).files():
-        if not isinstance(file, Path) or not file.is_file():
+    for file in files:
+        if not file.is_file():
             continue
         kind = file_name(file.name).kind
         parents = file.relative_to(folder).parts[:-1]

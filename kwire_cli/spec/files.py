@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 # Where the bundled specs lie, and how their bytes are read.
 
 
+def package_folder() -> str:
+    """Return the folder of the package, which may be a path inside a zip."""
+    return os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib's import costs more than the decode
+
+
 @cache
 def specs_folder() -> str:
     """The folder of the bundled specs: inside the package in a wheel and in a zip, beside it in a checkout or an
     editable install.
     """
-    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib's import costs more than the decode
+    package = package_folder()
     in_zip = not os.path.isdir(package)  # noqa: PTH112 - as above
     package = package if in_zip else os.path.abspath(package)  # noqa: PTH100 - as above
     inside = os.path.join(package, "specs")  # noqa: PTH118 - as above

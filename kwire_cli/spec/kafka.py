@@ -1,8 +1,9 @@
-"""Kafka's own names and numbers that more than one room uses: its release, the topics that it keeps for itself, and api
-keys.
-"""
+"""Releases of kwire and Kafka, and Kafka's own names and numbers that more than one room uses: topics and api keys."""
 
 from __future__ import annotations
+
+VERSION = "0.1.0"
+"""The release of kwire itself, as pages, manuals and stored streams name it."""
 
 RELEASE = "4.4"
 """The release whose definitions are bundled, and whose generator the rule book of that name follows."""

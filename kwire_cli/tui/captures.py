@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.message.encode import heads, request_head
+from kwire_cli.message.encode import request_head, response_correlation
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
 from kwire_cli.source.captures import Capture
@@ -27,10 +27,9 @@ from kwire_cli.view.tables import TABLE, heading, row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.filter import Filter
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.records.selection import RowFilter
     from kwire_cli.source.packets.model import Origin
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
@@ -106,21 +105,15 @@ class _Strange(NamedTuple):
     reason: str | None
 
 
-def response_correlation(catalog: Catalog, data: bytes) -> int | None:
-    """The correlation id of a response with its size prefix; None where the bytes end before it does."""
-    layout = heads(catalog)[1]
-    return int(layout.unpack(data, SIZE_BYTES)[0]) if len(data) >= SIZE_BYTES + layout.size else None
-
-
 class Index:
     """A line takes some hundred bytes here; those of its frame are in a temporary file.
 
     `names` are those that the capture tells, as it is read; `origin` is the capture's.
     """
 
-    def __init__(self, catalog: Catalog, origin: Origin) -> None:
-        self.catalog, self.names, self.origin = catalog, Names(), origin
-        self._layouts, self._headers = Layouts(catalog), Headers(catalog)
+    def __init__(self, layouts: Layouts, origin: Origin) -> None:
+        self.catalog, self.names, self.origin = layouts.catalog, Names(), origin
+        self._layouts, self._headers = layouts, Headers(layouts.catalog)
         self._kept = Kept()
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
@@ -208,7 +201,9 @@ class Index:
         )
         seen = Seen(kind, side, cut, head=head, request=asked.seen if asked else None)
         if head and not cut.missing and (layout := self._layouts.get(kind, head.api_key, head.version)):
-            correlation = head.correlation_id if kind == "request" else response_correlation(self.catalog, data)
+            correlation = (
+                head.correlation_id if kind == "request" else response_correlation(self.catalog, data, SIZE_BYTES)
+            )
             if correlation is not None:
                 seen.plain = self._headers.plain(layout, data, correlation)
         if strange := self._strange.get(number):
@@ -267,7 +262,7 @@ class Captures:
         self,
         redaction: Redaction,
         path: str,
-        filter_of: Callable[[str], Filter],
+        filter_of: Callable[[str], RowFilter],
         *,
         port: int | None,
         key_logs: Sequence[str],
@@ -281,7 +276,7 @@ class Captures:
         )
         self.notes: list[str] = []
         self._filter_of = filter_of
-        self._index = Index(self.catalog, self._capture().origin)  # what cannot be read says so at once
+        self._index = Index(Layouts(self.catalog), self._capture().origin)  # what cannot be read says so at once
         self._read = False
         self._size = max(Path(path).stat().st_size, 1)
         self._known: dict[int, dict[str, Any]] = {}

@@ -26,9 +26,9 @@ from kwire_cli.view.tree import frame_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.filter import Filter
     from kwire_cli.message.frames import Frame, Hints
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.records.selection import RowFilter
     from kwire_cli.source.text.reading import Input
     from kwire_cli.view.lines import Line
 
@@ -129,7 +129,7 @@ class Frames:
         self,
         redaction: Redaction,
         found: Input,
-        filter_of: Callable[[str], Filter],
+        filter_of: Callable[[str], RowFilter],
         hints: Hints,
         *,
         framed: bool | None,
@@ -245,7 +245,7 @@ class Segments:
     what = ("batch", "batches")
     number_is = "an offset, or @ and a position in the file"
 
-    def __init__(self, redaction: Redaction, source: Source, filter_of: Callable[[str], Filter]) -> None:
+    def __init__(self, redaction: Redaction, source: Source, filter_of: Callable[[str], RowFilter]) -> None:
         self.catalog, self.source = redaction.catalog, source
         self.hide = redaction.record
         self.notes: list[str] = []
@@ -297,7 +297,7 @@ class Segments:
         """Return a function that finds the batches that match a filter."""
         return partial(self._select, self._filter_of(text))
 
-    def _select(self, found: Filter) -> Iterator[tuple[float, list[int]]]:
+    def _select(self, found: RowFilter) -> Iterator[tuple[float, list[int]]]:
         number, pace = 0, Pace()
         some: list[int] = []
         while number < self._count or not self._read:

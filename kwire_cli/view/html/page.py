@@ -13,13 +13,13 @@ from importlib import resources
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any, Self
 
-from kwire_cli import __version__
 from kwire_cli.analysis.costs.advice import integers
 from kwire_cli.analysis.costs.ledger import OVERHEAD
 from kwire_cli.analysis.costs.measures import bucket_text
 from kwire_cli.analysis.costs.overhead import accounted
 from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.errors import InputError
+from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.costs import NONE, percent
 from kwire_cli.view.html.outline import CLASSES
 from kwire_cli.view.json import dumps
@@ -58,7 +58,7 @@ SCRIPTS = (
 """In the order in which they stand in the page's one script; each is for what its name says."""
 
 
-BY = f"kwire {__version__}"
+BY = f"kwire {VERSION}"
 MOST_TEXT = 48 << 20
 """Characters of data in one page; what is beyond is for the next one."""
 
