@@ -90,8 +90,10 @@ def test_an_input_form(copy):
 
 def test_a_report_and_a_command(copy):
     cli = copy / "kwire_cli" / "cli"
-    (cli / "reports" / "ages.py").write_text("def show(asked):\n    return 0\n", "utf-8")
-    line_before(cli / "reports" / "__init__.py", '"stats": "by api', '"ages": "how old records are",')
+    reports = cli / "reports.py"
+    ages = "def _ages(asked):\n    return 0\n\n\nREPORTS = {"
+    reports.write_text(reports.read_text("utf-8").replace("REPORTS = {", ages), "utf-8")
+    line_before(reports, '"stats": Report("by api', '"ages": Report("how old records are", _ages),')
     (cli / "hello.py").write_text(
         'import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8"
     )

@@ -4,7 +4,8 @@ import base64
 
 from hypothesis import strategies as st
 
-from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, NullableStruct
+from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
+from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

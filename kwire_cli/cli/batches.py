@@ -114,7 +114,7 @@ def _show_json(run: Run, shown: Shown) -> None:
 
 def _show_tree(run: Run, shown: Shown) -> None:
     item, records, notes = shown
-    from kwire_cli.view.tree import tree_lines
+    from kwire_cli.view.batch_tree import tree_lines
 
     records = records if run.deep else None
     run.environment.write_lines(

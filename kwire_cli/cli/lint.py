@@ -11,7 +11,7 @@ import click
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import with_output, with_tls_keylog
 from kwire_cli.errors import InputError
-from kwire_cli.spec.rules.book import BOOKS, DEFAULT_BOOK
+from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from kwire_cli.cli.options import (
     with_overlaid_catalog,
     with_tls_keylog,
 )
-from kwire_cli.cli.reports import REPORTS, Asked, Summary, show
-from kwire_cli.cli.reports.options import check, of_reports
+from kwire_cli.cli.reports import REPORTS, Asked, Summary, check, of_reports
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ ROWS = 100
 @click.option(
     "--report",
     type=click.Choice([*REPORTS]),
-    help=f"Show a ready report: {'; '.join(f'{name}: {about}' for name, about in REPORTS.items())}.",
+    help=f"Show a ready report: {'; '.join(f'{name}: {report.about}' for name, report in REPORTS.items())}.",
 )
 @click.option(
     "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
@@ -264,7 +263,9 @@ def _run(
         begun = time.monotonic()
         with watched(environment, spark):
             if options["report"]:
-                code = show(Asked(environment, spark, options["report"], paths, fmt, options, summary))
+                code = REPORTS[options["report"]].show(
+                    Asked(environment, spark, options["report"], paths, fmt, options, summary)
+                )
             else:
                 code = _rows(environment, spark, paths, fmt, options, summary)
         environment.flush()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.inputs import inputs
 from kwire_cli.errors import InputError
-from kwire_cli.source.kinds import Kind, spooled, why_batches
+from kwire_cli.source.files import spooled
+from kwire_cli.source.kinds import Kind, why_batches
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.stores import exists, location, mapped, path_of

@@ -12,7 +12,7 @@ from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled
 from kwire_cli.engine.program import GAP, Array, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.errors import InputError
-from kwire_cli.structs.messages import ArrayOf, NullableStruct, Sized
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 from kwire_cli.structs.records.parts import Rest
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Choice, Entry, Leaf, Node, Nullable, Program, Series, Struct, Tags
-from kwire_cli.structs.messages import ArrayOf, MessageStruct, NullableStruct, Sized, VarintArray, VarintSized, declare
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized, VarintArray, VarintSized
+from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 from kwire_cli.structs.records import parts
 

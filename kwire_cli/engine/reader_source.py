@@ -13,7 +13,7 @@ from kwire_cli.engine.lower import weight
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, Source, UnsupportedError, varint_reader
 from kwire_cli.engine.sinks import Counter, Sink
-from kwire_cli.structs.messages import UNKNOWN_KEY, Sized
+from kwire_cli.structs.lengths import UNKNOWN_KEY, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 if TYPE_CHECKING:

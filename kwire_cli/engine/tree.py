@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Choice, Leaf, Node, Nullable, Series, Struct, Tags
 from kwire_cli.engine.spans import Span, Spans
-from kwire_cli.structs.messages import ArrayOf, Sized
+from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.filter.model import BY_NAME, OF_BATCHES, ROOTS, below, values_at
-from kwire_cli.structs.messages import UNKNOWN_KEY
+from kwire_cli.structs.lengths import UNKNOWN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

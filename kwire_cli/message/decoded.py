@@ -19,7 +19,8 @@ from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.errors import DecodeError, EncodeError, InputError
 from kwire_cli.message.roles import RAW, RecordsAs, filled, roles, uuid_text
-from kwire_cli.structs.messages import Sized, declare
+from kwire_cli.structs.lengths import Sized
+from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ from kwire_cli.engine.tree import Item, Tree, build, is_null, places, read_count
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import KwireError
 from kwire_cli.message.encode import decode_header, header_version
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Api, Catalog

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kwire_cli.engine.tree import places
 from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal
 from kwire_cli.message.secrets import everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
-from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

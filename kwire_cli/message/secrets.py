@@ -40,7 +40,7 @@ from kwire_cli.message.roles import (
     is_sensitive_config,
     roles,
 )
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,8 @@ from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.pipeline.line_columns import Line
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.source.kafka.bulk_frames import Frames
-from kwire_cli.structs.messages import SIZE_PREFIX, redacted
+from kwire_cli.structs.lengths import redacted
+from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.kafka_topics import OWN_TOPICS, Control, RecordPayload, decode_control, decode_record
-from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 

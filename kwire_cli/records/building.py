@@ -13,7 +13,7 @@ import construct
 
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import compress
-from kwire_cli.structs.messages import REDACTED
+from kwire_cli.structs.lengths import REDACTED
 from kwire_cli.structs.numbers import INTS, RANGES, shown
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 

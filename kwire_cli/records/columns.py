@@ -17,7 +17,7 @@ from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads,
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.selection import Selection
-from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 

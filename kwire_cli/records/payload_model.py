@@ -14,7 +14,8 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.spec.files import Report, read_bundled
 from kwire_cli.spec.reading import read_definition
-from kwire_cli.structs.messages import SCHEMA_VERSION, VERSION, redacted
+from kwire_cli.structs.lengths import redacted
+from kwire_cli.structs.messages import SCHEMA_VERSION, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Files as inputs: names and globs, and bytes packed by gzip or zstd."""
+"""Files as inputs: names and globs, bytes packed by gzip or zstd, and what comes out of pipes."""
 
 from __future__ import annotations
 
@@ -216,3 +216,50 @@ def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
         except zstandard.ZstdError:
             return b""
     return first
+
+
+_IN_MEMORY = 64 << 20
+
+
+def spooled(pipe: IO[bytes]) -> memoryview:
+    """Return all that comes out of a pipe, on disk if it is much."""
+    start = pipe.read(_IN_MEMORY)
+    if len(start) < _IN_MEMORY:
+        return memoryview(start)
+    import mmap  # noqa: PLC0415 - for such pipes only
+    import shutil  # noqa: PLC0415 - as above
+    import tempfile  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryFile() as spool:
+        spool.write(start)
+        shutil.copyfileobj(pipe, spool)
+        spool.flush()
+        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _first(source: Any, size: int) -> bytes:
+    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be:
+    reading it says what is wrong.
+    """
+    if hasattr(source, "read"):
+        return _ahead(source, size)
+    try:
+        path = path_of(source)
+        if not path.is_file():  # a pipe can't be looked into and then read again
+            return b""
+        with path.open("rb") as file:
+            return file.read(size)
+    except (OSError, ValueError, TypeError):
+        return b""
+
+
+def _ahead(file: Any, size: int) -> bytes:
+    """The next bytes of an open file, which are read again later; nothing where that can't be."""
+    if hasattr(file, "peek"):
+        return bytes(file.peek(size))[:size]
+    if not (hasattr(file, "seekable") and file.seekable()):
+        return b""
+    position = file.tell()
+    start = file.read(size)
+    file.seek(position)
+    return start if isinstance(start, bytes) else b""

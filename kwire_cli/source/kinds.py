@@ -8,14 +8,14 @@ from __future__ import annotations
 import enum
 import io
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.message.reading import split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
-from kwire_cli.source.files import GZIP, ZSTD
+from kwire_cli.source.files import GZIP, ZSTD, _first, spooled
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import Input, begins_as_text, check_size, read_content, read_input, recognised_binary
 from kwire_cli.stores import mapped, path_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
+
 MAGIC = 16
 """Bytes that tell a capture."""
 SHORT_ID = 2
@@ -35,7 +36,6 @@ SHORT_ID = 2
 AS_SAID = "as said"
 LOOK, LOOK_AHEAD = 4 << 10, 1 << 10
 """Bytes that tell text from others, and those of a pipe that are looked at first."""
-_IN_MEMORY = 64 << 20
 _MAGIC_AT = offset_of(v0.MESSAGE, "magic")
 LEAST_BATCH = _MAGIC_AT + 1
 """Bytes that tell the header of a batch of the newest format: those up to the magic byte."""
@@ -470,50 +470,6 @@ def _kind_of_json(data: bytes) -> Kind | None:
     return Kind.JSON if data.lstrip(b" \t\r\n[")[:1] == b"{" else None
 
 
-def spooled(pipe: IO[bytes]) -> memoryview:
-    """Return all that comes out of a pipe, on disk if it is much."""
-    start = pipe.read(_IN_MEMORY)
-    if len(start) < _IN_MEMORY:
-        return memoryview(start)
-    import mmap  # noqa: PLC0415 - for such pipes only
-    import shutil  # noqa: PLC0415 - as above
-    import tempfile  # noqa: PLC0415 - as above
-
-    with tempfile.TemporaryFile() as spool:
-        spool.write(start)
-        shutil.copyfileobj(pipe, spool)
-        spool.flush()
-        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
-
-
 def _name_of(stream: Any) -> str | None:
     name = getattr(stream, "name", None)
     return name if isinstance(name, str) else None
-
-
-def _first(source: Any, size: int) -> bytes:
-    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be:
-    reading it says what is wrong.
-    """
-    if hasattr(source, "read"):
-        return _ahead(source, size)
-    try:
-        path = path_of(source)
-        if not path.is_file():  # a pipe can't be looked into and then read again
-            return b""
-        with path.open("rb") as file:
-            return file.read(size)
-    except (OSError, ValueError, TypeError):
-        return b""
-
-
-def _ahead(file: Any, size: int) -> bytes:
-    """The next bytes of an open file, which are read again later; nothing where that can't be."""
-    if hasattr(file, "peek"):
-        return bytes(file.peek(size))[:size]
-    if not (hasattr(file, "seekable") and file.seekable()):
-        return b""
-    position = file.tell()
-    start = file.read(size)
-    file.seek(position)
-    return start if isinstance(start, bytes) else b""

@@ -12,7 +12,7 @@ from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
 from kwire_cli.spec.jsontext import JsonText, parse
 from kwire_cli.spec.model import changed
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
-from kwire_cli.spec.rules.book import DEFAULT_BOOK, FATAL, examine, examine_value
+from kwire_cli.spec.rules import DEFAULT_BOOK, FATAL, examine, examine_value
 
 if TYPE_CHECKING:
     import os

@@ -15,12 +15,13 @@ from kwire_cli.message.decoded import records_in
 from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.records.batch import Batch
-from kwire_cli.structs.messages import Sized, redacted
+from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.structs.records import v2
 from kwire_cli.view import tree as tree_view
+from kwire_cli.view.batch_tree import anomaly_lines, byte_segments
 from kwire_cli.view.lines import Line, printable
-from kwire_cli.view.tree import anomaly_lines, byte_segments, frame_title, message_title, value_segments
+from kwire_cli.view.tree import frame_title, message_title, value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kwire_cli.view.batch_tree import anomaly_lines
 from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, counted, instant, moment, quoted
 from kwire_cli.view.tables import Cells, text_of
-from kwire_cli.view.tree import anomaly_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@ import construct
 import pytest
 
 from kwire_cli.engine.fixed import fixed, part
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import FIXED, INTS
 
 HEAD = construct.Struct(

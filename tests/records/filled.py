@@ -1,7 +1,8 @@
 """A value of every field of a message, made from its declaration."""
 
 import kwire_cli as kwire
-from kwire_cli.structs.messages import ArrayOf, MessageStruct, NullableStruct, declare
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 

@@ -9,7 +9,7 @@ import kwire_cli as kwire
 from kwire_cli.records.payload_fields import member_payloads
 from kwire_cli.records.payload_model import own_definition
 from kwire_cli.spec.files import specs_folder
-from kwire_cli.spec.rules.book import check_folder
+from kwire_cli.spec.rules import check_folder
 from kwire_cli.structs.messages import declare
 
 CATALOG = kwire.catalog()

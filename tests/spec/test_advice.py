@@ -9,7 +9,7 @@ from bad_definitions import field, message, request, response, with_field
 
 from kwire_cli.analysis.costs.definition_advice import CONVENTIONS, advise, definition_advice, kept
 from kwire_cli.spec.files import json_files, read_text, specs_folder
-from kwire_cli.spec.rules.book import ADVICE, RULES, examine
+from kwire_cli.spec.rules import ADVICE, RULES, examine
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 THROTTLED = field(name="ThrottleTimeMs", type="int32")

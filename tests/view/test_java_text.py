@@ -9,7 +9,7 @@ import struct
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.view.kafka_tool import jackson, java_double, java_string
+from kwire_cli.view.java_text import jackson, java_double, java_string
 
 DOUBLES = {
     0.0: "0.0",

@@ -13,7 +13,7 @@ from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.values import ABSENT, Form, leaf_value, value
 from kwire_cli.message.roles import RecordsAs, holds_records, roles
 from kwire_cli.spec.model import ZERO_UUID, field_at
-from kwire_cli.structs.messages import redacted
+from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

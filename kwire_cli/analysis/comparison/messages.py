@@ -12,7 +12,7 @@ from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import CARRIED, Forwarded
 from kwire_cli.records.payload_fields import holds_payloads, payloads_of
-from kwire_cli.structs.messages import NullableStruct, Prefixed
+from kwire_cli.structs.lengths import NullableStruct, Prefixed
 from kwire_cli.structs.numbers import RANGES, Varint
 
 if TYPE_CHECKING:

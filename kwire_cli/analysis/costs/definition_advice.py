@@ -10,7 +10,7 @@ from kwire_cli.errors import KwireError, SpecError
 from kwire_cli.message.decoded import build
 from kwire_cli.spec.files import Report, Spot, json_files, read_text
 from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
-from kwire_cli.spec.rules.book import DEFAULT_BOOK, FATAL, examine
+from kwire_cli.spec.rules import DEFAULT_BOOK, FATAL, examine
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,8 @@ from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.model import default_value
-from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, NullableStruct, declare
+from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
+from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import Varint, encoded_int
 
 if TYPE_CHECKING:

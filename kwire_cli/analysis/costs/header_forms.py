@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, int64
 from kwire_cli.records.building import sealed
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.structs.messages import MAX_STRING
+from kwire_cli.structs.lengths import MAX_STRING
 from kwire_cli.structs.numbers import shown
 from kwire_cli.structs.records import kip82, kip98, v1, v2
 from kwire_cli.structs.records.kip82 import (

@@ -13,7 +13,7 @@ from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError, SpecError
 from kwire_cli.spec.overlay import load_text
-from kwire_cli.spec.rules.book import check
+from kwire_cli.spec.rules import check
 from kwire_cli.structs.numbers import encoded_int, unsigned_varint
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from kwire_cli.analysis.papers.kip482_measured import MESSAGES, Message
 from kwire_cli.analysis.papers.model import Cell, Claim, Paper, Table
 from kwire_cli.message.encode import HEADERS, encode_spec, header_spec, header_version
 from kwire_cli.spec.kafka import API_VERSIONS, CONTROLLED_SHUTDOWN, METADATA
-from kwire_cli.spec.rules.book import DEFAULT_BOOK
+from kwire_cli.spec.rules import DEFAULT_BOOK
 from kwire_cli.structs.numbers import UVARINT
 
 if TYPE_CHECKING:

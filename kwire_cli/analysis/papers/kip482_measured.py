@@ -21,8 +21,8 @@ from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.records.batch import base64_text
 from kwire_cli.spec.model import MAX, Versions, changed, fields_by_path
-from kwire_cli.spec.rules.book import check
-from kwire_cli.structs.messages import MAX_STRING, UNKNOWN_KEY, ArrayOf, Sized, TagSection
+from kwire_cli.spec.rules import check
+from kwire_cli.structs.lengths import MAX_STRING, UNKNOWN_KEY, ArrayOf, Sized, TagSection
 from kwire_cli.structs.numbers import INTS, UVARINT
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.messages import ArrayOf, Sized, VarintSized
+from kwire_cli.structs.lengths import ArrayOf, Sized, VarintSized
 from kwire_cli.structs.numbers import INTS, ZIGZAG, ZIGZAG_LONG
 from kwire_cli.structs.records import v0, v2
 from kwire_cli.structs.records.parts import (

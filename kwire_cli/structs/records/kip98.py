@@ -9,7 +9,7 @@ the shipped format, and not of the next set, as the text has it in the same sent
 
 from __future__ import annotations
 
-from kwire_cli.structs.messages import VarintSized
+from kwire_cli.structs.lengths import VarintSized
 from kwire_cli.structs.numbers import INTS, UVARINT
 from kwire_cli.structs.records.parts import (
     COMPRESSION,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import construct
 
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.messages import MessageStruct, Sized
+from kwire_cli.structs.lengths import Sized
+from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import FIXED, field_path
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ whose attributes name the codec; offsets inside are absolute.
 
 from __future__ import annotations
 
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, series, sized
 
 NULLABLE_BYTES = Sized("bytes", compact=False, nullable=True)

@@ -4,7 +4,7 @@ org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord.
 
 from __future__ import annotations
 
-from kwire_cli.structs.messages import VarintArray, VarintSized
+from kwire_cli.structs.lengths import VarintArray, VarintSized
 from kwire_cli.structs.numbers import ZIGZAG, ZIGZAG_LONG
 from kwire_cli.structs.records.parts import (
     COMPRESSION,

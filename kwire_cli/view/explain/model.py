@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.formats import RECORD_FORMATS
-from kwire_cli.structs.messages import ArrayOf, MessageStruct
+from kwire_cli.structs.lengths import ArrayOf
+from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
 from kwire_cli.structs.records.parts import Choice, Series, SizedStruct
 

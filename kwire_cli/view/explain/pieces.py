@@ -10,7 +10,7 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Tags
 from kwire_cli.engine.tree import Item, read_count
 from kwire_cli.records.batch import int64
 from kwire_cli.records.layouts import CHECKSUMS
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain import rules

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.spec.model import INTEGER_RANGES
-from kwire_cli.structs.messages import ArrayOf, NullableStruct, Sized
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
 from kwire_cli.structs.numbers import FixedInt, Varint
 from kwire_cli.structs.records.parts import Rest
 

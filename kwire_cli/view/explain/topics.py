@@ -12,7 +12,8 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
-from kwire_cli.structs.messages import UNKNOWN_KEY, ArrayOf, MessageStruct, Sized, TaggedField, TagSection, declare
+from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, Sized, TaggedField, TagSection
+from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
 from kwire_cli.view.explain.messages import batch_part, body_part, explain_body
 from kwire_cli.view.explain.model import FORMATS, Event, Part, Remark, Step

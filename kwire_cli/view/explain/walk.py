@@ -11,7 +11,7 @@ from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, is_null, path_of, places, read_count
 from kwire_cli.message.decoded import cut_records
-from kwire_cli.structs.messages import Prefixed, Sized
+from kwire_cli.structs.lengths import Prefixed, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain.model import NOTES, Part, Piece, Skipped, Step

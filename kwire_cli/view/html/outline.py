@@ -12,11 +12,12 @@ from kwire_cli.engine.tree import Item, is_null, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.message.decoded import records_in
 from kwire_cli.message.roles import roles
-from kwire_cli.structs.messages import Sized
+from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import UVARINT
+from kwire_cli.view.batch_tree import SHOWN_TEXT
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted
-from kwire_cli.view.tree import SHOWN_TEXT, value_segments
+from kwire_cli.view.tree import value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,8 +7,7 @@ from kwire_cli.analysis.papers.kip482_measured import FOO as FOO_RESPONSE
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.overlay import load_text
-from kwire_cli.spec.rules import check, check_folder, check_many
-from kwire_cli.spec.rules.book import ADVICE, BOOKS, FATAL, RULES
+from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check, check_folder, check_many
 
 
 def ids(findings):

@@ -9,7 +9,7 @@ from kwire_cli.spec.files import Finding, Report, Spot, json_files, module_of, r
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.spec.reading import read_definition
-from kwire_cli.spec.rules.checks import encoding_rules, field_rules, message_rules, struct_rules, tag_rules
+from kwire_cli.spec.rule_checks import encoding_rules, field_rules, message_rules, struct_rules, tag_rules
 
 if TYPE_CHECKING:
     import os

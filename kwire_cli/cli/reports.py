@@ -1,0 +1,407 @@
+"""The reports of `kwire scan`: each says what the command for one machine says. A report is a function and a line of
+`REPORTS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from kwire_cli.cli.advise import TOP
+from kwire_cli.cli.capture_inputs import tell_of_logs
+from kwire_cli.cli.clients import complete_release
+from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.options import MOST_ROWS, complete_api, complete_dimensions, complete_message, limits_of, naming_of
+from kwire_cli.cli.overhead_report import tables_of
+from kwire_cli.errors import InputError
+from kwire_cli.spec.kafka import RELEASE
+from kwire_cli.view.lines import counted as number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.analysis.clients import Clients
+    from kwire_cli.analysis.stats import Stats
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.reports import How
+
+
+@dataclass
+class Summary:
+    """Amounts that a report looked at: files, bytes, rows, and the number of faults.
+
+    An amount is None if it was not counted or is said already. `faults` counts what could not be read.
+    """
+
+    files: int | None = None
+    size: int | None = None
+    rows: int | None = None
+    faults: int = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Request for a report: inputs, output format, and the options of the command.
+
+    `summary` takes the amounts that the report looked at.
+    """
+
+    environment: Environment
+    spark: SparkSession
+    name: str
+    paths: tuple[str, ...]
+    fmt: str
+    options: dict[str, Any]
+    summary: Summary
+
+
+# Counting in tasks, and notes on what could not be read.
+
+
+def of_captures(asked: Asked) -> dict[str, Any]:
+    """Return the options for reading captures, as the pipeline takes them."""
+    options, note = asked.options, asked.environment.note
+    return {
+        "port": options["port"],
+        "key_logs": options["tls_keylog"],
+        "naming": naming_of(options),
+        "note": lambda text: note(f"kwire: {text}"),
+    }
+
+
+def counted(asked: Asked, how: How, together: str) -> list[Any]:
+    """Return what was counted of request logs, and then of captures, each if anything of them could be read.
+
+    Where there are both, a note says so, and by `together` how their answers stand beside each other.
+
+    InputError where there is nothing to count, and with --fail-fast where something could not be read.
+    """
+    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.reports import count
+
+    found = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
+    faults = Faults()
+    for each in found:
+        faults.merge(each.faults)
+    tell(asked, faults)
+    read = [each for each in found if each.lines]
+    if len(found) > 1:
+        tell_of_logs(asked.environment, found[0].files, together)
+    if not read:
+        raise InputError("no capture or request log in this could be read")
+    summary = asked.summary
+    summary.files, summary.size, summary.rows = (
+        sum(len(each.files) for each in found),
+        sum(each.size for each in found),
+        sum(each.lines for each in read),
+    )
+    return [each.counts for each in read]
+
+
+def tell(asked: Asked, faults: Faults) -> None:
+    """Say what could not be read. InputError with --fail-fast, where there is anything."""
+    asked.summary.faults = faults.count
+    for fault in faults.first:
+        if asked.options["fail_fast"]:
+            raise InputError(fault.text, file=fault.file)
+        asked.environment.note(f"kwire: {fault.file}: {fault.text}")
+    if more := faults.count - len(faults.first):
+        asked.environment.note(f"kwire: and {number_of(more, 'more fault')}")
+
+
+def _advise(asked: Asked) -> int:
+    """Show which encodings and tags would have paid for messages.
+
+    The messages come from captures, request logs, and segments of Kafka's own topics.
+    """
+    from kwire_cli.analysis.costs.advice_values import named
+    from kwire_cli.cli.advise import APART, show_advice
+    from kwire_cli.pipeline.reports import Messages, Wanted
+
+    options = asked.options
+    catalog = options["catalog"]
+    wanted = Wanted(catalog, named(catalog, options["messages"], options["apis"]), limits_of(options))
+    messages = Messages(asked.spark, asked.paths, wanted, **of_captures(asked))
+    if messages.left_out:
+        tell_of_logs(asked.environment, messages.left_out, APART)
+    looked = messages.seen()
+    seen = looked.made
+    tell(asked, looked.faults)
+    if looked.left_out.text:
+        asked.environment.note(f"kwire: {looked.left_out.text}")
+    if not seen.messages:
+        raise InputError("this holds no message that is certain, or none that --message and --api choose")
+    summary = asked.summary
+    summary.files, summary.size, summary.rows = messages.files, messages.size, seen.messages
+    show_advice(asked.environment, catalog, seen, messages.priced, asked.fmt, options)
+    return Exit.DONE
+
+
+def _clients(asked: Asked) -> int:
+    """Show the clients that speak to the brokers.
+
+    With --to, show the clients that a newer release would refuse, and return 1 if there are any.
+    """
+    from kwire_cli.cli.clients import BESIDE, show_clients
+    from kwire_cli.pipeline.reports import CLIENTS
+
+    release, now = asked.options["release"], asked.options["now"]
+
+    def find() -> Clients:
+        first, *others = counted(asked, CLIENTS, BESIDE)
+        for other in others:
+            first.beside(other)
+        return first  # type: ignore[no-any-return] # as CLIENTS makes them
+
+    return show_clients(asked.environment, asked.options["catalog"], find, release, now, asked.fmt)
+
+
+def _overhead(asked: Asked) -> int:
+    """Show where the bytes of captures and segments go, by kind and by the groups of --by.
+
+    The default groups are the api for captures, and topic and partition for segments.
+    """
+    from kwire_cli.analysis.costs.measures import OF_MESSAGE
+    from kwire_cli.analysis.costs.tallies import Tallies
+    from kwire_cli.cli.overhead_report import DEFAULTS, Asked as AskedOf, Counted, show as show_counted
+    from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
+    from kwire_cli.pipeline.reports import spent
+    from kwire_cli.stores import sizes
+
+    options = asked.options | {"given": ()}
+    how = AskedOf(asked.environment, options["catalog"], options)
+    of_segments, of_captured = numbered(asked.paths, SEGMENTS, CAPTURES)
+    segments, captures = [*of_segments], [*of_captured]
+    tables = how.tables or [*DEFAULTS["segments" if 0 in of_segments.values() else "capture"]]
+    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
+    found = spent(
+        asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked)
+    )
+    tell(asked, found.faults)
+    if not found.bytes.messages:
+        raise InputError("no capture or segment in this could be read")
+    counted = Counted(
+        tables,
+        Tallies(options["catalog"], names),
+        None,
+        found.file_bytes,
+        len(captures),
+        not captures,
+        summed=found.bytes,
+    )
+    show_counted(how, counted, asked.fmt)
+    summary = asked.summary
+    summary.files, summary.size, summary.rows = (
+        len(captures) + len(segments),
+        found.file_bytes + sum(sizes(segments)),
+        found.bytes.messages,
+    )
+    return Exit.DONE
+
+
+GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}
+"""What of the statistics a report shows, if not all."""
+
+
+def _stats(asked: Asked) -> int:
+    """Show the statistics of request logs, and of captures."""
+    from kwire_cli.cli.captures import show_counts
+    from kwire_cli.pipeline.reports import STATS
+
+    found: list[Stats] = counted(asked, STATS, "they are counted apart, request logs first")
+    for stats in found:
+        if asked.name in GROUPS:
+            stats.groups = {kind: stats.groups[kind] for kind in GROUPS[asked.name]}
+        elif asked.name == "errors":
+            stats.groups = {
+                kind: {key: group for key, group in groups.items() if group.errors}
+                for kind, groups in stats.groups.items()
+            }
+        show_counts(asked.environment, stats, asked.fmt)
+    return Exit.DONE
+
+
+def _verify(asked: Asked) -> int:
+    """The faults of log directories; 1 where there are any."""
+    from kwire_cli.analysis.verify import Checked
+    from kwire_cli.cli.partitions import show_found, verifiable
+    from kwire_cli.pipeline.reports import verified
+
+    checked = Checked()
+    found = verified(asked.spark, verifiable(asked.paths), checked, deep=asked.options["deep"])
+    return show_found(asked.environment, found, checked, asked.fmt)
+
+
+class Report(NamedTuple):
+    """A report: the text that --help shows, and the function that prints the report and returns an exit code."""
+
+    about: str
+    show: Callable[[Asked], int]
+
+
+REPORTS = {
+    "advise": Report("which encodings and tags would have paid, as kwire advise", _advise),
+    "clients": Report("who speaks to the brokers, as kwire clients", _clients),
+    "errors": Report("the apis that answered with errors", _stats),
+    "latency": Report("how long brokers took, by api and broker", _stats),
+    "overhead": Report("where the bytes go, as kwire overhead", _overhead),
+    "stats": Report("by api, client, topic and broker, as kwire decode --stats", _stats),
+    "topics": Report("what went to and from each topic", _stats),
+    "upgrade": Report("whom a newer release would refuse, as kwire clients --upgrade-to", _clients),
+    "verify": Report("what is wrong in log directories, as kwire dump --verify", _verify),
+}
+
+
+# Options that go with some of the reports: those of the commands for one machine.
+
+_OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
+    (
+        "release",
+        ("upgrade",),
+        click.option(
+            "--to",
+            "release",
+            metavar="RELEASE",
+            shell_complete=complete_release,
+            help="Name the brokers' new release (upgrade).",
+        ),
+    ),
+    (
+        "now",
+        ("upgrade",),
+        click.option(
+            "--from",
+            "now",
+            metavar="RELEASE",
+            shell_complete=complete_release,
+            help="Name the brokers' release today (upgrade).",
+        ),
+    ),
+    ("deep", ("verify",), click.option("--deep", is_flag=True, help="Read the records too (verify).")),
+    (
+        "by",
+        ("overhead",),
+        click.option(
+            "--by",
+            multiple=True,
+            metavar="A,B",
+            shell_complete=complete_dimensions,
+            help="Group bytes by these; repeatable, a table each (overhead).",
+        ),
+    ),
+    (
+        "records",
+        ("overhead",),
+        click.option("--records/--no-records", default=True, help="Show what records and batches cost (overhead)."),
+    ),
+    (
+        "limits",
+        ("overhead",),
+        click.option(
+            "--limits/--no-limits",
+            default=True,
+            help="Show how far the largest items are from their limits (overhead).",
+        ),
+    ),
+    (
+        "top",
+        ("overhead", "advise"),
+        click.option(
+            "--top",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help=f"Show at most this many rows of each table (overhead, advise).  [default: {MOST_ROWS}, {TOP}; in "
+            f"json all]",
+        ),
+    ),
+    (
+        "messages",
+        ("advise",),
+        click.option(
+            "--message",
+            "-m",
+            "messages",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=complete_message,
+            help="Count only these messages (advise).",
+        ),
+    ),
+    (
+        "apis",
+        ("advise",),
+        click.option(
+            "--api",
+            "apis",
+            multiple=True,
+            metavar="NAME|KEY",
+            shell_complete=complete_api,
+            help="Count only messages of these apis (advise).",
+        ),
+    ),
+    (
+        "min_saving",
+        ("advise",),
+        click.option(
+            "--min-saving",
+            type=click.IntRange(min=1),
+            default=1,
+            metavar="BYTES",
+            help="Put only changes that save at least this share into the overlay (advise).",
+        ),
+    ),
+    (
+        "half",
+        ("advise",),
+        click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages (advise)."),
+    ),
+    (
+        "histograms",
+        ("advise",),
+        click.option(
+            "--histograms",
+            type=click.IntRange(min=0),
+            default=3,
+            metavar="N",
+            help="Draw histograms of this many integer fields (advise).",
+        ),
+    ),
+    (
+        "write_overlay",
+        ("advise",),
+        click.option(
+            "--write-overlay",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            help="Write the changes that pay as an overlay (advise).",
+        ),
+    ),
+)
+"""What a command calls an option, the reports that it goes with, and the option."""
+
+
+def of_reports(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All of them."""
+    for _, _, option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check(options: dict[str, Any]) -> None:
+    """UsageError for one that was given without a report that it goes with, for tables by what there is not, and for an
+    upgrade to nowhere.
+    """
+    context = click.get_current_context()
+    flags = {each.name: each.opts[0] for each in context.command.params}
+    for name, reports, _ in _OPTIONS:
+        if options["report"] not in reports and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{flags[name]} goes with --report {' and '.join(reports)}")
+    tables_of(options["by"])
+    if options["report"] == "upgrade" and not options["release"]:
+        raise click.UsageError(f"--report upgrade needs --to RELEASE, such as --to {RELEASE}")
