@@ -14,6 +14,7 @@ SLOW = {"spark", "browser", "build"}
 settings.register_profile(
     "kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("quick", settings.get_profile("kwire"), max_examples=25)
 settings.load_profile("kwire")
 # Hypothesis also draws constants of the modules that are loaded, which differ from process to process.
 if hasattr(providers, "_get_local_constants"):
@@ -35,6 +36,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="write golden output and generated documents anew instead of comparing with them",
     )
+
+
+def pytest_configure(config):
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
 
 
 @pytest.hookimpl(tryfirst=True)

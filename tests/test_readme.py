@@ -11,6 +11,7 @@ from command_line import BLOCK, ROOT, printed_anew, process
 README = ROOT / "README.md"
 
 
+@pytest.mark.slow
 def test_readme_shows_what_the_commands_print(updating):
     text = README.read_text(encoding="utf-8")
     blocks = [block for block in BLOCK.finditer(text) if block["command"].startswith("kwire ")]

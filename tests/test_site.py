@@ -28,6 +28,7 @@ def built(source, out):
     return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_site_has_every_page_and_no_warning(tmp_path):
     done = built(ROOT, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -40,6 +40,7 @@ def confirmed(path, folder):
     return json.loads(advice.out), json.loads(counted.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [*CAPTURES, *(pytest.param(path, marks=pytest.mark.shared) for path in OTHERS)], ids=str
 )

@@ -18,6 +18,7 @@ LIBRARY = re.compile(r"^\S+: (\w+ [\w.]+), ", re.MULTILINE)
 VERSIONS = {library(codec).split(",")[0] for codec in CODECS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_print_what_the_page_says(page, updating):
     file = ROOT / "docs" / f"{page}.md"

@@ -35,6 +35,7 @@ def test_samples():
     assert all(check(row.catalog.message(row.message), row.version, row.body) for row in sample())
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_all_golden_bodies():
     assert all(check(row.catalog.message(row.message), row.version, row.body) for row in shared())

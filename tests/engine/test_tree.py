@@ -160,6 +160,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "version", "size"), ROWS)
 def test_a_tree_of_many_small_fields_is_not_a_hundred_times_its_bytes(spec, version, size):
     count = 16383

@@ -4,6 +4,7 @@ of its own says.
 
 import re
 
+import pytest
 from filter.rows import APIS, FETCH, Row, compiled, outcome
 from hypothesis import example, given, settings, strategies as st
 
@@ -174,6 +175,7 @@ STRUCTS = st.fixed_dictionaries({"n": st.lists(NUMBERS | st.none(), max_size=2),
 BODIES = st.fixed_dictionaries({"n": NUMBERS | st.none(), "s": st.lists(STRUCTS, max_size=2)})
 
 
+@pytest.mark.slow
 @given(TREES, COLUMN_VALUES, BODIES, st.data())
 @settings(max_examples=1500)
 def test_filters_say_what_the_evaluator_says(tree, columns, body, data):

@@ -233,6 +233,7 @@ def captured(kind):
     return list(seen.values())
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("kind", "other", "step"), [("request", "response", 10), ("response", "request", 5)])
 def test_cut_frames_of_the_reference_data_keep_their_kind(kind, other, step):

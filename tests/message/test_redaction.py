@@ -95,6 +95,7 @@ def printed(path, command, fmt):
         yield words, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
     path = tmp_path / "secret.pcap"
@@ -106,6 +107,7 @@ def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
                 assert not shows(text), (message, fmt, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
     path = tmp_path / "secret.pcap"
@@ -123,6 +125,7 @@ SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], 
 """What is said of bytes that are none of it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_no_number_is_made_of_bytes_of_a_secret(number, row):
     """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies, in each
@@ -155,6 +158,7 @@ def test_the_head_of_a_frame_that_is_not_understood_is_absent():
 CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_damaged_framing_shows_no_secret(number, row):
     """Every damage of every message, each with one of the client ids: over all messages each damage meets each of

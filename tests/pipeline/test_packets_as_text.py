@@ -41,6 +41,7 @@ def rows(spark, path):
     return sorted(map(str, tables(spark, [str(path)]).table("frames", SAME).collect()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "capture"), PRINTED.items())
 def test_a_dump_gives_the_rows_of_its_capture(spark, tmp_path, name, capture):
     text, packed = tmp_path / f"{name}.txt", tmp_path / "packed" / f"{name}.txt.gz"

@@ -97,6 +97,7 @@ def test_parts_make_no_difference(table, size):
     assert rows(SEGMENTS, LOGS, table=table, splitSize=size) == rows(SEGMENTS, LOGS, table=table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_only_the_columns_that_are_asked_for(table):
     every = rows(SEGMENTS, LOGS, table=table)

@@ -31,6 +31,7 @@ READ = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["batches", "records"])
 @pytest.mark.parametrize("keep", [0, 8192, 5_000_001])
 def test_rows_end_where_the_file_does(tmp_path, table, keep):

@@ -83,6 +83,7 @@ def test_samples(name):
     assert check(segments()[name], topic=name.rpartition("-")[0])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_segments():
     paths = sorted([*(SHARED / "real").rglob("*.log"), *(SHARED / "real").rglob("*.checkpoint")])

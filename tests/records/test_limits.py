@@ -10,6 +10,7 @@ from kwire_cli.records.compression import compress
 from kwire_cli.view.batch_json import line_pieces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [1, 3, 4])
 def test_a_bomb_is_an_anomaly_and_the_rest_is_read(codec):
     bomb = batch(0, (), packed=compress(codec, bytes(4 << 20)), attributes=codec, recordsCount=1, lastOffsetDelta=0)

@@ -167,6 +167,7 @@ def test_any_bytes_are_covered_unless_they_are_of_another_kind(data, form):
             item.to_json()
 
 
+@pytest.mark.slow
 def test_hostile_sizes_do_not_make_it_slow():
     # Each header says that its batch reaches to the end, and each is followed by a good one: hashing all of them would
     # be quadratic.

@@ -119,6 +119,7 @@ def decoded(value):
     return None if value is None else base64.b64encode(bytes.fromhex(value["hex"])).decode()
 
 
+@pytest.mark.slow
 @given(st.lists(batches(), min_size=1, max_size=3))
 def test_batches(items):
     check(items, "auto")
@@ -138,6 +139,7 @@ def test_the_draft_of_kip_82(items):
     check(items, "kip82-draft")
 
 
+@pytest.mark.slow
 @given(st.lists(batches(), min_size=1, max_size=3))
 def test_the_draft_of_kip_98(items):
     for item in items:
@@ -164,6 +166,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(
     st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=6), max_size=2),
@@ -175,6 +178,7 @@ def test_no_json_gets_another_exception(items, form, internal):
         assert isinstance(write(items, form=form, topic="__consumer_offsets" if internal else None), bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.data())
 def test_a_batch_with_something_else_in_a_place(data):

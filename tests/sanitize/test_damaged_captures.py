@@ -136,12 +136,14 @@ def same(data):
     assert known <= {place for place, (kept, _) in before.items() if kept}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_a_damaged_capture_keeps_its_frames_gaps_and_anomalies(path, how):
     same(damaged(path, how, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("how", DAMAGE)
 def test_so_do_the_captures_of_others(how):

@@ -61,6 +61,7 @@ def check(data, form):
     assert place == (None, None) or min(place) >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.one_of(texts, st.binary(max_size=60)))
 def test_any_input_is_read_or_refused(form, data):
@@ -96,6 +97,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @pytest.mark.parametrize("name", LONG)
 def test_long_input_takes_linear_time(name):

@@ -135,6 +135,7 @@ hostile = st.lists(
 payloads = st.one_of(st.binary(min_size=1, max_size=90), hostile.filter(bool))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "index"), [(form, index) for form, writers in FORMS.items() for index in range(len(writers))]
 )

@@ -43,6 +43,7 @@ def field_of(text):
     return load_text(text).spec.fields[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ANY | DEFINITIONS)
 def test_any_json_as_a_definition_gives_a_result_or_a_spec_error(value):

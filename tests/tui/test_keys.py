@@ -63,6 +63,7 @@ def test_each_byte_leads_to_its_field_and_back(file):
     found.close()
 
 
+@pytest.mark.slow
 def test_the_tree_opens_and_closes():
     async def steps():
         async with opened(CAPTURE) as pilot:
@@ -82,6 +83,7 @@ def test_the_tree_opens_and_closes():
     run(steps())
 
 
+@pytest.mark.slow
 def test_a_filter_and_none():
     async def steps():
         async with opened(CAPTURE) as pilot:
@@ -134,6 +136,7 @@ def test_filters_of_batches_and_frames(file, text, many):
     assert sum(len(some) for _, some in found.select(text)()) == many
 
 
+@pytest.mark.slow
 def test_pairs_and_numbers():
     async def steps():
         async with opened(CAPTURE) as pilot:
@@ -160,6 +163,7 @@ def test_batches_are_found_by_offset_and_position():
     assert found.numbered("999999") is found.numbered("x") is found.numbered("@") is None
 
 
+@pytest.mark.slow
 def test_anomalies():
     async def steps():
         async with opened(BITFLIP) as pilot:
@@ -259,6 +263,7 @@ def test_the_screen_can_become_larger_and_smaller(tmp_path):
     run(steps())
 
 
+@pytest.mark.slow
 def test_help_and_the_mouse():
     async def steps():
         async with opened(CAPTURE, (120, 40)) as pilot:

@@ -35,6 +35,7 @@ def hold(name, text, updating):
         assert text == file.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "file", "size", "keys"), SHOWN, ids=[f"{name}-{size}" for name, _, size, _ in SHOWN])
 def test_samples(name, file, size, keys, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -49,6 +50,7 @@ def test_samples(name, file, size, keys, updating, monkeypatch):
     run(steps())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ROWS)
 def test_an_empty_capture(size, tmp_path, updating, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -70,6 +72,7 @@ def segments(app):
     return [segment for strip in strips(app) for segment in strip]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ROWS)
 def test_nothing_from_the_bytes_reaches_the_terminal_as_more_than_text(size, tmp_path, updating, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -24,6 +24,7 @@ async def walk(file, rows, **options):
         assert not shows(screen(pilot.app))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGES)
 def test_no_row_of_frames_shows_a_secret(how, tmp_path):
     lines = []
@@ -36,6 +37,7 @@ def test_no_row_of_frames_shows_a_secret(how, tmp_path):
     run(walk(file, len(lines), form="hex-lines"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(DAMAGES)), ids=DAMAGES)
 def test_no_row_of_a_capture_shows_a_secret(number, tmp_path):
     message, path, version = FRAMES[2 * number]

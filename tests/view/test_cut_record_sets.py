@@ -169,6 +169,7 @@ def check(data, hints, size, ends):
     return views
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [PRODUCE, PLAIN, PACKED], ids=["produce", "fetch", "compressed"])
 def test_every_view_shows_the_records_in_front_of_the_cut(case):
     data, hints = case
@@ -180,6 +181,7 @@ def test_every_view_shows_the_records_in_front_of_the_cut(case):
     assert most >= len(ends) - 1
 
 
+@pytest.mark.slow
 def test_a_large_response_shows_the_records_in_front_of_the_cut():
     data, hints = LARGE
     ends = ends_of(data, hints)
@@ -190,6 +192,7 @@ def test_a_large_response_shows_the_records_in_front_of_the_cut():
             check(data, hints, size, ends)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
 def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
     batch = SCRAM[0]

@@ -119,6 +119,7 @@ def test_a_changed_field_gives_that_path_alone(row):
             assert all(tokens(each.at.a) == [*path[:-1]] for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("message", "version"), MANY_SHAPES)
 def test_what_is_listed_makes_the_values_of_b(message, version):
     spec = CATALOG.message(message)

@@ -75,6 +75,7 @@ def test_captures(path):
     check_capture(path)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_all_real_captures():
     found = captures(SHARED / "real")

@@ -87,6 +87,7 @@ def written(plan, messages, catalog=CATALOG):
     return sum(each.size - (found.stop - found.start) for each, found in zip(messages, spans, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [pytest.param(path, marks=[pytest.mark.shared] * (SHARED in path.parents)) for path in CAPTURES], ids=str
 )
@@ -133,6 +134,7 @@ def test_any_plan_comes_to_what_writing_comes_to(row, name):
     assert agree([row], name)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["packed", "upacked"])
 def test_any_plan_of_any_golden_body_comes_to_what_writing_comes_to(name):

@@ -97,6 +97,7 @@ def check_decoded_the_same(frames, lines):
             assert content(by_identity[identity(frame.line)]) == content(frame.line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 @SEEDS
 @given(DICE)
@@ -128,6 +129,7 @@ def test_reordered_within_40_packets_all_frames_and_pairs_are_the_same(name, dic
         assert in_order == [identity(frame.line) for frame in stream.frames if frame.line.is_frame]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PORTS)
 @SEEDS
 @given(DICE)
@@ -141,6 +143,7 @@ def test_frames_that_remain_whole_are_found_and_decoded_the_same(name, dice):
     check_every_byte(whole, segments, lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PORTS)
 @SEEDS
 @given(DICE)
@@ -156,6 +159,7 @@ def test_nobody_is_taken_for_the_other_side(name, dice):
         assert line.kind == "gap" or (line.dst if line.kind == "request" else line.src).endswith(port)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "share"), [("request", 0.999), ("response", 0.995)])
 def test_most_frames_behind_a_loss_of_framing_are_found_too(kind, share):
     """All but those before which, in what is left of a cut frame, bytes look like a frame themselves."""
@@ -171,6 +175,7 @@ def test_most_frames_behind_a_loss_of_framing_are_found_too(kind, share):
     assert 1 - len(missed) / len(doubtful) >= share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PORTS)
 @SEEDS
 @given(DICE)
@@ -196,6 +201,7 @@ def test_a_damaged_frame_costs_no_other(name, dice):
     assert len(lines) == sum(len(stream.frames) for stream in whole.streams.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 @SEEDS
 @given(DICE)

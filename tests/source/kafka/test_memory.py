@@ -120,6 +120,7 @@ def peak(count, make):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_memory_stays_bounded(name):
     packets = 2000
@@ -127,6 +128,7 @@ def test_memory_stays_bounded(name):
     assert peak(packets, CASES[name]) < BOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random, in mid-stream", "zeros, in mid-stream", "false sizes, in mid-stream"])
 def test_memory_levels_off(name):
     peak(50, CASES[name])

@@ -62,6 +62,7 @@ def test_either_side_alone_is_framed_as_the_whole(kind):
     assert not total["other bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_one_side_of_all_real_captures():
     page = (ROOT / "docs" / "conformance.md").read_text("utf-8")

@@ -100,11 +100,13 @@ def check(path, *sizes):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fewest")
 def test_samples():
     assert sum(check(path, 3000, 1 << 20) for path in SAMPLES) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fewest")
 def test_tls():
     pytest.importorskip("cryptography")
@@ -113,12 +115,14 @@ def test_tls():
         assert any(key[1] == "request" and key[0] == "ApiVersions" for key in at_once(path, 1 << 20)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.usefixtures("fewest")
 def test_real_captures():
     assert sum(check(path, 1 << 20) for path in sorted(REAL.glob("**/*.pcap*"))) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("seed", range(6))
 def test_segments_lost_repeated_and_swapped(tmp_path, seed):
@@ -156,6 +160,7 @@ def test_wrong_bytes(tmp_path, seed):
     check(path, 1 << 20)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("seed", range(4))
 def test_frames_that_no_layout_fits(tmp_path, seed):

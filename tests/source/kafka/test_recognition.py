@@ -225,6 +225,7 @@ def listen(wire, make, count, side, known):
     return calls.total(), most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["sides known", "sides unknown"])
 @pytest.mark.parametrize("side", [0, 1], ids=["client", "broker"])
 @pytest.mark.parametrize("name", kinds_of_nonsense())
@@ -235,6 +236,7 @@ def test_nonsense_takes_work_that_grows_with_it_alone(wire, name, side, known):
     assert four < 6 * once + 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1], ids=["client", "broker"])
 @pytest.mark.parametrize("known", [True, False], ids=["sides known", "sides unknown"])
 @pytest.mark.parametrize("name", ["zeros", "random", "a size of 60 MB"])

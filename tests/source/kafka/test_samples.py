@@ -84,6 +84,7 @@ def test_what_others_captured_is_decoded_without_an_anomaly(path):
         assert line.kind == "request" or line.request
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_what_brokers_logged_is_what_their_captures_show():
     kwire = f"{sys.executable} -m kwire_cli"

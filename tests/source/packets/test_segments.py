@@ -245,6 +245,7 @@ def test_fragments_that_overlap_and_differ():
     assert read.fragments.differing == 1
 
 
+@pytest.mark.slow
 def test_missing_fragments_are_counted_and_memory_is_bounded():
     read = Segments()
     for n in range(60_000):

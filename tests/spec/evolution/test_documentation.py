@@ -52,6 +52,7 @@ def test_its_code_runs(monkeypatch):
     exec(compile(example, str(FILE), "exec"), {})
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_all_that_two_releases_differ_in_is_judged():
     sets = [read_definitions([str(FACTS / f"kafka-{release}.json")]) for release in ("3.9.2", "4.4.0")]

@@ -112,6 +112,7 @@ def test_a_value_shows_each_break(rule, case: Case):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", COMPATIBLE)
 def test_compatible_changes_are_understood(change):
     old, new = map(load, COMPATIBLE[change])
@@ -264,6 +265,7 @@ def pairs(draw):
     return (old, new) if draw(st.booleans()) else (new, old)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(pairs(), st.data())
 def test_where_nothing_breaks_all_is_understood(pair, data):
@@ -276,6 +278,7 @@ def test_where_nothing_breaks_all_is_understood(pair, data):
                 assert understood(writer, reader, version, value), (version, value)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much]
 )

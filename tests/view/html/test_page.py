@@ -204,6 +204,7 @@ def buffers(shown, hidden):
     return zip(shown["buffers"], hidden["buffers"], strict=True)
 
 
+@pytest.mark.slow
 def test_secrets_behind_the_fields_that_a_page_has_room_for_are_not_in_it():
     secret = base64.b64encode(b"correct horse battery").decode()
     one = {"name": "u", "mechanism": 1, "iterations": 4096, "salt": secret, "saltedPassword": secret}
