@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.ledger import Kind, Part, Sums, in_batch, in_records, in_wrapper
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.reader import records_counter
+from kwire_cli.engine.sinks import Counter
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import decompress
@@ -15,14 +18,13 @@ from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import LAYOUTS, layouts_of
 from kwire_cli.records.legacy import inner_messages
-from kwire_cli.records.measuring import LARGEST, meter
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.v2 import area_of, chunks
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.ledger import KindsOf
     from kwire_cli.analysis.costs.measures import BatchSizes
@@ -32,6 +34,47 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[int, int]]
 
+
+# How many bytes each field of records of format v2 takes, by a reader that passes over them and counts.
+
+LARGEST = ("key", "value", "headers", "content")
+"""What the last of a meter's numbers are of: the largest key and value, the most bytes of headers in a record, and of
+what a record has from its key's length on.
+"""
+
+
+class _Meter(Counter):
+    names = MappingProxyType({name: name for name in ("timestampDelta", "key", "value", "headers")})
+
+    def before(self, name: str) -> Sequence[str]:
+        if name == "key":
+            return ("content = at",)
+        return ("headers = at",) if name == "headers" else ()
+
+    def after(self, name: str) -> Sequence[str]:
+        if name == "headers":
+            return ("headers = at - headers", "if headers > most_headers: most_headers = headers")
+        return (f"if {name}_size > most_{name}: most_{name} = {name}_size",) if name in {"key", "value"} else ()
+
+
+@cache
+def meter() -> Counter:
+    """Return the counter of records of format v2: `count(data, at, stop, sums, rows)`.
+
+    It returns how many records there are, and the bytes of keys, values and headers; None, and `sums` stay, where a
+    record is malformed. The last of `sums` are those of LARGEST. `rows`, unless it is None, gets for each record its
+    timestamp delta and its bytes from the key's length on.
+    """
+    entry = records_entry(v2.RECORDS)
+    then = (
+        "content = at - content",
+        "if content > most_content: most_content = content",
+        "if rows is not None: rows.append((timestampDelta, content))",
+    )
+    return records_counter(entry, _Meter(entry.program, most=[f"most_{name}" for name in LARGEST]), ("rows",), then)
+
+
+# Bytes of record sets by path and kind.
 
 # Accounts of batches and messages of any format by their spans: the general way, for whatever
 # `records.measuring` does not take.

@@ -79,7 +79,7 @@ def test_kip_482_breaks_its_own_rule_twice():
 
 @pytest.mark.shared
 def test_kip_482_as_printed_is_refused_with_its_place():
-    seeds = Path(__file__).parents[4] / "shared" / "seeds"
+    seeds = Path(__file__).parents[3] / "shared" / "seeds"
     if not seeds.exists():
         pytest.skip("no reference data beside this checkout")
     printed = (seeds / "000_92c76dc4c7aafc60.txt").read_text("utf-8").split("```")[1]
@@ -141,7 +141,7 @@ def test_an_unknown_rule_book_is_refused():
 
 
 def test_the_documentation_lists_every_rule_with_its_books():
-    text = (Path(__file__).parents[3] / "docs" / "rules.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
     for name, rule in RULES.items():
         marks = " | ".join("yes" if book in rule.books else "-" for book in BOOKS)
         kind = "warning" if rule.warning else "error, fatal" if rule.fatal else "error"

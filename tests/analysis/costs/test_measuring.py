@@ -5,11 +5,11 @@ from golden_rows import ROOT
 from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, record
 
+from kwire_cli.analysis.costs.record_sets import LARGEST, meter
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import decompress
-from kwire_cli.records.measuring import LARGEST, meter
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.structs.records import v2
 
