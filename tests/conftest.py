@@ -46,7 +46,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if not SLOW.isdisjoint(item.keywords):
+        if not SLOW.isdisjoint(item.keywords) or "spark" in item.fixturenames:
             item.add_marker("slow")
     if (ROOT.parent / "shared" / "golden").is_dir():
         return
